@@ -10,13 +10,14 @@ LONG = ("-t", "shm,tcp", "-s", "8,1K", "--ci", "none", "--time", "60s")
 
 
 @pytest.mark.extended
-@pytest.mark.parametrize("prefix", [(), job("wheel")], ids=["launched", "joined"])
-def test_a_run_ends_in_time_with_every_row(shell, prefix):
-    result = shell.run(*LONG, "--max-duration", "10s", prefix=prefix, **ONE_HOST)
+@pytest.mark.parametrize(("prefix", "seconds"), [((), 8), (job("wheel"), 20)])
+def test_a_run_ends_in_time_with_every_row(shell, prefix, seconds):
+    """On a busy machine, an mpiexec takes much of it to start ranks."""
+    result = shell.run(*LONG, "--max-duration", f"{seconds}s", prefix=prefix, **ONE_HOST)
     assert (result.status, result.err) == (0, "")
     run = result.run
     assert run.interrupted is None
-    assert run.header.plan["max_duration"] == 10
+    assert run.header.plan["max_duration"] == seconds
     assert len(run.by_configuration) == 4
     counts = [len(found) for found in run.by_configuration.values()]
     assert max(counts) - min(counts) <= 1

@@ -10,11 +10,9 @@ MISTAKES = [
     (("run", "--no-systemlog"), "--no-systemlog: no such option; did you mean --no-system-log?"),
     (("run", "-z"), "-z: no such option; halftrip run --help"),
     (("run", "-x", "-1"), "--warmup: -1 is too few; at least 0"),
-    (("run", ""), "'': no such file or recipe; allowed: quick"),
     (("run", "-s"), "requires an argument"),
     (("run", "-t", "pigeon"), "--transport: 'pigeon' is not known; allowed: mpi, shm, pipe"),
     (("run", "--window", "8"), "--window: pingpong has no window; --pattern stream,"),
-    (("run", "-t", "shm", "--no-nodelay"), "--no-nodelay: shm has no such setting"),
     (("run", "-t", "shm", "--memory", "veram@0"), "--memory: 'veram' is not known"),
     (("run", "which-link"), "--pairs across: all ranks are on one host; --hosts a,b names several"),
     (
