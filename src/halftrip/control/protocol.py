@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import socket
 import struct
+import threading
 import time
 from functools import cache
 from typing import Any
@@ -104,6 +105,7 @@ class Pong(msgspec.Struct, frozen=True, tag=True):
 
 Message = Ping | Pong | Assignment | RecordLines | Progress | Ack | Abort | Bye
 _encoder = msgspec.msgpack.Encoder()
+_making = threading.Lock()
 # What decoders raise: errors of their own and of texts are ValueErrors; where values are nested too
 # deep, it is the interpreter's.
 _MALFORMED = (ValueError, RecursionError)
@@ -115,7 +117,9 @@ class Closed(Exception):
 
 @cache
 def _decoder(kind: Any) -> msgspec.msgpack.Decoder[Any]:
-    return msgspec.msgpack.Decoder(kind)
+    # msgspec 0.22 crashes where two threads are the first to use a type with a Literal in it.
+    with _making:
+        return msgspec.msgpack.Decoder(kind)
 
 
 def decoded(payload: bytes, kind: Any) -> Any:

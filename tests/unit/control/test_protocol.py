@@ -2,6 +2,8 @@
 
 import socket
 import struct
+import subprocess
+import sys
 
 import pytest
 
@@ -69,3 +71,30 @@ def test_a_peer_that_went_without_reading_ends_a_poll():
     with pytest.raises(Closed):
         channel.receive()
     channel.close()
+
+
+# Each type is new, and four threads are the first to use it at the same time.
+FIRST_USES = """
+import sys, threading
+from typing import Literal
+import msgspec
+from halftrip.control.protocol import decoded
+sys.setswitchinterval(1e-6)
+for number in range(300):
+    kind = msgspec.defstruct(f"Kind{number}", [("word", Literal["a", "b"])])
+    all_here = threading.Barrier(4)
+    def use():
+        all_here.wait()
+        assert decoded(msgspec.msgpack.encode({"word": "a"}), kind).word == "a"
+    threads = [threading.Thread(target=use) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+"""
+
+
+def test_threads_may_be_the_first_to_use_a_type_at_the_same_time():
+    command = [sys.executable, "-c", FIRST_USES]
+    ended = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
