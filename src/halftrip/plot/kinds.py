@@ -19,6 +19,7 @@ from halftrip.plot import (
     usage,
 )
 from halftrip.plot.chart import Chart, Subject
+from halftrip.report.matrix import by_setting
 
 # Each makes charts of runs. Raises UsageError, which says what these runs lack.
 Kind = Callable[[Sequence[Subject]], list[Chart]]
@@ -47,9 +48,10 @@ def kind_named(name: str) -> Kind:
 
 
 def usual_kind(subjects: Sequence[Subject]) -> str:
-    """The kind that shows most of what runs have: of several pairs, who is slow; else latencies;
-    else bandwidths."""
-    rows = [row.configuration for subject in subjects for row in subject.document.rows]
-    if len({row.pair for row in rows}) > 2:
+    """The kind that shows most of what runs have: of what more than two pairs have measured, who is
+    slow; else latencies; else bandwidths."""
+    settings = (each for subject in subjects for each in by_setting(subject.document))
+    if any(len(matrices[0].values) > 2 for _, matrices in settings):
         return "pairs"
+    rows = [row.configuration for subject in subjects for row in subject.document.rows]
     return "latency" if any(not row.is_rate for row in rows) else "bandwidth"

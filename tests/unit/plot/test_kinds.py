@@ -120,6 +120,8 @@ def test_of_a_usual_run(usual, kind):
 @pytest.mark.parametrize("path", FORMATS, ids=lambda path: path.stem)
 def test_of_runs_of_every_format(path):
     run = subject(load(path))
+    # What is drawn where no kind is asked for can be drawn.
+    assert charts_of(usual_kind([run]), [run]) or path.stem == "1-imported"
     for kind in KINDS:
         charts = charts_of(kind, [run])
         if charts:
