@@ -30,12 +30,22 @@ def catching(stop: Callable[[str], None]) -> Iterator[None]:
         if signal.getsignal(number) is not signal.SIG_IGN
     }
     try:
+        if _raised:
+            stop(_raised[-1])
         yield
     finally:
         for number, handler in old.items():
             signal.signal(number, handler)
+        if stop is interrupt:
+            _raised.clear()
+
+
+# Why `interrupt` has raised Stopped. Python ignores an exception that is raised in a destructor or in
+# a callback of the import system: whoever catches signals next is told.
+_raised: list[str] = []
 
 
 def interrupt(reason: str) -> None:
     """Raises Stopped; for `catching`, while there is nothing to clean up."""
+    _raised.append(reason)
     raise Stopped(reason)
