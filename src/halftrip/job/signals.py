@@ -40,8 +40,8 @@ def catching(stop: Callable[[str], None]) -> Iterator[None]:
             _raised.clear()
 
 
-# Why `interrupt` has raised Stopped. Python ignores an exception that is raised in a destructor or in
-# a callback of the import system: whoever catches signals next is told.
+# Why `interrupt` has raised Stopped. Python ignores an exception that is raised in a destructor or
+# in a callback of the import system: whoever catches signals next is told.
 _raised: list[str] = []
 
 
