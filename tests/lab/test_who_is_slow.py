@@ -45,10 +45,8 @@ def named(lab, shell, *work):
     result = shell.run(*work, *lab.by_ssh, prefix=prefix)
     assert (result.status, result.err) == (0, "")
     said = [line for line in result.out.splitlines() if line.startswith("slow ")]
-    if NO_ANSWER in result.out:
-        assert said == []
-        return None, result
-    return said, result
+    # It may be so of latencies, while bandwidths tell.
+    return (None if NO_ANSWER in result.out and not said else said), result
 
 
 @pytest.mark.parametrize("seed", range(max(TRIALS, 1)))

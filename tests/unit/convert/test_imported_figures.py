@@ -33,6 +33,7 @@ ROWS = [
         ("imb", "four-benchmarks", 2, (("2021.3", version),), {"bandwidth": 1852.41 * unit})
         for version, unit in (("4.1", 1 << 20), ("2017.1", 1 << 20), ("2018", 1e6))
     ),
+    ("dragon", "latency", 0, (), PING | {"size": 8, "iterations": 30, "step": 1000.0}),
     ("netpipe", "np-out", 0, (), PING | {"size": 1, "one_way": 7630.0, "step": 10.0}),
     ("netpipe", "screen-tcp", 0, (), {
         "transport": "tcp", "iterations": 12620, "counted": True, "one_way": 7630.0,

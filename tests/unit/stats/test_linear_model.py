@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,3 +34,16 @@ def test_a_time_without_an_interval_leaves_none():
     for found in linear_fit(LINE, times).parameters:
         assert math.isnan(found.low)
         assert math.isnan(found.high)
+
+
+def test_times_that_scatter_have_the_intervals_of_the_textbook():
+    """With as many degrees of freedom as there are more times than parameters."""
+    times = (100 + 2 * SIZES) * np.array([1.02, 0.97, 1.03, 0.98, 1.01])
+    rows = LINE / times[:, None]
+    found, squares, *_ = np.linalg.lstsq(rows, np.ones(len(times)))
+    spread = squares[0] / (len(times) - 2) * np.linalg.inv(rows.T @ rows).diagonal()
+    half = scipy.stats.t.ppf(0.975, len(times) - 2) * np.sqrt(spread)
+    fit = linear_fit(LINE, exact(times))
+    assert [each.value for each in fit.parameters] == pytest.approx(found)
+    assert [each.high for each in fit.parameters] == pytest.approx(found + half)
+    assert [each.low for each in fit.parameters] == pytest.approx(found - half)
