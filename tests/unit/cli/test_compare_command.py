@@ -28,6 +28,7 @@ def files(tmp_path_factory):
                 launch=launch,
                 slice=number,
                 samples=np.rint(generator.normal(2e4 * factor, 2e2, 60)),
+                **({"iterations": 1} if name == "single" and size != 8 else {}),
             )
             for launch in range(launches)
             for number in range(10 // launches)
@@ -40,10 +41,12 @@ def files(tmp_path_factory):
     saved("a", (1, 1, 1))
     saved("b", (1, 1.1, 1))
     saved("c", (1, 1, 1), launches=1)
+    saved("single", (1, 1, 1))
     whole = (folder / "a.jsonl").read_text()
     for name, text in {
         "plain.txt": "not a run\n",
         "c2.jsonl": (folder / "c.jsonl").read_text(),
+        "single2.jsonl": (folder / "single.jsonl").read_text(),
         "newer.jsonl": whole.replace('"version":1', '"version":99', 1),
         "older.jsonl": whole.replace('"version":1', '"format":10', 1),
         "empty.jsonl": whole.splitlines()[0] + "\n",
@@ -100,6 +103,13 @@ def test_one_launch_is_said_and_is_status_3_if_it_is_strict(files):
     said = compare(files, "c.jsonl", "c2.jsonl", "--launch-spread", "0.1%", "--strict")
     assert said.status == 0
     assert "as --launch-spread says" in said.out
+
+
+def test_a_row_that_cannot_be_compared_is_untold_if_it_is_strict(files):
+    """Its samples are of ten messages each: single ones are not known."""
+    runs_and_options = ("single.jsonl", "single2.jsonl", "--quantile", "50%", "--strict")
+    assert compare(files, *runs_and_options, "-s", "64,1K").status == 0
+    assert compare(files, *runs_and_options).status == 3
 
 
 def test_every_format_has_every_row(files):
