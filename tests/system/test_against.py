@@ -74,7 +74,7 @@ def test_base_and_new_are_measured_in_turn(shell, base):
 
 @pytest.mark.extended
 def test_another_installation_measures_the_launches_of_the_base(shell, base):
-    command = program(shell, "old halftrip", f'echo "$*" >> calls\nexec {HALFTRIP} "$@"')
+    command = program(shell, "old halftrip", f'echo "$*" >> calls\nexec "{HALFTRIP}" "$@"')
     result = shell.run("--against", base, *QUICK, "--base-command", command)
     assert result.status in MEASURED
     assert result.err == ""

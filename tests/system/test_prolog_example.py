@@ -22,7 +22,7 @@ def drained(shell):
     directory = shell.directory / "bin"
     directory.mkdir()
     said = shell.directory / "said"
-    show = f"{HALFTRIP} show run.jsonl --format nodes --expect latency=20us"
+    show = f"'{HALFTRIP}' show run.jsonl --format nodes --expect latency=20us"
     for name, content in (
         ("scontrol", f'printf "%s\\n" "$@" >"{said}"\n'),
         ("halftrip", f'[ "$2$3" = "--hostsn[0-2]" ] && exec {show}\n'),

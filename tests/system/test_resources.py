@@ -4,6 +4,7 @@ possible is measured, the rest has a reason, and the file is whole."""
 import os
 import pty
 import signal
+import sys
 
 import pytest
 
@@ -100,7 +101,10 @@ def under(shell, setting, *arguments):
         kept = 'status=$?; [ ! -e run.jsonl ] || cp run.jsonl "$OLDPWD"; exit $status'
         script = f'{setting}; "$0" "$@"; {kept if "cd disk" in setting else "exit $?"}'
         return shell.execute("unshare", "--mount", "bash", "-c", script, HALFTRIP, *arguments)
-    return shell.execute("bash", "-c", script, HALFTRIP, *arguments)
+    # Where the name of its directory has blanks, the command is a script, whose shell needs
+    # descriptors.
+    command = (sys.executable, "-P", "-m", "halftrip")
+    return shell.execute("bash", "-c", script, *command, *arguments)
 
 
 @pytest.mark.parametrize("name", extended("wheel", "mpich"))
