@@ -49,7 +49,8 @@ def _legend(ratios: Sequence[LoopRatio]) -> list[str]:
     found = [
         (
             "bare loop: some thirty lines of C, in a process of its own, on the same cores; what a "
-            "message takes one way: half of a round trip, or its part of a window."
+            "message takes one way: half of a round trip, or its part of a window. Both send from "
+            "one buffer and receive in another (--places same)."
         ),
         (
             f"ratio: halftrip / bare loop, median of {turns} turns, with its 95 % interval over "
