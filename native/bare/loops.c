@@ -67,8 +67,11 @@ LOOPS(socket, send_all, recv_all)
 
 /* The other end does not outlive this one. */
 static void split(struct end* end) {
+  const pid_t parent = getpid();
   end->side = fork() == 0;
-  if (end->side == 1) prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (end->side == 0) return;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) exit(1);
 }
 
 static void pipe_connect(struct end* end) {
