@@ -13,6 +13,7 @@ LIBRARIES = {
     "libcuda.so.1": ("devices.c", "memory.c", "streams.c"),
     "libnvidia-ml.so.1": ("nvml.c",),
     "libnccl.so.2": ("nccl.c",),
+    "made_clock.so": ("made_clock.c",),
 }
 
 

@@ -18,7 +18,8 @@ from halftrip.telemetry.devices import describe
 
 names, largest = sys.argv[1].split(","), int(sys.argv[2])
 devices = [describe(name, 0) for name in names]
-found = [each for device in devices for each in device_bounds(device, devices, largest, Clock())]
+clock = Clock("monotonic")
+found = [each for device in devices for each in device_bounds(device, devices, largest, clock)]
 print(msgspec.json.encode(found).decode())
 """
 
@@ -26,7 +27,8 @@ print(msgspec.json.encode(found).decode())
 def bounds(folder, names="cuda@0", largest=8, **settings):
     """The records that are measured, as dicts; settings are those of the stand-in."""
     code = f"import sys; sys.argv = ['bounds', {names!r}, '{largest}']\n{BOUNDS}"
-    result = python(code, stand_in(folder, **settings))
+    environment = stand_in(folder, **settings) | {"LD_PRELOAD": str(folder / "made_clock.so")}
+    result = python(code, environment)
     assert result.returncode == 0, result.stderr
     return json.loads(result.stdout)
 
@@ -49,17 +51,16 @@ def latency(found):
 
 
 def seen(found, expected):
-    """Never less than was planted; a machine that others use adds what it likes, but to fewer than
-    half of such short samples. Twice as much would be a mistake."""
+    """By a clock that goes on with each reading, so that nobody else's work is in these times."""
     assert found.keys() == expected.keys()
     off = {key: found[key] / expected[key] for key in expected}
-    assert {key: ratio for key, ratio in off.items() if not 0.97 <= ratio <= 1.8} == {}
+    assert {key: ratio for key, ratio in off.items() if abs(ratio - 1) > 0.03} == {}
 
 
 def test_planted_copies_come_out(cuda_libraries):
     """Both ways at once take as long as the slower of the two."""
     us = {
-        "host to device": (150, 0.5), "device to host": (100, 1.0), "device to device": (60, 2.0)
+        "host to device": (500, 0.5), "device to host": (300, 1.0), "device to device": (200, 2.0)
     }  # fmt: skip
 
     def planted(direction, size):
@@ -68,7 +69,7 @@ def test_planted_copies_come_out(cuda_libraries):
 
     def expected(size):
         there, back, within = (planted(direction, size) for direction in us)
-        own = 60 + size / 1.0 / 1e3
+        own = 200 + size / 1.0 / 1e3
         yield ("host to device", "pageable", "", False), there + own
         yield ("device to host", "pageable", "", False), back + own
         yield ("host to device", "pinned", "", False), there
@@ -76,11 +77,11 @@ def test_planted_copies_come_out(cuda_libraries):
         yield ("host to device", "pinned", "", True), there
         yield ("device to device", "", "", False), within
         for both in (False, True):
-            yield ("device to device", "", "cuda@1", both), 250 + size / 4.0 / 1e3
+            yield ("device to device", "", "cuda@1", both), 800 + size / 4.0 / 1e3
 
     settings = {
-        "h2d": "150000,0.5", "d2h": "100000,1", "d2d": "60000,2", "p2p": "250000,4",
-        "pageable": "60000,1",
+        "h2d": "500000,0.5", "d2h": "300000,1", "d2d": "200000,2", "p2p": "800000,4",
+        "pageable": "200000,1",
     }  # fmt: skip
     every = {
         ("cuda@0", *kind, size): time for size in (4096, 65536) for kind, time in expected(size)
@@ -92,10 +93,10 @@ def test_planted_copies_come_out(cuda_libraries):
 
 def test_planted_latencies_come_out_and_what_the_driver_refuses_is_said(cuda_libraries):
     """Whoever waits for a kernel has waited for the stream."""
-    found = latency(bounds(cuda_libraries, sync="100000", launch="250000"))
+    found = latency(bounds(cuda_libraries, sync="200000", launch="450000"))
     assert found["refused"] == ""
     times = {name: found[name] / 1e3 for name in ("synchronize", "kernel")}
-    seen(times, {"synchronize": 100, "kernel": 250})
+    seen(times, {"synchronize": 200, "kernel": 450})
     found = latency(bounds(cuda_libraries, fail="cuModuleLoadData=801"))
     assert found["kernel"] is None
     assert found["refused"].startswith("cuModuleLoadData: CUDA_ERROR_NOT_SUPPORTED")
