@@ -61,20 +61,23 @@ def some_pairs(generator, n, links):
     )
 
 
+SIZES, LARGER = range(4, 17), range(8, 17)
+
+
 @pytest.mark.parametrize("networks", [8, pytest.param(100, marks=pytest.mark.extended)])
 @pytest.mark.parametrize(
-    ("kind", "sizes", "pairs_of"),
+    ("kind", "sizes", "pairs_of", "most_missed"),
     [
-        (nothing, range(3, 13), None),
-        (one_node, range(4, 13), None),
-        (one_node, [3], None),
-        (one_link, range(4, 13), None),
-        (node_and_link, range(8, 13), None),
-        (node_and_link, range(8, 13), some_pairs),
-        (two_nodes, range(8, 13), None),
+        (nothing, range(3, 17), None, 0),
+        (one_node, SIZES, None, 0),
+        (one_node, [3], None, 0.02),
+        (one_link, SIZES, None, 0.01),
+        (node_and_link, LARGER, None, 0.01),
+        (node_and_link, LARGER, some_pairs, 0.01),
+        (two_nodes, LARGER, None, 0),
     ],
 )
-def test_what_is_slow_is_named_alone(kind, sizes, pairs_of, networks):
+def test_what_is_slow_is_named_alone(kind, sizes, pairs_of, most_missed, networks):
     """A link of a factor near 1.5, most of whose few repeats are disturbed, may be missed, and one
     of three hosts."""
     missed = false = 0
@@ -90,9 +93,20 @@ def test_what_is_slow_is_named_alone(kind, sizes, pairs_of, networks):
         factors = {**nodes, **links}
         effects = {**found.nodes, **found.links}
         covered += [effects[at].low <= factors[at] <= effects[at].high for at in factors]
-    assert false <= 0.01 * networks
-    assert missed <= max(1, 0.02 * networks)
-    assert not covered or np.mean(covered) >= (0.9 if networks == 100 else 0.7)
+    assert false == 0
+    assert missed <= most_missed * networks
+    # Of three hosts there are few to judge by.
+    assert not covered or networks < 100 or len(sizes) == 1 or np.mean(covered) >= 0.9
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("kind", [nothing, node_and_link])
+def test_many_hosts(kind):
+    generator = np.random.default_rng(3)
+    nodes, links = kind(generator, 128)
+    found = fit(network(generator, 128, nodes, links))
+    assert named(found) == {(i,) for i in nodes} | set(links)
+    assert [each.links for each in suspects(found) if len(each.hosts) == 1] == [127] * len(nodes)
 
 
 def test_two_hosts_tell_nothing():
