@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
-import signal
+import socket
 import time
 from contextlib import ExitStack
 
@@ -20,23 +21,31 @@ _ROUND_TRIPS, _TURNS = 300, 5
 
 
 def idle(reader: Reader) -> Check:
-    found = environment.idle(reader)
+    """Whether a core without work polls before it halts: a guest that halts has to be woken by its
+    hypervisor."""
     name = "idle states"
+    found = environment.idle(reader)
     if found is None:
         return unknown(name)
     is_guest = environment.hypervisor(reader) not in {None, "none"}
-    limit = reader.number(_HALTPOLL_LIMIT) if found.startswith("haltpoll") else 0
-    if is_guest and not limit:
-        at_once = f"{found}: a core without work halts at once, and the hypervisor has to wake it"
-        advice = (
-            "messages between ends that sleep take longer for it: load cpuidle-haltpoll and set "
-            f"{_HALTPOLL_LIMIT} to 200000, or spin (--wait spin)"
-        )
-        return Check(name, "warning", at_once, advice)
-    if limit:
-        polls = f"{found}: a core without work polls for up to {limit / 1000:.0f} us, then halts"
-        return Check(name, "ok", polls)
-    return Check(name, "ok", f"{found}: the longer a core has slept, the longer it takes to wake")
+    if found.startswith("haltpoll"):
+        limit = reader.number(_HALTPOLL_LIMIT)
+        if limit is None:
+            return unknown(name, f"{found}; for how long it polls, the kernel does not say")
+        if limit > 0:
+            polls = (
+                f"{found}: a core without work polls for up to {limit / 1000:.0f} us, then halts"
+            )
+            return Check(name, "ok", polls)
+    elif not (is_guest and found.startswith("none")):
+        return Check(name, "ok", f"{found}: the deeper a core sleeps, the longer it takes to wake")
+    return Check(
+        name,
+        "warning",
+        f"{found}: a core without work halts at once, and the hypervisor has to wake it",
+        "messages between ends that sleep take longer for it: load cpuidle-haltpoll and set "
+        f"{_HALTPOLL_LIMIT} to 200000, or spin (--wait spin)",
+    )
 
 
 def timer_slack(reader: Reader) -> Check:
@@ -77,7 +86,11 @@ def counters() -> Check:
     why = missing()
     if why is not None:
         return Check(name, "ok", f"{why}: --counters counts nothing")
-    without, counted = (median(each) for each in zip(*map(_both, range(_TURNS)), strict=True))
+    try:
+        turns = [(switch_time(counted=False), switch_time(counted=True)) for _ in range(_TURNS)]
+    except OSError as error:
+        return unknown(name, f"there; what they add to a context switch: {error}")
+    without, counted = (median(each) for each in zip(*turns, strict=True))
     return Check(
         name,
         "ok",
@@ -86,40 +99,37 @@ def counters() -> Check:
     )
 
 
-def _both(_turn: int) -> tuple[float, float]:
-    return switch_time(counted=False), switch_time(counted=True)
-
-
 def switch_time(counted: bool) -> float:
     """How long two processes on one core take for one to sleep and the other to wake up, ns, with
-    Python around it; with hardware counters open in both, if `counted`."""
+    Python around it; with hardware counters open in both, if `counted`. Raises OSError where the
+    other one ends early."""
     core = {min(os.sched_getaffinity(0))}
-    (there_out, there_in), (back_out, back_in) = os.pipe(), os.pipe()
+    ours, theirs = socket.socketpair()
     before = os.sched_getaffinity(0)
     child = os.fork()
     if child == 0:
         try:
-            os.close(there_in)
+            ours.close()
             os.sched_setaffinity(0, core)
             kept = HardwareCounters() if counted else None
-            while os.read(there_out, 1):
-                os.write(back_in, b"x")
+            while theirs.recv(1):
+                theirs.send(b"x")
             del kept
         finally:
             os._exit(0)
+    theirs.close()
     with ExitStack() as stack:
-        for descriptor in (there_out, there_in, back_out, back_in):
-            stack.callback(os.close, descriptor)
         stack.callback(os.waitpid, child, 0)
-        stack.callback(os.kill, child, signal.SIGKILL)
+        stack.callback(ours.close)
         stack.callback(os.sched_setaffinity, 0, before)
         os.sched_setaffinity(0, core)
         kept = HardwareCounters() if counted else None
         times = []
         for _ in range(_ROUND_TRIPS):
             began = time.monotonic_ns()
-            os.write(there_in, b"x")
-            os.read(back_out, 1)
+            ours.send(b"x")
+            if not ours.recv(1):
+                raise OSError(errno.EPIPE, "the other process has ended")
             times.append((time.monotonic_ns() - began) / 2)
         del kept
         return median(times)
