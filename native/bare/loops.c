@@ -4,6 +4,7 @@
    in ns: of one message, one way. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/tcp.h>
 #include <sched.h>
 #include <signal.h>
@@ -105,6 +106,7 @@ static void tcp_connect(struct end* end) {
   split(end);
   if (end->side == 0) {
     fd = accept(listener, NULL, NULL);
+    if (fd < 0) fail("accept");
   } else {
     fd = socket(AF_INET, SOCK_STREAM, 0);
     if (connect(fd, (struct sockaddr*)&address, sizeof address) != 0) fail("connect");
@@ -221,6 +223,7 @@ static void measure(const struct path* path, struct end* end, size_t size, long 
   /* Where a message takes less than a few readings of the clock, one reading is for many. */
   int polls = path->connect == shm_connect || path->connect == mpi_connect;
   long batch = window == 0 && polls && size <= SMALL ? 100 : 1;
+  if (out == NULL || in == NULL || times == NULL) fail("malloc");
   memset(out, 1, size), memset(in, 1, size);
 #define ITERATE(count)                                    \
   window == 0 ? path->pingpong(end, out, in, size, count) \
@@ -258,6 +261,8 @@ int main(int count, char** words) {
     fprintf(stderr, "usage: %s PATH CORE CORE MILLISECONDS WINDOW SIZE...\n", words[0]);
     return 2;
   }
+  for (int i = 6; i < count; ++i)
+    if (strtoul(words[i], NULL, 10) > LARGEST) errno = EMSGSIZE, fail(words[i]);
   struct end end = {0};
   path->connect(&end);
   cpu_set_t core;

@@ -16,13 +16,16 @@ static int (*mpi_recv)(void*, int, intptr_t, int, int, intptr_t, void*);
 static int (*finalize)(void);
 
 void mpi_connect(struct end* end) {
-  void* library = dlopen(getenv("BARE_MPI"), RTLD_NOW | RTLD_GLOBAL);
-  if (library == NULL) fprintf(stderr, "%s\n", dlerror()), exit(1);
+  const char* name = getenv("BARE_MPI");
+  void* library = name == NULL ? NULL : dlopen(name, RTLD_NOW | RTLD_GLOBAL);
+  if (library == NULL) fprintf(stderr, "%s\n", name == NULL ? "no BARE_MPI" : dlerror()), exit(1);
   int (*init)(int*, char***) = dlsym(library, "MPI_Init");
   int (*rank)(intptr_t, int*) = dlsym(library, "MPI_Comm_rank");
   mpi_send = dlsym(library, "MPI_Send");
   mpi_recv = dlsym(library, "MPI_Recv");
   finalize = dlsym(library, "MPI_Finalize");
+  if (init == NULL || rank == NULL || mpi_send == NULL || mpi_recv == NULL || finalize == NULL)
+    fprintf(stderr, "%s has no MPI\n", name), exit(1);
   void* open_mpi = dlsym(library, "ompi_mpi_comm_world");
   world = open_mpi != NULL ? (intptr_t)open_mpi : 0x44000000;
   byte = open_mpi != NULL ? (intptr_t)dlsym(library, "ompi_mpi_byte") : 0x4c00010d;

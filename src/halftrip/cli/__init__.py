@@ -218,6 +218,8 @@ def doctor(
     ] = None,
 ) -> None:
     """Say what on this machine will spoil the numbers; exit with 1 if anything will."""
+    if loops and load is not None:
+        raise UsageError("--load: not with --loops")
     if loops:
         from halftrip.cli.loops import examine_loops
 

@@ -35,11 +35,7 @@ def examine_loops(transports: str | None, as_json: bool) -> int:
     """Prints the ratios of all paths that are here, or of those that `transports` names, and
     returns the exit status: 1 if halftrip adds something to one of them, or none is known. Raises
     UsageError for a path that has no bare loop."""
-    names = PATHS if transports is None else tuple(transports.split(","))
-    for name in names:
-        if name not in PATHS:
-            known = ", ".join(PATHS)
-            raise UsageError(f"-t {name}: no bare loop does it; there is one of {known}")
+    names = PATHS if transports is None else _named(transports)
     ratios, missing = compare(names)
     with writing():
         if as_json:
@@ -49,6 +45,15 @@ def examine_loops(transports: str | None, as_json: bool) -> int:
             console = screen()
             console.print(render(ratios, missing, console.width), soft_wrap=True)
     return int(not ratios or any(each.word == "slower" for each in ratios))
+
+
+def _named(transports: str) -> tuple[str, ...]:
+    names = dict.fromkeys(name.strip() for name in transports.split(","))
+    for name in names:
+        if name not in PATHS:
+            known = ", ".join(PATHS)
+            raise UsageError(f"-t: {name!r} has no bare loop; allowed: {known}")
+    return tuple(names)
 
 
 def compare(

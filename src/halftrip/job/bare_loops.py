@@ -83,13 +83,16 @@ def _mpi_library(mpiexec: launcher.Mpiexec) -> str:
     named = os.environ.get(LIBRARY_VARIABLE) or mpiexec.library
     if named is not None:
         return str(named)
-    asked = subprocess.run(
-        (*RUN_MODULE, __name__),
-        capture_output=True,
-        text=True,
-        timeout=_TIMEOUT_SECONDS,
-        check=False,
-    )
+    try:
+        asked = subprocess.run(
+            (*RUN_MODULE, __name__),
+            capture_output=True,
+            text=True,
+            timeout=_TIMEOUT_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Unavailable(f"no MPI library is known: {error}") from None
     if asked.returncode != 0 or not asked.stdout.strip():
         raise Unavailable("no MPI library is known")
     return asked.stdout.strip()
