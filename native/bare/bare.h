@@ -6,9 +6,10 @@
 
 #include <stddef.h>
 
-/* One end of a path. `side` 0 begins; `number` counts the messages of a shared memory path. */
+/* One end of a path. `side` 0 begins, and says over `orders` what comes next; `number` counts the
+   messages of a shared memory path. */
 struct end {
-  int side, in, out;
+  int side, in, out, orders;
   unsigned long number;
   struct segment* segment;
 };

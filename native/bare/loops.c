@@ -1,7 +1,8 @@
-/* bare_loops PATH CORE CORE MILLISECONDS WINDOW SIZE...
+/* bare_loops PATH CORE CORE WINDOW
 
-   Prints a line for each pattern and size: pattern, size, samples, then median and 99th percentile
-   in ns: of one message, one way. */
+   Prints an empty line when both ends are connected. Then a line of standard input has a pattern,
+   a size and a time, ms; the answer has the number of samples, and their median and 99th
+   percentile, ns: of one message, one way. Between two lines both ends sleep. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -21,7 +22,7 @@
 
 #include "bare.h"
 
-enum { LARGEST = 4 << 20, SLOTS = 4, MOST_SAMPLES = 100000, FEWEST_SAMPLES = 5, SMALL = 4096 };
+enum { LARGEST = 4 << 20, SLOTS = 16, MOST_SAMPLES = 100000, FEWEST_SAMPLES = 5, SMALL = 4096 };
 
 _Noreturn void fail(const char* what) {
   perror(what);
@@ -66,10 +67,20 @@ static void recv_all(int fd, char* in, size_t size) {
 LOOPS(pipe, write_all, read_all)
 LOOPS(socket, send_all, recv_all)
 
-/* The other end does not outlive this one. */
+static void other_end_died(int number) {
+  (void)number;
+  _exit(1);
+}
+
+/* Neither end outlives the other. */
 static void split(struct end* end) {
   const pid_t parent = getpid();
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0) fail("socketpair");
+  signal(SIGCHLD, other_end_died);
   end->side = fork() == 0;
+  end->orders = pair[end->side];
+  close(pair[!end->side]);
   if (end->side == 0) return;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) exit(1);
@@ -132,7 +143,7 @@ static void udp_connect(struct end* end) {
 
 /* Shared memory: a message and the number that says it is there. */
 struct segment {
-  _Alignas(128) _Atomic unsigned long read, acknowledged;
+  _Alignas(128) _Atomic unsigned long acknowledged;
   struct {
     _Alignas(128) _Atomic unsigned long number;
     char bytes[LARGEST];
@@ -180,13 +191,7 @@ static void shm_stream(struct end* end, char* out, char* in, size_t size, long w
   for (long i = 0; i < count; ++i) {
     for (long k = 0; k < window; ++k) {
       ++end->number;
-      if (end->side == 0) {
-        if (k >= SLOTS) await(&segment->read, end->number - SLOTS);
-        shm_put(end, k % SLOTS, out, size);
-      } else {
-        shm_get(end, k % SLOTS, in, size);
-        atomic_store_explicit(&segment->read, end->number, memory_order_release);
-      }
+      end->side == 0 ? shm_put(end, k, out, size) : shm_get(end, k, in, size);
     }
     if (end->side == 0)
       await(&segment->acknowledged, end->number);
@@ -214,25 +219,32 @@ static int compare(const void* a, const void* b) {
   return (*(double*)a > *(double*)b) - (*(double*)a < *(double*)b);
 }
 
+struct order {
+  long window;
+  size_t size;
+  double ns;
+};
+
 /* One pattern and size: `window` 0 is a ping-pong. As many samples go before those that count: ends
    that sleep are faster at first, on virtual cores. The initiator tells the responder how many
    samples there are, in a message of the path's own. */
-static void measure(const struct path* path, struct end* end, size_t size, long window, double ns) {
+static void measure(const struct path* path, struct end* end, struct order order) {
+  const size_t size = order.size;
   char *out = malloc(size + sizeof(long)), *in = malloc(size + sizeof(long));
   double* times = malloc(MOST_SAMPLES * sizeof *times);
   /* Where a message takes less than a few readings of the clock, one reading is for many. */
   int polls = path->connect == shm_connect || path->connect == mpi_connect;
-  long batch = window == 0 && polls && size <= SMALL ? 100 : 1;
+  long batch = order.window == 0 && polls && size <= SMALL ? 100 : 1;
   if (out == NULL || in == NULL || times == NULL) fail("malloc");
   memset(out, 1, size), memset(in, 1, size);
-#define ITERATE(count)                                    \
-  window == 0 ? path->pingpong(end, out, in, size, count) \
-              : path->stream(end, out, in, size, window, count)
+#define ITERATE(count)                                          \
+  order.window == 0 ? path->pingpong(end, out, in, size, count) \
+                    : path->stream(end, out, in, size, order.window, count)
   ITERATE(3);
   double began = now_ns();
   for (int i = 0; i < 3; ++i) ITERATE(batch);
   double each = (now_ns() - began) / 3;
-  long samples = ns / each < FEWEST_SAMPLES ? FEWEST_SAMPLES : ns / each;
+  long samples = order.ns / each < FEWEST_SAMPLES ? FEWEST_SAMPLES : order.ns / each;
   if (samples > MOST_SAMPLES) samples = MOST_SAMPLES;
   memcpy(out, &samples, sizeof samples);
   path->pingpong(end, out, in, sizeof samples, 1);
@@ -242,39 +254,50 @@ static void measure(const struct path* path, struct end* end, size_t size, long 
   for (long i = 0; i < samples; ++i) {
     ITERATE(batch);
     double now = now_ns();
-    times[i] = (now - last) / batch / (window == 0 ? 2 : window);
+    times[i] = (now - last) / batch / (order.window == 0 ? 2 : order.window);
     last = now;
   }
   if (end->side == 0) {
     qsort(times, samples, sizeof *times, compare);
-    printf("%s %zu %ld %.3f %.3f\n", window == 0 ? "pingpong" : "stream", size, samples,
-           times[samples / 2], times[samples * 99 / 100]);
+    printf("%ld %.3f %.3f\n", samples, times[samples / 2], times[samples * 99 / 100]);
   }
   free(out), free(in), free(times);
+}
+
+/* The next order; whether there is one. */
+static int next_order(struct end* end, long window, struct order* order) {
+  char line[80], pattern[16];
+  double ms;
+  if (end->side == 1)
+    return recv(end->orders, order, sizeof *order, MSG_WAITALL) == (ssize_t)sizeof *order;
+  fflush(stdout);
+  if (fgets(line, sizeof line, stdin) == NULL) return 0;
+  if (sscanf(line, "%15s %zu %lf", pattern, &order->size, &ms) != 3) errno = EINVAL, fail(line);
+  if (order->size > LARGEST) errno = EMSGSIZE, fail(line);
+  order->window = strcmp(pattern, "stream") == 0 ? window : 0;
+  order->ns = 1e6 * ms;
+  return send(end->orders, order, sizeof *order, MSG_NOSIGNAL) == (ssize_t)sizeof *order;
 }
 
 int main(int count, char** words) {
   const struct path* path = NULL;
   for (size_t i = 0; i < sizeof PATHS / sizeof *PATHS; ++i)
-    if (count > 6 && strcmp(words[1], PATHS[i].name) == 0) path = &PATHS[i];
-  if (path == NULL) {
-    fprintf(stderr, "usage: %s PATH CORE CORE MILLISECONDS WINDOW SIZE...\n", words[0]);
+    if (count == 5 && strcmp(words[1], PATHS[i].name) == 0) path = &PATHS[i];
+  if (path == NULL || atol(words[4]) > SLOTS) {
+    fprintf(stderr, "usage: %s PATH CORE CORE WINDOW (%d at most)\n", words[0], SLOTS);
     return 2;
   }
-  for (int i = 6; i < count; ++i)
-    if (strtoul(words[i], NULL, 10) > LARGEST) errno = EMSGSIZE, fail(words[i]);
   struct end end = {0};
+  struct order order;
   path->connect(&end);
   cpu_set_t core;
   CPU_ZERO(&core);
   CPU_SET(atoi(words[2 + end.side]), &core);
   if (sched_setaffinity(0, sizeof core, &core) != 0) fail("sched_setaffinity");
-  for (int pattern = 0; pattern < 2; ++pattern)
-    for (int i = 6; i < count; ++i)
-      if (pattern == 0 || path->stream != NULL)
-        measure(path, &end, strtoul(words[i], NULL, 10), pattern * atol(words[5]),
-                atof(words[4]) * 1e6);
-  fflush(stdout);
+  if (end.side == 0) printf("\n");
+  while (next_order(&end, atol(words[4]), &order)) measure(path, &end, order);
+  signal(SIGCHLD, SIG_DFL);
+  close(end.orders);
   if (path->connect == mpi_connect) mpi_finish();
   if (path->connect != mpi_connect && end.side == 0) wait(NULL);
   return 0;

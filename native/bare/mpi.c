@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 #include "bare.h"
 
@@ -14,6 +16,35 @@ static void* no_status;
 static int (*mpi_send)(const void*, int, intptr_t, int, int, intptr_t);
 static int (*mpi_recv)(void*, int, intptr_t, int, int, intptr_t, void*);
 static int (*finalize)(void);
+
+static void put(struct end* end, const char* out, size_t size) {
+  mpi_send(out, (int)size, byte, !end->side, 0, world);
+}
+static void get(struct end* end, char* in, size_t size) {
+  mpi_recv(in, (int)size, byte, !end->side, 0, world, no_status);
+}
+
+/* A socket, since whoever waits in MPI takes the core from others. */
+static void connect_orders(struct end* end) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  socklen_t length = sizeof address.sun_family;
+  int fd = socket(AF_UNIX, SOCK_STREAM, 0), listener = fd;
+  if (end->side == 1) {
+    /* The kernel finds a name. */
+    if (bind(fd, (struct sockaddr*)&address, length) != 0 || listen(fd, 1) != 0) fail("bind");
+    length = sizeof address;
+    getsockname(fd, (struct sockaddr*)&address, &length);
+    put(end, (char*)&length, sizeof length);
+    put(end, (char*)&address, sizeof address);
+    fd = accept(listener, NULL, NULL);
+    if (fd < 0) fail("accept");
+  } else {
+    get(end, (char*)&length, sizeof length);
+    get(end, (char*)&address, sizeof address);
+    if (connect(fd, (struct sockaddr*)&address, length) != 0) fail("connect");
+  }
+  end->orders = fd;
+}
 
 void mpi_connect(struct end* end) {
   const char* name = getenv("BARE_MPI");
@@ -32,13 +63,7 @@ void mpi_connect(struct end* end) {
   no_status = open_mpi != NULL ? NULL : (void*)1;
   if (init(NULL, NULL) != 0) fail("MPI_Init");
   rank(world, &end->side);
-}
-
-static void put(struct end* end, const char* out, size_t size) {
-  mpi_send(out, (int)size, byte, !end->side, 0, world);
-}
-static void get(struct end* end, char* in, size_t size) {
-  mpi_recv(in, (int)size, byte, !end->side, 0, world, no_status);
+  connect_orders(end);
 }
 
 void mpi_pingpong(struct end* end, char* out, char* in, size_t size, long count) {

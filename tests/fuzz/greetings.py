@@ -19,6 +19,7 @@ from halftrip.control.protocol import (
     Ack,
     Address,
     Assignment,
+    BeforeSlice,
     Bye,
     Channel,
     Closed,
@@ -53,6 +54,7 @@ _MESSAGES = (
     Bye(),
     RecordLines(b'{"record":"run"}\n', last=True),
     Progress(3, 10, "shm 8"),
+    BeforeSlice(b"{}"),
     Assignment(b"{}", _ADDRESS, True, 1, b"[]", (1.0, 2.0)),
 )
 _KINDS = (

@@ -25,6 +25,9 @@ class Records:
     def progress(self, done, total, what):
         self.progress_shown.append((done, total, what))
 
+    def before_slice(self, setting):
+        """Nothing waits for this."""
+
     def of(self, kind):
         return [record for record in self.all if isinstance(record, kind)]
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -11,15 +10,10 @@ import numpy as np
 from halftrip.stats.interval import between_medians
 from halftrip.stats.median import median
 
-# By how much the bare loop may differ before and after halftrip, as a factor: beyond it, something
-# else has changed meanwhile, as the cores, and the turn says nothing of halftrip.
-STEADY = 1.25
 # A ratio within this, either way, is none that anybody has to know of.
 TOLERANCE = 1.05
 # ... if its interval is within this; with a wider one, it may be anything.
 WIDEST = 1.25
-# With fewer turns left there is no ratio.
-FEWEST_TURNS = 3
 
 Word = Literal["same", "slower", "faster", "unknown"]
 
@@ -33,25 +27,17 @@ class Row(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """One run of halftrip between two of the bare loop: what a message took, ns."""
+    """A slice of halftrip and one of the bare loop, one right after the other: what a message took,
+    ns, and the 99th percentiles, None where one has too few samples."""
 
-    before: float
+    bare: float
     halftrip: float
-    after: float
-
-    @property
-    def bare(self) -> float:
-        return math.sqrt(self.before * self.after)
-
-    @property
-    def is_steady(self) -> bool:
-        return max(self.before, self.after) <= STEADY * min(self.before, self.after)
+    p99: tuple[float, float] | None = None
 
 
 class LoopRatio(NamedTuple):
-    """Medians over the turns that count, ns; the ratio halftrip / bare with its 95 % interval over
-    turns, NaN where there are too few; that of the 99th percentiles, NaN where either has too few
-    samples; and how many turns count, of how many."""
+    """Medians over the turns, ns; the ratio halftrip / bare, the median over turns, with its 95 %
+    interval; that of the 99th percentiles, None where they are not known; and how many turns."""
 
     row: Row
     bare: float
@@ -59,16 +45,13 @@ class LoopRatio(NamedTuple):
     ratio: float
     low: float
     high: float
-    p99: float
-    steady: int
+    p99: float | None
     turns: int
 
     @property
     def word(self) -> Word:
         """`slower` and `faster`: surely, by more than the tolerance. `same`: within it, with an
         interval that is not too wide. `unknown`: none of these."""
-        if math.isnan(self.ratio):
-            return "unknown"
         if self.low > TOLERANCE:
             return "slower"
         if self.high < 1 / TOLERANCE:
@@ -77,26 +60,20 @@ class LoopRatio(NamedTuple):
         return "same" if is_narrow and 1 / TOLERANCE <= self.ratio <= TOLERANCE else "unknown"
 
 
-def loop_ratio(row: Row, turns: Sequence[Turn], p99: Iterable[Turn] = ()) -> LoopRatio:
-    """The ratio of one row; `p99` has the 99th percentiles of the turns in which they are known."""
-    steady = [turn for turn in turns if turn.is_steady]
-    ratio = low = high = math.nan
-    ratios = np.sort([turn.halftrip / turn.bare for turn in steady])
-    if len(steady) >= FEWEST_TURNS:
-        ratio = median(ratios)
-        found = between_medians(ratios)
-        if found is not None:
-            low, high = min(found.low, ratio), max(found.high, ratio)
-    tails = [turn.halftrip / turn.bare for turn in p99]
-    counted = steady or turns
+def loop_ratio(row: Row, turns: Sequence[Turn]) -> LoopRatio:
+    """The ratio of one row, which has two turns at least."""
+    ratios = np.sort([turn.halftrip / turn.bare for turn in turns])
+    ratio = median(ratios)
+    found = between_medians(ratios)
+    assert found is not None, "times are not 0"
+    tails = [turn.p99[1] / turn.p99[0] for turn in turns if turn.p99 is not None]
     return LoopRatio(
         row,
-        median([turn.bare for turn in counted]),
-        median([turn.halftrip for turn in counted]),
+        median([turn.bare for turn in turns]),
+        median([turn.halftrip for turn in turns]),
         ratio,
-        low,
-        high,
-        median(tails) if tails else math.nan,
-        len(steady),
+        min(found.low, ratio),
+        max(found.high, ratio),
+        median(tails) if tails else None,
         len(turns),
     )

@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
-import os
+import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from halftrip import api
 from halftrip.analysis.loop_ratios import LoopRatio, Row, Turn, loop_ratio
-from halftrip.analysis.summaries import summarize_configuration
 from halftrip.cli.output import screen, writing
 from halftrip.control.hosts import host_identity
 from halftrip.errors import HalftripError, Unavailable, UsageError
-from halftrip.job.bare_loops import LARGEST_DATAGRAM, PATHS, WITHOUT_STREAM, BareLoops
+from halftrip.job.bare_loops import (
+    LARGEST_DATAGRAM,
+    PATHS,
+    WITHOUT_STREAM,
+    BareLoops,
+    Timed,
+)
+from halftrip.job.view import NoView
+from halftrip.plan.layers import make_plan, python_layer
 from halftrip.report.loops import content, render
+from halftrip.results.configuration import Configuration
+from halftrip.results.records import Measurement
 from halftrip.telemetry import topology
 
 SIZES = (8, 32768, 4 << 20)
 WINDOW = 16
-TURNS = 6
-# For each row of either in each turn.
-SECONDS = 0.03
+# So many fresh processes of either have so many slices each of every row.
+LAUNCHES = 4
+SLICES = 2
+# A slice of either, without its warm-up, s.
+SECONDS = 0.015
 # Of fewer samples no 99th percentile is told.
 _FEWEST_FOR_P99 = 200
-
-# Of one turn: the median and the 99th percentile (None: not known), ns.
-_Times = Mapping[Row, tuple[float, float | None]]
 
 
 def examine_loops(transports: str | None, as_json: bool) -> int:
@@ -57,28 +68,20 @@ def _named(transports: str) -> tuple[str, ...]:
 
 
 def compare(
-    paths: Sequence[str], turns: int = TURNS, seconds: float = SECONDS
+    paths: Sequence[str], launches: int = LAUNCHES, slices: int = SLICES, seconds: float = SECONDS
 ) -> tuple[list[LoopRatio], dict[str, str]]:
-    """The ratios of these paths, and the reasons of those that are not here. The bare loops run
-    before and after each of so many runs of halftrip, on the same two cores; a row takes about
-    `seconds` each time."""
+    """The ratios of these paths, and the reasons of those that are not here. Before or after each
+    slice of halftrip the bare loop of its row runs for as long, on the same two cores."""
     cores = _cores()
-    loops: dict[str, BareLoops] = {}
     missing: dict[str, str] = {}
-    bare: list[_Times] = []
-    halftrip: list[_Times] = []
-    for path in paths:
-        try:
-            loops[path] = BareLoops(path, cores, SIZES, WINDOW)
-        except HalftripError as error:
-            missing[path] = str(error)
-    for turn in range(turns + 1):
-        bare.append(dict(_by_bare_loops(loops, missing, seconds)))
-        if turn < turns and loops:
-            halftrip.append(dict(_by_halftrip(list(loops), missing, cores, seconds)))
-        for path in missing:
-            loops.pop(path, None)
-    return list(_ratios(bare, halftrip)), missing
+    turns: dict[Row, list[Turn]] = {}
+    for _ in range(launches):
+        with _Beside(cores, seconds, missing) as beside:
+            beside.start([path for path in paths if path not in missing])
+            _measure(beside, cores, slices, seconds, missing, turns)
+    rows = sorted(turns, key=lambda row: (list(paths).index(row.path), *row[1:]))
+    found = [row for row in rows if len(turns[row]) > 1 and row.path not in missing]
+    return [loop_ratio(row, turns[row]) for row in found], missing
 
 
 def _cores() -> list[int]:
@@ -90,34 +93,109 @@ def _cores() -> list[int]:
     return cores
 
 
-def _by_bare_loops(
-    loops: Mapping[str, BareLoops], missing: dict[str, str], seconds: float
-) -> Iterator[tuple[Row, tuple[float, float | None]]]:
-    for path, each in loops.items():
+class _Beside(NoView):
+    """Runs the bare loops between the slices of a launch of halftrip, each before or after that of
+    its row, in turn: what comes first may find another machine than what comes second."""
+
+    paces = True
+
+    def __init__(self, cores: Sequence[int], seconds: float, missing: dict[str, str]) -> None:
+        self.timed: dict[Row, list[Timed]] = {}
+        self._cores = cores
+        self._seconds = seconds
+        self._missing = missing
+        self._loops: dict[str, BareLoops] = {}
+        self._seen: Counter[Row] = Counter()
+        # The row whose loop is to run after the slice that is being measured.
+        self._due: Row | None = None
+
+    def __enter__(self) -> _Beside:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        for each in self._loops.values():
+            each.close()
+
+    @property
+    def paths(self) -> list[str]:
+        return [path for path in self._loops if path not in self._missing]
+
+    def start(self, paths: Sequence[str]) -> None:
+        """Starts the loops of these paths, where there are any."""
+        for path in paths:
+            try:
+                self._loops[path] = BareLoops(path, self._cores, WINDOW)
+            except HalftripError as error:
+                self._missing[path] = str(error)
+        for path in self.paths:
+            self._try(path, BareLoops.wait)
+
+    def before_slice(self, setting: Configuration) -> None:
+        self.finish()
+        row = Row(setting.transport, setting.pattern, setting.size)
+        if self._seen[row] % 2:
+            self._due = row
+        else:
+            self._time(row)
+        self._seen[row] += 1
+
+    def finish(self) -> None:
+        """Runs the loop that is due after the last slice."""
+        due, self._due = self._due, None
+        if due is not None:
+            self._time(due)
+
+    def _time(self, row: Row) -> None:
+        def work(loops: BareLoops) -> None:
+            timed = loops.time(row.pattern, row.size, self._seconds)
+            self.timed.setdefault(row, []).append(timed)
+
+        if row.path not in self._missing:
+            self._try(row.path, work)
+
+    def _try(self, path: str, work: Callable[[BareLoops], None]) -> None:
         try:
-            for timed in each.run(seconds):
-                p99 = timed.p99 if timed.samples >= _FEWEST_FOR_P99 else None
-                yield Row(path, timed.pattern, timed.size), (timed.median, p99)
+            work(self._loops[path])
         except Unavailable as error:
-            missing[path] = str(error)
+            self._missing[path] = str(error)
 
 
-def _by_halftrip(
-    paths: Sequence[str], missing: dict[str, str], cores: Sequence[int], seconds: float
-) -> Iterator[tuple[Row, tuple[float, float | None]]]:
+def _measure(
+    beside: _Beside,
+    cores: Sequence[int],
+    slices: int,
+    seconds: float,
+    missing: dict[str, str],
+    turns: dict[Row, list[Turn]],
+) -> None:
+    """Adds the turns of one launch."""
+    if not beside.paths:
+        return
+    plan = make_plan(python_layer(_plan(beside.paths, cores, slices, seconds)))
     with tempfile.TemporaryDirectory(prefix="halftrip-") as directory:
-        run = api.run(_plan(paths, cores, seconds), output=os.path.join(directory, "run.jsonl"))
+        path = api.measure(plan, Path(directory) / "run.jsonl", beside, sys.argv)
+        beside.finish()
+        run = api.load(path)
     for skip in run.skips:
         missing.setdefault(skip.transport, skip.reason)
     for configuration, measurements in run.by_configuration.items():
-        summary = summarize_configuration(measurements)
-        is_single = all(each.iterations == 1 for each in measurements)
-        enough = is_single and summary.samples >= _FEWEST_FOR_P99
         row = Row(configuration.transport, configuration.pattern, configuration.size)
-        yield row, (summary.latency, summary.p99.value if enough else None)
+        # A slice that failed has none.
+        for bare, measurement in zip(beside.timed.get(row, ()), measurements, strict=False):
+            turns.setdefault(row, []).append(_turn(bare, measurement))
 
 
-def _plan(paths: Sequence[str], cores: Sequence[int], seconds: float) -> dict[str, Any]:
+def _turn(bare: Timed, measurement: Measurement) -> Turn:
+    times = np.concatenate(measurement.one_way_blocks)
+    # Of batches, there is no percentile of messages.
+    enough = min(bare.samples, times.size) >= _FEWEST_FOR_P99 and measurement.iterations == 1
+    p99 = (bare.p99, float(np.quantile(times, 0.99))) if enough else None
+    return Turn(bare.median, float(np.median(times)), p99)
+
+
+def _plan(
+    paths: Sequence[str], cores: Sequence[int], slices: int, seconds: float
+) -> dict[str, Any]:
     """What the bare loops do, as a plan: its settings are halftrip's own but for these."""
     streams = [path for path in paths if path not in WITHOUT_STREAM]
     parts: list[dict[str, Any]] = []
@@ -133,23 +211,7 @@ def _plan(paths: Sequence[str], cores: Sequence[int], seconds: float) -> dict[st
         # A bare loop has one buffer for each direction.
         "places": "same",
         "cores": ",".join(map(str, cores)),
-        "slices": 1,
+        "slices": slices,
         "ci": "none",
         "time": f"{seconds:g}s",
     }
-
-
-def _ratios(bare: Sequence[_Times], halftrip: Sequence[_Times]) -> Iterator[LoopRatio]:
-    around = list(zip(bare, halftrip, bare[1:], strict=False))
-    rows = dict.fromkeys(row for before, _, _ in around for row in before)
-    for row in rows:
-        found = [each for each in around if all(row in times for times in each)]
-        if not found:
-            continue
-        turns = [Turn(*(times[row][0] for times in each)) for each in found]
-        tails = [
-            Turn(*(float(p99) for p99 in each_p99 if p99 is not None))
-            for each, turn in zip(found, turns, strict=True)
-            if turn.is_steady and None not in (each_p99 := [times[row][1] for times in each])
-        ]
-        yield loop_ratio(row, turns, tails)

@@ -38,8 +38,8 @@ class Address(msgspec.Struct, frozen=True, tag=True):
 class Assignment(msgspec.Struct, frozen=True, tag=True):
     """The task of a launched rank: a Plan in JSON, where rank 0 listens for the group, if that uses
     sockets, whether progress is shown, the number of the launch, the configurations that are left
-    out, in JSON, where each rank has said that it listens, and how long the launch may take, s: its
-    share of what is left, and all of it."""
+    out, in JSON, where each rank has said that it listens, how long the launch may take, s: its
+    share of what is left, and all of it, and whether each slice waits for the launcher."""
 
     plan: bytes
     group: Address | None
@@ -48,6 +48,7 @@ class Assignment(msgspec.Struct, frozen=True, tag=True):
     done: bytes = b"[]"
     groups: tuple[Address | None, ...] = ()
     allowed: tuple[float, float] | None = None
+    paced: bool = False
 
 
 class RecordLines(msgspec.Struct, frozen=True, tag=True):
@@ -63,6 +64,12 @@ class Progress(msgspec.Struct, frozen=True, tag=True):
     done: int
     total: int
     what: str
+
+
+class BeforeSlice(msgspec.Struct, frozen=True, tag=True):
+    """A slice of this setting, a Configuration in JSON, begins when this has been handled."""
+
+    setting: bytes
 
 
 class Ack(msgspec.Struct, frozen=True, tag=True):
@@ -103,7 +110,7 @@ class Pong(msgspec.Struct, frozen=True, tag=True):
     """This end is alive."""
 
 
-Message = Ping | Pong | Assignment | RecordLines | Progress | Ack | Abort | Bye
+Message = Ping | Pong | Assignment | RecordLines | Progress | BeforeSlice | Ack | Abort | Bye
 _encoder = msgspec.msgpack.Encoder()
 _making = threading.Lock()
 # What decoders raise: errors of their own and of texts are ValueErrors; where values are nested too

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import select
 import subprocess
+import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -23,59 +27,101 @@ _PROGRAM = Path(_native.__file__).with_name("bare_loops")
 # Names the file of the MPI library; see native/bare/mpi.c.
 _LIBRARY_VARIABLE = "BARE_MPI"
 _TIMEOUT_SECONDS = 60.0
+# Processes that were told to end have so long.
+_END_SECONDS = 5.0
 
 
 class Timed(NamedTuple):
     """What a loop has timed of one pattern and size: so many samples, their median and 99th
     percentile, ns, of one message, one way."""
 
-    pattern: str
-    size: int
     samples: int
     median: float
     p99: float
 
 
 class BareLoops:
-    """The bare loops on two cores. Raises Unavailable where `path` has none here."""
+    """The bare loops of `path` on two cores, in processes that sleep while nothing is asked of
+    them. Raises Unavailable where the path has none here."""
 
-    def __init__(self, path: str, cores: Sequence[int], sizes: Sequence[int], window: int) -> None:
+    def __init__(self, path: str, cores: Sequence[int], window: int) -> None:
         self._path = path
-        of_path = [size for size in sizes if path != "udp" or size <= LARGEST_DATAGRAM]
-        self._words = (*map(str, cores), *(str(window), *map(str, of_path)))
-        self._prefix: tuple[str, ...] = ()
-        self._environment = dict(os.environ)
+        prefix: tuple[str, ...] = ()
+        environment = dict(os.environ)
         if path == "mpi":
             mpiexec = launcher.find_mpiexec()
-            self._prefix = (*launcher.full_command(mpiexec), "-n", "2")
-            self._environment |= launcher.root_environment()
-            self._environment[_LIBRARY_VARIABLE] = _mpi_library(mpiexec)
-
-    def run(self, seconds: float) -> list[Timed]:
-        """Runs the loops for about so long for each pattern and size. Raises Unavailable if they
-        fail."""
-        first, second, *rest = self._words
-        words = (self._path, first, second, f"{1e3 * seconds:g}", *rest)
+            prefix = (*launcher.full_command(mpiexec), "-n", "2")
+            environment |= launcher.root_environment()
+            environment[_LIBRARY_VARIABLE] = _mpi_library(mpiexec)
+        # A pipe would be full at some time.
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `close`)
         try:
-            ended = subprocess.run(
-                (*self._prefix, str(_PROGRAM), *words),
-                env=self._environment,
-                capture_output=True,
-                text=True,
-                timeout=_TIMEOUT_SECONDS,
-                check=False,
+            self._process = subprocess.Popen(
+                (*prefix, str(_PROGRAM), path, *map(str, cores), str(window)),
+                env=environment,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
             )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise Unavailable(f"the bare loop over {self._path}: {error}") from None
-        if ended.returncode != 0:
-            lines = ended.stderr.strip().splitlines() or [f"status {ended.returncode}"]
-            raise Unavailable(f"the bare loop over {self._path}: {lines[-1]}")
-        return [_timed(line) for line in ended.stdout.splitlines() if line.strip()]
+        except OSError as error:
+            self._errors.close()
+            raise self._failed(str(error)) from None
 
+    def wait(self) -> None:
+        """Waits until both ends are connected. Raises Unavailable if they are not to be."""
+        self._line()
 
-def _timed(line: str) -> Timed:
-    pattern, size, samples, median, p99 = line.split()
-    return Timed(pattern, int(size), int(samples), float(median), float(p99))
+    def time(self, pattern: str, size: int, seconds: float) -> Timed:
+        """Times the loop for about so long. Raises Unavailable if it fails."""
+        to = self._process.stdin
+        assert to is not None
+        try:
+            to.write(f"{pattern} {size} {1e3 * seconds:g}\n".encode())
+            to.flush()
+        except OSError:
+            raise self._failed() from None
+        samples, median, p99 = self._line().split()
+        return Timed(int(samples), float(median), float(p99))
+
+    def close(self) -> None:
+        """Ends the processes."""
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+        try:
+            self._process.wait(_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._errors.close()
+
+    def _line(self) -> str:
+        source = self._process.stdout
+        assert source is not None
+        line = b""
+        until = time.monotonic() + _TIMEOUT_SECONDS
+        while not line.endswith(b"\n"):
+            ready, _, _ = select.select([source], [], [], max(0.0, until - time.monotonic()))
+            if not ready:
+                raise self._failed(f"no answer within {_TIMEOUT_SECONDS:g} s")
+            read = os.read(source.fileno(), 4096)
+            if not read:
+                raise self._failed()
+            line += read
+        return line.decode()
+
+    def _failed(self, why: str | None = None) -> Unavailable:
+        """The error of a loop that has ended, or that cannot go on."""
+        if why is None:
+            # Its last words precede its end.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_END_SECONDS)
+            self._errors.seek(0)
+            lines = self._errors.read().decode(errors="replace").split("\n")
+            said = [line.strip() for line in lines if line.strip()]
+            why = said[-1] if said else f"ended with status {self._process.poll()}"
+        return Unavailable(f"the bare loop over {self._path}: {why}")
 
 
 def _mpi_library(mpiexec: launcher.Mpiexec) -> str:

@@ -30,6 +30,7 @@ from halftrip.job.view import View
 from halftrip.measure.runner import Runner
 from halftrip.plan.layers import check_ranks
 from halftrip.plan.plan import Plan
+from halftrip.results.configuration import Configuration
 from halftrip.results.run_file import RunFile
 from halftrip.transports.base import ProcessContext
 
@@ -119,6 +120,10 @@ class _FileSink:
 
     def progress(self, done: int, total: int, what: str) -> None:
         self._view.update(done, total, what)
+
+    def before_slice(self, setting: Configuration) -> None:
+        if self._view.paces:
+            self._view.before_slice(setting)
 
 
 class _EarlyEnd:

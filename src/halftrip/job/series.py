@@ -110,6 +110,7 @@ class LaunchView:
     def __init__(self, view: View, name: str, quoted: set[str], later: int = 0) -> None:
         self.visible = view.visible
         self.takes_warnings = view.takes_warnings
+        self.paces = view.paces
         self._view = view
         self._quoted = quoted
         self._name = name
@@ -118,6 +119,9 @@ class LaunchView:
     def update(self, done: int, total: int, what: str, later: int = 0) -> None:
         shown = f"{self._name} · {what}" if self._name else what
         self._view.update(done, total, shown, self._later)
+
+    def before_slice(self, setting: Configuration) -> None:
+        self._view.before_slice(setting)
 
     def warn(self, lines: list[str]) -> None:
         self._view.warn(lines)

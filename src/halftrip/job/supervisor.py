@@ -18,6 +18,7 @@ from halftrip.control.protocol import (
     Abort,
     Ack,
     Assignment,
+    BeforeSlice,
     Bye,
     Channel,
     Closed,
@@ -252,6 +253,7 @@ class Supervisor:
                 plan=msgspec.json.encode(plan),
                 group=self._ranks[0].hello.group,
                 progress=self._view.visible,
+                paced=self._view.paces,
                 launch=launch,
                 done=msgspec.json.encode(done),
                 groups=tuple(self._ranks[each].hello.group for each in range(self._job.ranks)),
@@ -294,6 +296,9 @@ class Supervisor:
             self._records.append(message.lines, last=message.last)
         elif isinstance(message, Progress):
             self._view.update(message.done, message.total, message.what)
+        elif isinstance(message, BeforeSlice):
+            setting = msgspec.json.decode(message.setting, type=Configuration)
+            self._view.before_slice(setting)
         with contextlib.suppress(Closed):  # _on_control notices the death
             channel.send(Ack())
 

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from halftrip.results.configuration import Configuration
+
 
 class View(Protocol):
-    """Shows progress, if it is `visible`, and keeps what other programs printed."""
+    """Shows progress, if it is `visible`, and keeps what other programs printed. If it `paces` the
+    run, ranks of a local launcher wait for it before each slice."""
 
     visible: bool
     takes_warnings: bool
+    paces: bool
 
     def update(self, done: int, total: int, what: str, later: int = 0) -> None:
         """Shows that slice `done` of `total`, of `what`, is being measured; that many launches of
         as many slices come later."""
+
+    def before_slice(self, setting: Configuration) -> None:
+        """Called before each slice if the view `paces`: the slice, of this setting, begins when it
+        has returned."""
 
     def warn(self, lines: list[str]) -> None:
         """Shows what may spoil the results, a line for each, if it `takes_warnings`."""
@@ -28,8 +36,12 @@ class NoView:
 
     visible = False
     takes_warnings = False
+    paces = False
 
     def update(self, done: int, total: int, what: str, later: int = 0) -> None:
+        pass
+
+    def before_slice(self, setting: Configuration) -> None:
         pass
 
     def warn(self, lines: list[str]) -> None:

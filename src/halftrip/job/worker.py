@@ -34,6 +34,7 @@ from halftrip.control.listener import Listener
 from halftrip.control.protocol import (
     Abort,
     Assignment,
+    BeforeSlice,
     Channel,
     Closed,
     Progress,
@@ -79,9 +80,10 @@ class LauncherSink:
     """Sends records and progress to the launcher. It has handled each before the next is sent, so
     that they cannot pile up; meanwhile this rank goes on, with what precedes the next samples."""
 
-    def __init__(self, channel: Channel | None, progress: bool) -> None:
+    def __init__(self, channel: Channel | None, progress: bool, paced: bool) -> None:
         self._channel = channel
         self._shows_progress = progress
+        self._is_paced = paced
         self._is_pending = False
 
     def lines(self, lines: bytes, last: bool = False) -> None:
@@ -93,11 +95,16 @@ class LauncherSink:
         if self._shows_progress:
             self._tell(Progress(done, total, what))
 
+    def before_slice(self, setting: Configuration) -> None:
+        if self._is_paced:
+            self._tell(BeforeSlice(msgspec.json.encode(setting)))
+            self._await()
+
     def close(self) -> None:
         if self._channel is not None:
             self._channel.close()
 
-    def _tell(self, message: RecordLines | Progress) -> None:
+    def _tell(self, message: RecordLines | Progress | BeforeSlice) -> None:
         if self._channel is None:
             raise RuntimeError("only rank 0 has records")
         self._await()
@@ -201,7 +208,8 @@ def _run(job: Job, rank: int, communicator: MPI.Intracomm | None) -> None:
             _check_served(plan)
         mpi = None if over_sockets else communicator
         group = _form_group(job, rank, mpi, listener, assignment, plan.threads)
-        sink = LauncherSink(_connect_events(job) if rank == 0 else None, assignment.progress)
+        events = _connect_events(job) if rank == 0 else None
+        sink = LauncherSink(events, assignment.progress, assignment.paced)
         process = ProcessContext.of(
             plan,
             rank,

@@ -69,6 +69,8 @@ class Sink(Protocol):
 
     def progress(self, done: int, total: int, what: str) -> None: ...
 
+    def before_slice(self, setting: Configuration) -> None: ...
+
 
 @contextlib.contextmanager
 def _own_affinity() -> Iterator[None]:
@@ -254,6 +256,7 @@ class Runner:
         for done, turn in enumerate(walk.turns()):
             # With this one.
             self._show(done + 1, done + 1 + walk.left, turn.setting)
+            self._sink.before_slice(turn.setting)
             is_stale = self._clocks.is_stale
             reports = self._give(Order(turn, self._log_is_due, compare_clocks=is_stale))
             measured = self._take(turn, reports)

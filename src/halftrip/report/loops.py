@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Group
 from rich.text import Text
 
-from halftrip.analysis.loop_ratios import STEADY, TOLERANCE, LoopRatio
+from halftrip.analysis.loop_ratios import TOLERANCE, LoopRatio
 from halftrip.report.cells import NOTHING, number, text_lines
-from halftrip.report.estimates import finite
 from halftrip.report.layout import ALWAYS, Column, made_table, view
 from halftrip.units import format_size, significant
 
@@ -27,7 +25,7 @@ def render(ratios: Sequence[LoopRatio], missing: Mapping[str, str], width: int) 
         Column("bare loop", "us", lambda each: number(each.bare, 3, 1e3), rank=ALWAYS),
         Column("halftrip", "us", lambda each: number(each.halftrip, 3, 1e3), rank=ALWAYS),
         Column("ratio", "", _ratio, True, rank=ALWAYS),
-        Column("of p99", "", lambda each: _two_digits(each.p99), rank=ALWAYS),
+        Column("of p99", "", _p99, rank=ALWAYS),
         Column("verdict", "", _verdict, True, rank=ALWAYS),
     ]
     parts: list[Text | Group] = []
@@ -48,9 +46,9 @@ def _legend(ratios: Sequence[LoopRatio]) -> list[str]:
     turns = max(each.turns for each in ratios)
     found = [
         (
-            "bare loop: some thirty lines of C, in a process of its own, on the same cores; what a "
-            "message takes one way: half of a round trip, or its part of a window. Both send from "
-            "one buffer and receive in another (--places same)."
+            "bare loop: some thirty lines of C, in processes of their own, in turn with halftrip "
+            "on the same cores; what a message takes one way: half of a round trip, or its part of "
+            "a window. Both send from one buffer and receive in another (--places same)."
         ),
         (
             f"ratio: halftrip / bare loop, median of {turns} turns, with its 95 % interval over "
@@ -58,21 +56,20 @@ def _legend(ratios: Sequence[LoopRatio]) -> list[str]:
         ),
     ]
     if any(each.word == "unknown" for each in ratios):
-        found.append(
-            "not told: the interval is too wide, or in too many turns the bare loop itself changed "
-            f"by more than {100 * (STEADY - 1):.0f} %: this machine is busy, or its cores move."
-        )
+        found.append("not told: the interval is too wide: this machine is busy, or its cores move.")
     return found
 
 
 def _ratio(each: LoopRatio) -> str:
-    if math.isnan(each.ratio):
-        return NOTHING
     return f"{_two_digits(each.ratio)} [{_two_digits(each.low)}, {_two_digits(each.high)}]"
 
 
+def _p99(each: LoopRatio) -> str:
+    return NOTHING if each.p99 is None else _two_digits(each.p99)
+
+
 def _two_digits(value: float) -> str:
-    return NOTHING if math.isnan(value) else f"{value:.2f}"
+    return f"{value:.2f}"
 
 
 def _verdict(each: LoopRatio) -> str:
@@ -94,11 +91,10 @@ def content(ratios: Sequence[LoopRatio], missing: Mapping[str, str]) -> dict[str
                 **each.row._asdict(),
                 "bare_ns": each.bare,
                 "halftrip_ns": each.halftrip,
-                "ratio": finite(each.ratio),
-                "ratio_low": finite(each.low),
-                "ratio_high": finite(each.high),
-                "p99_ratio": finite(each.p99),
-                "steady_turns": each.steady,
+                "ratio": each.ratio,
+                "ratio_low": each.low,
+                "ratio_high": each.high,
+                "p99_ratio": each.p99,
                 "turns": each.turns,
                 "verdict": each.word,
             }

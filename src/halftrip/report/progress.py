@@ -12,6 +12,8 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from halftrip.results.configuration import Configuration
+
 # How fast a run goes is seen from this many seconds: its first slices take longer than later ones.
 _PACE_SECONDS = 10.0
 # Of less nothing can be told.
@@ -21,6 +23,9 @@ _LEAST_SECONDS = 1.0
 class ProgressLine:
     """The line is drawn only when `update` is called: no thread or timer disturbs the run. A run
     that takes no longer than `seconds` has no more than these left."""
+
+    # No slice waits for the line.
+    paces = False
 
     def __init__(
         self,
@@ -75,6 +80,9 @@ class ProgressLine:
             parts.append(f"{_duration(left)} left")
         with self._drawing():
             self._live.update(_line(parts), refresh=True)
+
+    def before_slice(self, setting: Configuration) -> None:
+        """Never called."""
 
     def _seconds_left(self, done: int, total: int, later: int) -> float | None:
         """How long the run will take still; None where that cannot be told yet."""
