@@ -24,6 +24,8 @@ struct path {
   stream* stream;
   /* Makes both ends, in two processes; leaves in `end` that of this one. */
   void (*connect)(struct end* end);
+  /* The type of the sockets of a path that also goes between hosts, else 0. */
+  int type;
 };
 
 pingpong mpi_pingpong;

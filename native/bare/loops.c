@@ -2,10 +2,15 @@
 
    Prints an empty line when both ends are connected. Then a line of standard input has a pattern,
    a size and a time, ms; the answer has the number of samples, and their median and 99th
-   percentile, ns: of one message, one way. Between two lines both ends sleep. */
+   percentile, ns: of one message, one way. Between two lines both ends sleep.
+
+   bare_loops PATH CORE CORE WINDOW listen: is the other end for another host, and prints its port.
+   bare_loops PATH CORE CORE WINDOW HOST PORT: connects to it. A core of -1 is the first that an end
+   may use. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netdb.h>
 #include <netinet/tcp.h>
 #include <sched.h>
 #include <signal.h>
@@ -22,7 +27,14 @@
 
 #include "bare.h"
 
-enum { LARGEST = 4 << 20, SLOTS = 16, MOST_SAMPLES = 100000, FEWEST_SAMPLES = 5, SMALL = 4096 };
+enum {
+  LARGEST = 4 << 20,
+  SLOTS = 16,
+  MOST_SAMPLES = 100000,
+  FEWEST_SAMPLES = 5,
+  SMALL = 4096,
+  CONNECT_SECONDS = 20
+};
 
 _Noreturn void fail(const char* what) {
   perror(what);
@@ -101,18 +113,32 @@ static void unix_connect(struct end* end) {
   end->in = end->out = pair[end->side];
 }
 
-static int bound(int type, struct sockaddr_in* address) {
+static int bound(int type, struct sockaddr_in* address, uint32_t to) {
   socklen_t length = sizeof *address;
-  *address = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  *address = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(to)};
   int fd = socket(AF_INET, type, 0);
   if (bind(fd, (struct sockaddr*)address, length) != 0) fail("bind");
   getsockname(fd, (struct sockaddr*)address, &length);
   return fd;
 }
 
+static void tcp_path(struct end* end, int fd) {
+  int one = 1;
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+  end->in = end->out = fd;
+}
+
+/* A lost datagram ends the loop. */
+static void udp_path(struct end* end, int fd, const struct sockaddr_in* other) {
+  struct timeval limit = {.tv_sec = 2};
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  if (connect(fd, (const struct sockaddr*)other, sizeof *other) != 0) fail("connect");
+  end->in = end->out = fd;
+}
+
 static void tcp_connect(struct end* end) {
   struct sockaddr_in address;
-  int one = 1, listener = bound(SOCK_STREAM, &address), fd = listener;
+  int listener = bound(SOCK_STREAM, &address, INADDR_LOOPBACK), fd = listener;
   if (listen(listener, 1) != 0) fail("listen");
   split(end);
   if (end->side == 0) {
@@ -122,23 +148,52 @@ static void tcp_connect(struct end* end) {
     fd = socket(AF_INET, SOCK_STREAM, 0);
     if (connect(fd, (struct sockaddr*)&address, sizeof address) != 0) fail("connect");
   }
-  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-  end->in = end->out = fd;
+  tcp_path(end, fd);
 }
 
 static void udp_connect(struct end* end) {
   struct sockaddr_in address[2];
-  struct timeval limit = {.tv_sec = 2};
   int fd[2];
-  for (int side = 0; side < 2; ++side) {
-    fd[side] = bound(SOCK_DGRAM, &address[side]);
-    /* A lost datagram ends the loop. */
-    setsockopt(fd[side], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-  }
   for (int side = 0; side < 2; ++side)
-    if (connect(fd[side], (struct sockaddr*)&address[!side], sizeof address[0])) fail("connect");
+    fd[side] = bound(SOCK_DGRAM, &address[side], INADDR_LOOPBACK);
   split(end);
-  end->in = end->out = fd[end->side];
+  udp_path(end, fd[end->side], &address[!end->side]);
+}
+
+/* The ends on two hosts: orders go over a connection, to the port that the other end has printed.
+   The path is a second one, or datagrams to the same host. */
+static void connect_hosts(struct end* end, int type, const char* host, const char* port) {
+  struct sockaddr_in address, other;
+  socklen_t length = sizeof other;
+  struct addrinfo wanted = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM}, *found = NULL;
+  int listener = -1, both[2];
+  end->side = host == NULL;
+  if (end->side == 1) {
+    listener = bound(SOCK_STREAM, &address, INADDR_ANY);
+    if (listen(listener, 2) != 0) fail("listen");
+    printf("%d\n", ntohs(address.sin_port)), fflush(stdout);
+  } else {
+    int error = getaddrinfo(host, port, &wanted, &found);
+    if (error != 0) fprintf(stderr, "%s: %s\n", host, gai_strerror(error)), exit(1);
+  }
+  /* Whoever was to connect may have failed. */
+  alarm(CONNECT_SECONDS);
+  for (int i = 0; i < (type == SOCK_STREAM ? 2 : 1); ++i) {
+    both[i] = end->side == 1 ? accept(listener, NULL, NULL) : socket(AF_INET, SOCK_STREAM, 0);
+    if (both[i] < 0) fail("accept");
+    if (end->side == 0 && connect(both[i], found->ai_addr, found->ai_addrlen) != 0) fail(host);
+  }
+  alarm(0);
+  end->orders = both[0];
+  if (type == SOCK_STREAM) {
+    tcp_path(end, both[1]);
+    return;
+  }
+  int fd = bound(SOCK_DGRAM, &address, INADDR_ANY);
+  write_all(end->orders, (char*)&address.sin_port, sizeof address.sin_port);
+  getpeername(end->orders, (struct sockaddr*)&other, &length);
+  read_all(end->orders, (char*)&other.sin_port, sizeof other.sin_port);
+  udp_path(end, fd, &other);
 }
 
 /* Shared memory: a message and the number that says it is there. */
@@ -201,12 +256,12 @@ static void shm_stream(struct end* end, char* out, char* in, size_t size, long w
 }
 
 static const struct path PATHS[] = {
-    {"pipe", pipe_pingpong, pipe_stream, pipe_connect},
-    {"unix", socket_pingpong, socket_stream, unix_connect},
-    {"tcp", socket_pingpong, socket_stream, tcp_connect},
-    {"udp", socket_pingpong, NULL, udp_connect},
-    {"shm", shm_pingpong, shm_stream, shm_connect},
-    {"mpi", mpi_pingpong, mpi_stream, mpi_connect},
+    {"pipe", pipe_pingpong, pipe_stream, pipe_connect, 0},
+    {"unix", socket_pingpong, socket_stream, unix_connect, 0},
+    {"tcp", socket_pingpong, socket_stream, tcp_connect, SOCK_STREAM},
+    {"udp", socket_pingpong, NULL, udp_connect, SOCK_DGRAM},
+    {"shm", shm_pingpong, shm_stream, shm_connect, 0},
+    {"mpi", mpi_pingpong, mpi_stream, mpi_connect, 0},
 };
 
 static double now_ns(void) {
@@ -279,26 +334,40 @@ static int next_order(struct end* end, long window, struct order* order) {
   return send(end->orders, order, sizeof *order, MSG_NOSIGNAL) == (ssize_t)sizeof *order;
 }
 
+/* Pins this process to a core; -1: to the first that it may use. */
+static void pin(int core) {
+  cpu_set_t cores;
+  if (core < 0) {
+    if (sched_getaffinity(0, sizeof cores, &cores) != 0) fail("sched_getaffinity");
+    for (core = 0; !CPU_ISSET(core, &cores); ++core) {
+    }
+  }
+  CPU_ZERO(&cores);
+  CPU_SET(core, &cores);
+  if (sched_setaffinity(0, sizeof cores, &cores) != 0) fail("sched_setaffinity");
+}
+
 int main(int count, char** words) {
   const struct path* path = NULL;
   for (size_t i = 0; i < sizeof PATHS / sizeof *PATHS; ++i)
-    if (count == 5 && strcmp(words[1], PATHS[i].name) == 0) path = &PATHS[i];
-  if (path == NULL || atol(words[4]) > SLOTS) {
-    fprintf(stderr, "usage: %s PATH CORE CORE WINDOW (%d at most)\n", words[0], SLOTS);
+    if (count >= 5 && strcmp(words[1], PATHS[i].name) == 0) path = &PATHS[i];
+  const int spans_hosts = count > 5;
+  if (path == NULL || atol(words[4]) > SLOTS || count > 7 || (spans_hosts && path->type == 0)) {
+    fprintf(stderr, "usage: %s PATH CORE CORE WINDOW [listen | HOST PORT]\n", words[0]);
     return 2;
   }
   struct end end = {0};
   struct order order;
-  path->connect(&end);
-  cpu_set_t core;
-  CPU_ZERO(&core);
-  CPU_SET(atoi(words[2 + end.side]), &core);
-  if (sched_setaffinity(0, sizeof core, &core) != 0) fail("sched_setaffinity");
+  if (spans_hosts)
+    connect_hosts(&end, path->type, count == 7 ? words[5] : NULL, words[6]);
+  else
+    path->connect(&end);
+  pin(atoi(words[2 + end.side]));
   if (end.side == 0) printf("\n");
   while (next_order(&end, atol(words[4]), &order)) measure(path, &end, order);
   signal(SIGCHLD, SIG_DFL);
   close(end.orders);
   if (path->connect == mpi_connect) mpi_finish();
-  if (path->connect != mpi_connect && end.side == 0) wait(NULL);
+  if (path->connect != mpi_connect && !spans_hosts && end.side == 0) wait(NULL);
   return 0;
 }

@@ -6,6 +6,7 @@ import psutil
 import pytest
 
 from harness.limits import END_SECONDS
+from harness.loops import check_ratios
 from harness.mpi import MPIEXECS
 from harness.need import need
 from harness.served import served
@@ -54,6 +55,14 @@ def test_two_hosts_talk_over_the_cable(lab, shell):
         assert (path.gateway, path.path_mtu) == (None, 1500)
     assert ends["tcp", 0].tcp.rtt_us > 0
     assert f"network: {here.name} {here.device} {here.address} to {there.name} " in result.out
+
+
+@pytest.mark.extended
+def test_halftrip_adds_nothing_to_a_bare_loop_between_hosts(lab, shell):
+    here, there = lab.hosts
+    before = there.sent_bytes
+    check_ratios(shell, ("tcp", "udp"), *lab.by_ssh, prefix=here.prefix())
+    assert there.sent_bytes > before + (1 << 20)
 
 
 @pytest.mark.extended

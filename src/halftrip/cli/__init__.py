@@ -208,24 +208,35 @@ def doctor(
     ] = None,
     loops: Annotated[
         bool,
-        typer.Option(
-            "--loops", help="Instead, compare halftrip with loops written by hand; a minute."
-        ),
+        typer.Option("--loops", help="Instead, compare halftrip with loops written by hand; 20 s."),
     ] = False,
     transport: Annotated[
         Text,
         typer.Option("-t", "--transport", metavar="NAMES", help="With --loops: only over these."),
     ] = None,
+    hosts: Annotated[
+        Text,
+        typer.Option(
+            "--hosts", metavar="HERE,OTHER", help="With --loops: between this host and another."
+        ),
+    ] = None,
+    ssh: Annotated[
+        Text,
+        typer.Option("--ssh", metavar="COMMAND", help="With --hosts: what reaches the other."),
+    ] = None,
 ) -> None:
     """Say what on this machine will spoil the numbers; exit with 1 if anything will."""
     if loops and load is not None:
         raise UsageError("--load: not with --loops")
+    if ssh is not None and hosts is None:
+        raise UsageError("--ssh: goes with --hosts")
     if loops:
         from halftrip.cli.loops import examine_loops
 
-        raise typer.Exit(examine_loops(transport, json))
-    if transport is not None:
-        raise UsageError("-t: goes with --loops")
+        raise typer.Exit(examine_loops(transport, json, hosts, ssh))
+    for name, value in (("-t", transport), ("--hosts", hosts)):
+        if value is not None:
+            raise UsageError(f"{name}: goes with --loops")
     from halftrip.cli.doctor import examine
 
     raise typer.Exit(examine(json, load))

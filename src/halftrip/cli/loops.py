@@ -7,7 +7,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -18,12 +18,15 @@ from halftrip.cli.output import screen, writing
 from halftrip.control.hosts import host_identity
 from halftrip.errors import HalftripError, Unavailable, UsageError
 from halftrip.job.bare_loops import (
+    BETWEEN_HOSTS,
     LARGEST_DATAGRAM,
     PATHS,
     WITHOUT_STREAM,
     BareLoops,
+    OtherHost,
     Timed,
 )
+from halftrip.job.launchers.ssh import SshLauncher, is_this_host
 from halftrip.job.view import NoView
 from halftrip.plan.layers import make_plan, python_layer
 from halftrip.report.loops import content, render
@@ -38,16 +41,23 @@ LAUNCHES = 4
 SLICES = 2
 # A slice of either, without its warm-up, s.
 SECONDS = 0.015
+# Those that the ends may use: see native/bare/loops.c.
+_FIRST_CORES = (-1, -1)
 # Of fewer samples no 99th percentile is told.
 _FEWEST_FOR_P99 = 200
 
 
-def examine_loops(transports: str | None, as_json: bool) -> int:
+def examine_loops(
+    transports: str | None, as_json: bool, hosts: str | None = None, ssh: str | None = None
+) -> int:
     """Prints the ratios of all paths that are here, or of those that `transports` names, and
-    returns the exit status: 1 if halftrip adds something to one of them, or none is known. Raises
-    UsageError for a path that has no bare loop."""
-    names = PATHS if transports is None else _named(transports)
-    ratios, missing = compare(names)
+    returns the exit status: 1 if halftrip adds something to one of them, or none is known. With
+    `hosts`, two of them, the paths are those between these. Raises UsageError for a path that has
+    no bare loop, and for hosts that cannot be."""
+    between = None if hosts is None else _between(hosts, ssh)
+    possible = PATHS if between is None else BETWEEN_HOSTS
+    names = possible if transports is None else _named(transports, possible)
+    ratios, missing = compare(names, between=between)
     with writing():
         if as_json:
             found = content(ratios, missing)
@@ -58,27 +68,54 @@ def examine_loops(transports: str | None, as_json: bool) -> int:
     return int(not ratios or any(each.word == "slower" for each in ratios))
 
 
-def _named(transports: str) -> tuple[str, ...]:
+def _named(transports: str, possible: Sequence[str]) -> tuple[str, ...]:
     names = dict.fromkeys(name.strip() for name in transports.split(","))
     for name in names:
-        if name not in PATHS:
-            known = ", ".join(PATHS)
+        if name not in possible:
+            known = ", ".join(possible)
             raise UsageError(f"-t: {name!r} has no bare loop; allowed: {known}")
     return tuple(names)
 
 
+class Between(NamedTuple):
+    """Two hosts, of which the first is this one, as plans have them, and the second for the bare
+    loops."""
+
+    keys: dict[str, str]
+    other: OtherHost
+
+
+def _between(hosts: str, ssh: str | None) -> Between:
+    keys = {"hosts": hosts} | ({} if ssh is None else {"ssh": ssh})
+    plan = make_plan(python_layer(keys))
+    launcher = SshLauncher(msgspec.structs.replace(plan, ranks=2))
+    names = list(dict.fromkeys(launcher.hosts))
+    if len(names) != 2 or not is_this_host(names[0]):
+        raise UsageError(f"--hosts: {hosts}: two are compared, of which this one is the first")
+    return Between(keys, OtherHost(names[1], launcher.ssh))
+
+
 def compare(
-    paths: Sequence[str], launches: int = LAUNCHES, slices: int = SLICES, seconds: float = SECONDS
+    paths: Sequence[str],
+    launches: int = LAUNCHES,
+    slices: int = SLICES,
+    seconds: float = SECONDS,
+    between: Between | None = None,
 ) -> tuple[list[LoopRatio], dict[str, str]]:
     """The ratios of these paths, and the reasons of those that are not here. Before or after each
     slice of halftrip the bare loop of its row runs for as long, on the same two cores."""
-    cores = _cores()
+    cores = _cores() if between is None else _FIRST_CORES
     missing: dict[str, str] = {}
     turns: dict[Row, list[Turn]] = {}
     for _ in range(launches):
         with _Beside(cores, seconds, missing) as beside:
-            beside.start([path for path in paths if path not in missing])
-            _measure(beside, cores, slices, seconds, missing, turns)
+            left = [path for path in paths if path not in missing]
+            beside.start(left, None if between is None else between.other)
+            if not beside.paths:
+                break
+            keys = _plan(beside.paths, slices, seconds)
+            keys |= {"cores": ",".join(map(str, cores))} if between is None else between.keys
+            _measure(beside, keys, missing, turns)
     rows = sorted(turns, key=lambda row: (list(paths).index(row.path), *row[1:]))
     found = [row for row in rows if len(turns[row]) > 1 and row.path not in missing]
     return [loop_ratio(row, turns[row]) for row in found], missing
@@ -120,11 +157,11 @@ class _Beside(NoView):
     def paths(self) -> list[str]:
         return [path for path in self._loops if path not in self._missing]
 
-    def start(self, paths: Sequence[str]) -> None:
+    def start(self, paths: Sequence[str], other: OtherHost | None) -> None:
         """Starts the loops of these paths, where there are any."""
         for path in paths:
             try:
-                self._loops[path] = BareLoops(path, self._cores, WINDOW)
+                self._loops[path] = BareLoops(path, self._cores, WINDOW, other)
             except HalftripError as error:
                 self._missing[path] = str(error)
         for path in self.paths:
@@ -161,17 +198,10 @@ class _Beside(NoView):
 
 
 def _measure(
-    beside: _Beside,
-    cores: Sequence[int],
-    slices: int,
-    seconds: float,
-    missing: dict[str, str],
-    turns: dict[Row, list[Turn]],
+    beside: _Beside, keys: dict[str, Any], missing: dict[str, str], turns: dict[Row, list[Turn]]
 ) -> None:
-    """Adds the turns of one launch."""
-    if not beside.paths:
-        return
-    plan = make_plan(python_layer(_plan(beside.paths, cores, slices, seconds)))
+    """Adds the turns of one launch of the plan with these keys."""
+    plan = make_plan(python_layer(keys))
     with tempfile.TemporaryDirectory(prefix="halftrip-") as directory:
         path = api.measure(plan, Path(directory) / "run.jsonl", beside, sys.argv)
         beside.finish()
@@ -193,10 +223,8 @@ def _turn(bare: Timed, measurement: Measurement) -> Turn:
     return Turn(bare.median, float(np.median(times)), p99)
 
 
-def _plan(
-    paths: Sequence[str], cores: Sequence[int], slices: int, seconds: float
-) -> dict[str, Any]:
-    """What the bare loops do, as a plan: its settings are halftrip's own but for these."""
+def _plan(paths: Sequence[str], slices: int, seconds: float) -> dict[str, Any]:
+    """What the bare loops do, as the keys of a plan: others are as users get them."""
     streams = [path for path in paths if path not in WITHOUT_STREAM]
     parts: list[dict[str, Any]] = []
     if streams:
@@ -210,7 +238,6 @@ def _plan(
         "window": WINDOW,
         # A bare loop has one buffer for each direction.
         "places": "same",
-        "cores": ",".join(map(str, cores)),
         "slices": slices,
         "ci": "none",
         "time": f"{seconds:g}s",

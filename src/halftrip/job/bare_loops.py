@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import select
+import shlex
 import subprocess
 import tempfile
 import time
@@ -18,9 +19,10 @@ from halftrip.interpreter import RUN_MODULE
 from halftrip.mpi import launcher
 from halftrip.mpi.library import LIBRARY_VARIABLE
 
-# The paths that have a bare loop, and those of them that have no stream: a bare loop has no answer
-# to a datagram that is lost.
+# The paths that have a bare loop, those of them that go between hosts, and those that have no
+# stream: a bare loop has no answer to a datagram that is lost.
 PATHS = ("shm", "pipe", "unix", "tcp", "udp", "mpi")
+BETWEEN_HOSTS = ("tcp", "udp")
 WITHOUT_STREAM = ("udp",)
 LARGEST_DATAGRAM = 65507
 _PROGRAM = Path(_native.__file__).with_name("bare_loops")
@@ -40,32 +42,59 @@ class Timed(NamedTuple):
     p99: float
 
 
+class OtherHost(NamedTuple):
+    """Where the second end runs, and the command that starts a command there."""
+
+    name: str
+    ssh: tuple[str, ...]
+
+
 class BareLoops:
     """The bare loops of `path` on two cores, in processes that sleep while nothing is asked of
-    them. Raises Unavailable where the path has none here."""
+    them. Between two hosts, each end is on the first core that it may use. Raises Unavailable where
+    the path has none here."""
 
-    def __init__(self, path: str, cores: Sequence[int], window: int) -> None:
+    def __init__(
+        self, path: str, cores: Sequence[int], window: int, other: OtherHost | None = None
+    ) -> None:
         self._path = path
+        # A pipe would be full at some time.
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `close`)
+        self._processes: list[subprocess.Popen[bytes]] = []
+        words = (str(_PROGRAM), path, *map(str, cores), str(window))
+        try:
+            if other is None:
+                self._start_both(words)
+            else:
+                self._start((*other.ssh, other.name, shlex.join((*words, "listen"))))
+                port = self._line().strip()
+                self._start((*words, other.name.rpartition("@")[2], port))
+        except Unavailable:
+            self.close()
+            raise
+
+    def _start_both(self, words: tuple[str, ...]) -> None:
         prefix: tuple[str, ...] = ()
         environment = dict(os.environ)
-        if path == "mpi":
+        if self._path == "mpi":
             mpiexec = launcher.find_mpiexec()
             prefix = (*launcher.full_command(mpiexec), "-n", "2")
             environment |= launcher.root_environment()
             environment[_LIBRARY_VARIABLE] = _mpi_library(mpiexec)
-        # A pipe would be full at some time.
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `close`)
+        self._start((*prefix, *words), environment)
+
+    def _start(self, command: Sequence[str], environment: dict[str, str] | None = None) -> None:
         try:
-            self._process = subprocess.Popen(
-                (*prefix, str(_PROGRAM), path, *map(str, cores), str(window)),
+            process = subprocess.Popen(
+                command,
                 env=environment,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
             )
         except OSError as error:
-            self._errors.close()
             raise self._failed(str(error)) from None
+        self._processes.append(process)
 
     def wait(self) -> None:
         """Waits until both ends are connected. Raises Unavailable if they are not to be."""
@@ -73,7 +102,7 @@ class BareLoops:
 
     def time(self, pattern: str, size: int, seconds: float) -> Timed:
         """Times the loop for about so long. Raises Unavailable if it fails."""
-        to = self._process.stdin
+        to = self._processes[-1].stdin
         assert to is not None
         try:
             to.write(f"{pattern} {size} {1e3 * seconds:g}\n".encode())
@@ -85,19 +114,20 @@ class BareLoops:
 
     def close(self) -> None:
         """Ends the processes."""
-        for stream in (self._process.stdin, self._process.stdout):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()
-        try:
-            self._process.wait(_END_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        for process in reversed(self._processes):
+            for stream in (process.stdin, process.stdout):
+                if stream is not None:
+                    with contextlib.suppress(OSError):
+                        stream.close()
+            try:
+                process.wait(_END_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
         self._errors.close()
 
     def _line(self) -> str:
-        source = self._process.stdout
+        source = self._processes[-1].stdout
         assert source is not None
         line = b""
         until = time.monotonic() + _TIMEOUT_SECONDS
@@ -115,12 +145,13 @@ class BareLoops:
         """The error of a loop that has ended, or that cannot go on."""
         if why is None:
             # Its last words precede its end.
+            process = self._processes[-1]
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(_END_SECONDS)
+                process.wait(_END_SECONDS)
             self._errors.seek(0)
             lines = self._errors.read().decode(errors="replace").split("\n")
             said = [line.strip() for line in lines if line.strip()]
-            why = said[-1] if said else f"ended with status {self._process.poll()}"
+            why = said[-1] if said else f"ended with status {process.poll()}"
         return Unavailable(f"the bare loop over {self._path}: {why}")
 
 

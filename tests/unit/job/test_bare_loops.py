@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from halftrip.errors import Unavailable
-from halftrip.job.bare_loops import PATHS, WITHOUT_STREAM, BareLoops
+from halftrip.job.bare_loops import PATHS, WITHOUT_STREAM, BareLoops, OtherHost
 
 CORES = sorted(os.sched_getaffinity(0))[:2]
 
@@ -46,8 +46,8 @@ def test_a_loop_that_fails_says_why(cores, order, why):
 def test_no_end_outlives_the_other_nor_who_asks():
     with contextlib.closing(BareLoops("pipe", CORES, 2)) as loops:
         loops.wait()
-        first = loops._process.pid
-        found = subprocess.run(("pgrep", "-P", str(first)), capture_output=True, check=True)
+        (first,) = loops._processes
+        found = subprocess.run(("pgrep", "-P", str(first.pid)), capture_output=True, check=True)
         other = int(found.stdout)
         os.kill(other, signal.SIGKILL)
         with pytest.raises(Unavailable, match="ended with status 1"):
@@ -55,4 +55,21 @@ def test_no_end_outlives_the_other_nor_who_asks():
     asked = BareLoops("pipe", CORES, 2)
     asked.wait()
     asked.close()
-    assert asked._process.returncode == 0
+    assert [process.returncode for process in asked._processes] == [0]
+
+
+# In place of an ssh: runs the command here.
+HERE = OtherHost("localhost", ("sh", "-c", 'exec sh -c "$2"', "sh"))
+
+
+@pytest.mark.parametrize("path", ["tcp", "udp"])
+def test_an_end_may_be_on_another_host(path):
+    with contextlib.closing(BareLoops(path, [-1, -1], 2, HERE)) as loops:
+        loops.wait()
+        assert loops.time("pingpong", 8, 0.001).samples >= 5
+    assert [process.returncode for process in loops._processes] == [0, 0]
+
+
+def test_another_host_that_cannot_be_reached_is_named():
+    with pytest.raises(Unavailable, match=r"over tcp: .*no way"):
+        BareLoops("tcp", [-1, -1], 2, OtherHost("far", ("sh", "-c", "echo no way >&2; exit 1")))

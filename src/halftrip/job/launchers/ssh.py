@@ -56,6 +56,11 @@ class SshLauncher(Launcher):
         return "unix" if all(map(is_this_host, self._where)) else self._network
 
     @property
+    def ssh(self) -> tuple[str, ...]:
+        """The command that starts others on a host."""
+        return tuple(self._ssh)
+
+    @property
     def hosts(self) -> Sequence[str]:
         return self._where
 
