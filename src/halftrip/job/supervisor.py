@@ -32,6 +32,7 @@ from halftrip.job.clean_up import CleanUp
 from halftrip.job.connected import ConnectedRank, Heartbeat
 from halftrip.job.deaths import LaunchFailed, Lost, first_death
 from halftrip.job.limit import Limit
+from halftrip.job.own_cores import OwnCores
 from halftrip.job.processes import Process, Started
 from halftrip.job.signals import catching
 from halftrip.job.spec import Job
@@ -61,6 +62,7 @@ class Supervisor:
         self._clean_up = CleanUp(job, self._started)
         self._records = records
         self._view = view
+        self._own_cores = OwnCores()
         self._ranks: dict[int, ConnectedRank] = {}
         self._events: list[Channel] = []
         # The reasons that ranks have sent, and the ranks that closed their connection without one,
@@ -122,14 +124,8 @@ class Supervisor:
                 self._selector.register(channel, selectors.EVENT_READ, self._on_server)
             self._await_ranks()
             self._assign(plan, launch, done)
-            heartbeat = Heartbeat(self._started.elsewhere)
-            while not all(rank.finished for rank in self._ranks.values()):
-                self._serve(heartbeat.patience)
-                silent = heartbeat.beat(self._ranks.values())
-                if silent:
-                    names = ", ".join(rank.name for rank in silent)
-                    self._lose(rank.hello.rank for rank in silent)
-                    raise Interrupted(f"{names}: no answer for too long")
+            with self._own_cores.lent():
+                self._serve_ranks()
             self._leaving = True
             self._started.until_finished.close()
             # What a launcher has started may outlive it, if it is killed now.
@@ -264,6 +260,17 @@ class Supervisor:
 
     # Serving.
 
+    def _serve_ranks(self) -> None:
+        """Returns when all ranks have finished."""
+        heartbeat = Heartbeat(self._started.elsewhere)
+        while not all(rank.finished for rank in self._ranks.values()):
+            self._serve(heartbeat.patience)
+            silent = heartbeat.beat(self._ranks.values())
+            if silent:
+                names = ", ".join(rank.name for rank in silent)
+                self._lose(rank.hello.rank for rank in silent)
+                raise Interrupted(f"{names}: no answer for too long")
+
     def _on_control(self, rank: ConnectedRank) -> None:
         try:
             message = rank.control.receive()
@@ -293,12 +300,14 @@ class Supervisor:
             self._selector.unregister(channel)
             return
         if isinstance(message, RecordLines):
+            self._own_cores.note(message.lines)
             self._records.append(message.lines, last=message.last)
         elif isinstance(message, Progress):
             self._view.update(message.done, message.total, message.what)
         elif isinstance(message, BeforeSlice):
             setting = msgspec.json.decode(message.setting, type=Configuration)
-            self._view.before_slice(setting)
+            with self._own_cores.taken_back():
+                self._view.before_slice(setting)
         with contextlib.suppress(Closed):  # _on_control notices the death
             channel.send(Ack())
 

@@ -35,7 +35,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
@@ -62,6 +62,7 @@ __all__ = [
     "decode",
     "default_name",
     "encode",
+    "environments_in",
     "load",
     "newest",
     "utc_now",
@@ -193,9 +194,16 @@ def hosts(path: str | os.PathLike[str]) -> set[str]:
     """The names of the hosts in a run file that halftrip has just written: much less work than to
     load it."""
     with _opened(path) as file:
-        lines = [line for line in file if line.startswith(_ENVIRONMENT)]
-    found = map(decode, lines)
-    return {each.host for each in found if isinstance(each, records.Environment)}
+        return {found.host for found in environments_in(file)}
+
+
+def environments_in(lines: Iterable[bytes]) -> Iterator[records.Environment]:
+    """The environments in lines of a run file that halftrip has just written."""
+    for line in lines:
+        if line.startswith(_ENVIRONMENT):
+            found = decode(line)
+            assert isinstance(found, records.Environment)
+            yield found
 
 
 def _opened(path: str | os.PathLike[str]) -> BinaryIO:

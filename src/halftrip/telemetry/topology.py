@@ -53,7 +53,7 @@ def view(host: str, reader: Reader = HOST_FILES, near: tuple[tuple[int, ...], ..
     all share a cache."""
     allowed = sorted(os.sched_getaffinity(0))
     present = tuple(parse_list(reader.line(f"{_CPUS}/present") or "")) or tuple(allowed)
-    return View(host, tuple(_core(reader, number) for number in allowed), present, near)
+    return View(host, tuple(core_of(number, reader) for number in allowed), present, near)
 
 
 def parse_list(text: str) -> list[int]:
@@ -66,7 +66,8 @@ def parse_list(text: str) -> list[int]:
     return numbers
 
 
-def _core(reader: Reader, number: int) -> Core:
+def core_of(number: int, reader: Reader = HOST_FILES) -> Core:
+    """What the kernel tells of a core."""
     directory = f"{_CPUS}/cpu{number}"
     package = reader.line(f"{directory}/topology/physical_package_id")
     core = reader.line(f"{directory}/topology/core_id")
@@ -127,6 +128,17 @@ def place(
                 chosen[slot] = core
     taken = [(seen.host, core) for seen, core in zip(views, chosen, strict=True)]
     return [Place(core, taken.count((host, core)) > 1) for host, core in taken]
+
+
+def beside(allowed: Sequence[Core], timed: Sequence[Core]) -> set[int]:
+    """The cores, of those `allowed`, where what is not timed disturbs the `timed` cores least:
+    other physical cores, or else their other processors; all that are allowed, where no other is
+    left."""
+    numbers = {core.number for core in timed}
+    physical = {core.physical for core in timed}
+    others = [core for core in allowed if core.number not in numbers]
+    apart = [core for core in others if core.physical not in physical]
+    return {core.number for core in apart or others or allowed}
 
 
 def _is_crowded(seen: View, views: Sequence[View]) -> bool:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halftrip.errors import Unavailable, UsageError
-from halftrip.telemetry.topology import Core, View, last_level_cache, place, view
+from halftrip.telemetry.topology import Core, View, beside, last_level_cache, place, view
 
 
 def machine(caches=1, cores=2, threads=1, host="h"):
@@ -140,3 +140,27 @@ def test_the_last_level_cache_is_that_of_the_highest_level(bare_kernel):
     assert last_level_cache(5, bare_kernel.reader) == 16 << 20
     # 32 MiB where the kernel does not tell.
     assert last_level_cache(6, bare_kernel.reader) == 32 << 20
+
+
+FOUR, SIBLINGS = machine(cores=4), machine(cores=3, threads=2)
+
+
+@pytest.mark.parametrize(
+    ("allowed", "timed", "left"),
+    [
+        (FOUR, FOUR[:2], {2, 3}),
+        # A core that this process may not use is timed, too.
+        (FOUR[1:3], (FOUR[0], FOUR[1]), {2}),
+        # 3 to 5 are the other processors of 0 to 2.
+        (SIBLINGS, SIBLINGS[:2], {2, 5}),
+        (SIBLINGS, SIBLINGS[:3], {3, 4, 5}),
+        (SIBLINGS[:4], SIBLINGS[:3], {3}),
+        # The sibling of a core that only the ranks may use.
+        (SIBLINGS[2:4], SIBLINGS[:1], {2}),
+        # None is left.
+        (FOUR[:2], FOUR, {0, 1}),
+        (SMALL, SMALL, {0, 1}),
+    ],
+)
+def test_what_is_not_timed_runs_beside_what_is(allowed, timed, left):
+    assert beside(allowed, timed) == left
