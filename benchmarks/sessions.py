@@ -1,8 +1,9 @@
-"""How long whole runs take: beside a plain sweep, from configuration to configuration, and with
-many ranks.
+"""How long whole commands take: short ones, the default run, one beside a plain sweep, and one with
+many ranks; and a change from configuration to configuration.
 
 python benchmarks/sessions.py                    # all of it
 python benchmarks/sessions.py --only ranks --ranks 24,64,128
+python benchmarks/sessions.py --only start --before OTHER/.venv/bin/halftrip
 """
 
 from __future__ import annotations
@@ -23,10 +24,19 @@ from halftrip.results.run import Run
 from halftrip.results.run_file import load
 
 HALFTRIP = Path(sys.executable).with_name("halftrip")
-ROUNDS = 7
+ROUNDS = 9
 # Wanted: seconds of session of so many ranks, all pairs, without the start of the processes.
 SESSION_SECONDS = {24: 1.0, 64: 6.0, 128: 30.0}
 CHANGE_MS = 3.0
+# Wanted of short commands, s, prompt to prompt; and of the default run, and of its share in timed
+# loops.
+STARTS = {
+    "halftrip --help": 0.15,
+    "halftrip show": 0.4,
+    "halftrip run -t shm -s 8 --time 0.1s": 0.35,
+    "mpiexec -n 2 halftrip run -t mpi -s 8 --time 0.1s": None,
+}
+DEFAULT_SECONDS, TIMED_SHARE = 60.0, 0.7
 
 
 def halftrip_run(*arguments: str) -> Run:
@@ -40,6 +50,39 @@ def seconds(work: Sequence[str | Path]) -> float:
     began = time.perf_counter()
     run(*work)
     return time.perf_counter() - began
+
+
+def short_commands(before: Path) -> None:
+    """Commands that a user waits for, each in turn with that of the installation `before`."""
+    with tempfile.TemporaryDirectory() as directory:
+        file = Path(directory) / "run.jsonl"
+        run(HALFTRIP, "run", "--no-config", "-q", "-o", file)
+        for command, wanted in STARTS.items():
+            times: dict[Path, list[float]] = {HALFTRIP: [], before: []}
+            for number, program in itertools.product(range(ROUNDS), times):
+                words = [str(program.with_name(word)) for word in command.split()[:1]]
+                words += [str(program) if w == "halftrip" else w for w in command.split()[1:]]
+                if "run" in words:
+                    words += ["-q", "-o", f"{directory}/{number}-{time.monotonic_ns()}.jsonl"]
+                elif "show" in words:
+                    words.append(str(file))
+                times[program].append(seconds(words))
+            ours, theirs = (statistics.median(each) for each in times.values())
+            goal = "" if wanted is None else f"; wanted: at most {wanted:g}"
+            print(f"{command}: {ours:.3f} s, before {theirs:.3f} ({ROUNDS} in turn{goal})")
+
+
+def default_run() -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "run.jsonl"
+        wall = seconds([HALFTRIP, "run", "--no-config", "-q", "-o", path])
+        end, size = load(path).end, path.stat().st_size
+    if end is None or end.timed is None:
+        sys.exit("the run is not complete")
+    print(
+        f"default run: {wall:.1f} s (wanted: under {DEFAULT_SECONDS:.0f}), {size / 1e6:.1f} MB of "
+        f"file, {end.timed / wall:.0%} in timed loops (wanted: at least {TIMED_SHARE:.0%})"
+    )
 
 
 def beside_a_sweep() -> None:
@@ -120,10 +163,15 @@ def many_ranks(counts: Sequence[int]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", default="sweep,change,ranks")
+    parser.add_argument("--only", default="start,default,sweep,change,ranks")
+    parser.add_argument("--before", type=Path, help="the halftrip of an installation before")
     parser.add_argument("--ranks", default="24,64,128")
     arguments = parser.parse_args()
     only = arguments.only.split(",")
+    if "start" in only and arguments.before is not None:
+        short_commands(arguments.before)
+    if "default" in only:
+        default_run()
     if "sweep" in only:
         beside_a_sweep()
     if "change" in only:
