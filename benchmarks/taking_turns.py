@@ -234,7 +234,7 @@ class Turns(NamedTuple):
     slices, of which the second counts; it follows on the first of these runs after so long, s, and
     on the other at once. `first`: which of them begins, 0 or 1; they take turns at that as well."""
 
-    count: int
+    total: int
     seconds: float
     first: int
     silence: float | None = None
@@ -243,7 +243,7 @@ class Turns(NamedTuple):
 def take_turns(workers: tuple[Worker, Worker], turns: Turns) -> None:
     """Lets both measure, until they have ended. They have one more slice of each row than are
     compared: the end of a run must not meet a slice of the other."""
-    for number in range(turns.count):
+    for number in range(turns.total):
         first = (number + turns.first) % 2
         for which in (first, 1 - first):
             workers[which].slice(turns.seconds)
