@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import operator
 import os
 import time
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -246,8 +249,25 @@ class Side:
         if batch.counts:
             return self._count(batch, numbers)
         before = self._meter.read()
-        timed = self._opened.run(*numbers)
-        return timed, self._meter.since(before, batch.total_iterations), None
+        with self._spending(batch) as spent:
+            timed = self._opened.run(*numbers)
+        return timed, spent[0] if spent else self._meter.since(before, batch.total_iterations), None
+
+    @contextlib.contextmanager
+    def _spending(self, batch: Batch) -> Iterator[list[Usage]]:
+        """What the iterations spend that the endpoint meanwhile calls through `spending`."""
+        spent: list[Usage] = []
+
+        def spending(call: Callable[[], Any]) -> Any:
+            result, usage = self._meter.spent(call, batch.total_iterations)
+            spent.append(usage)
+            return result
+
+        self._opened.spending = spending
+        try:
+            yield spent
+        finally:
+            self._opened.spending = operator.call
 
     def _count(
         self, batch: Batch, numbers: tuple[int, int, int]

@@ -6,7 +6,8 @@ import os
 import resource
 import threading
 import time
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
 
 from halftrip.kernel_files import Reader
 from halftrip.results.usage import BusiestTask, CoreUse, Usage
@@ -14,6 +15,7 @@ from halftrip.telemetry.busiest_task import busiest_task
 from halftrip.telemetry.energy import Energy
 from halftrip.telemetry.processors import read_core
 
+_Result = TypeVar("_Result")
 _SCHEDULED = "/proc/thread-self/schedstat"
 # In a shorter time the kernel's steps of 10 ms do not tell whether it counts at all.
 _LEAST_SECONDS = 0.1
@@ -61,10 +63,26 @@ class Meter:
         thread, spent = resource.getrusage(resource.RUSAGE_THREAD), resource.getrusage(self._who)
         return Reading(time.perf_counter_ns(), spent, thread, waited)
 
-    def since(self, before: Reading, iterations: int) -> Usage:
-        """The resources used since the reading `before`, on this number of iterations."""
+    def spent(self, call: Callable[[], _Result], iterations: int) -> tuple[_Result, Usage]:
+        """The result of `call`, which does so many iterations, and the resources that it used."""
+        before = self.read()
+        # Between the readings nothing is looked up by name: where the interpreter does that, it
+        # writes to pages of its own that a fork shares at first. A reading that nobody keeps leaves
+        # the memory that the next one takes.
+        getrusage, who = resource.getrusage, self._who
+        getrusage(who)
+        began = getrusage(who)
+        result = call()
+        ended = getrusage(who)
+        return result, self.since(before._replace(spent=began), iterations, ended)
+
+    def since(
+        self, before: Reading, iterations: int, ended: resource.struct_rusage | None = None
+    ) -> Usage:
+        """The resources used since the reading `before`, on this number of iterations; what is
+        `spent` until `ended`, if that was read already."""
         # In the opposite order: what `read` reads first is read last here.
-        at, spent = time.perf_counter_ns(), resource.getrusage(self._who)
+        at, spent = time.perf_counter_ns(), ended or resource.getrusage(self._who)
         thread = resource.getrusage(resource.RUSAGE_THREAD)
         waited = self._waited()
         known = waited is not None and before.waited is not None

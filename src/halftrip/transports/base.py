@@ -16,8 +16,9 @@ endpoints of other configurations use the same path, so it takes back what it sh
 
 from __future__ import annotations
 
+import operator
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -192,6 +193,9 @@ class Endpoint(ABC):
 
     Where `takes_arrivals` is set before `run`, the responder of a ping-pong, if it can, reads its
     clock when each message has arrived.
+
+    `run` may call its iterations through `spending`, which sees what they spend. Where it does not,
+    what it does before and after them counts, too.
     """
 
     address: Any = None
@@ -199,6 +203,7 @@ class Endpoint(ABC):
     header_size: int = 0
     lasting: bool = True
     takes_arrivals: bool = False
+    spending: Callable[[Callable[[], Any]], Any] = operator.call
 
     def connect(self, address: Any) -> None:  # noqa: B027 (most need no address)
         """Takes the peer's address. Raises OSError or Unavailable."""

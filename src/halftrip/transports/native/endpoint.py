@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -98,9 +99,10 @@ class NativeEndpoint(Endpoint):
         )
         if self._initiates and configuration.delay:
             delay = clock.ticks(configuration.delay)
-            _native.initiate_delayed(*part, delay, clock.ticks(clock.cost))
+            call = partial(_native.initiate_delayed, *part, delay, clock.ticks(clock.cost))
         else:
-            self._call(*part, receive_times, configuration.touch, arrivals)
+            call = partial(self._call, *part, receive_times, configuration.touch, arrivals)
+        self.spending(call)
 
     def close(self) -> None:
         self._end = None

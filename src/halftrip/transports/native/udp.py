@@ -10,6 +10,7 @@ import socket
 import struct
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -210,7 +211,8 @@ class UdpEndpoint(Endpoint):
             self._buffers.in_.slots if configuration.verify else 0, dtype=np.int64
         )
         call = _native.initiate_datagrams if self._initiates else _native.respond_datagrams
-        result = call(
+        exchange = partial(
+            call,
             self._end,
             configuration.pattern,
             self._buffers.out.native,
@@ -225,6 +227,7 @@ class UdpEndpoint(Endpoint):
             clock.hertz,
             self._jitter,
         )
+        result = self.spending(exchange)
         return Timed(
             times=clock.durations(ticks[: result.samples]),
             start=clock.raw_ns(result.start) if result.start else 0,
