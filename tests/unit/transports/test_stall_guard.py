@@ -1,6 +1,7 @@
 """A connection over which nothing moves any more is ended, and no other."""
 
 import contextlib
+import os
 import socket
 import struct
 import threading
@@ -11,6 +12,7 @@ import pytest
 from halftrip.telemetry.tcp_info import parse_progress, read_progress
 from halftrip.transports.native.stall_guard import StallGuard, unacknowledged
 from harness.limits import AMPLE_SECONDS
+from harness.threads import in_thread
 
 SECONDS = 0.02
 
@@ -51,6 +53,25 @@ def test_what_is_not_waited_for_is_not_ended(ends):
     other.sendall(b"x")
     assert one.recv(1) == b"x"
     assert watch.stalled == []
+
+
+def test_its_thread_is_not_where_messages_are_timed(ends):
+    one, _ = ends
+    cores = os.sched_getaffinity(0)
+    own, seen = {min(cores)}, set()
+
+    def timed():
+        # This thread alone is pinned, as that of a rank.
+        os.sched_setaffinity(0, own)
+        with StallGuard(SECONDS).watch([one.fileno()], sorted(cores)):
+            (guard,) = (each for each in threading.enumerate() if each.name == "stall guard")
+            deadline = time.monotonic() + AMPLE_SECONDS
+            while own == (found := os.sched_getaffinity(guard.native_id)) != cores:
+                assert time.monotonic() < deadline
+            seen.update(found)
+
+    assert in_thread(timed)() is None
+    assert seen == (cores - own or cores)
 
 
 def test_its_thread_is_there_only_while_there_is_something_to_watch(ends):

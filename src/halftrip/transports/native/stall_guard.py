@@ -32,10 +32,13 @@ class StallGuard:
         self._lock = threading.Lock()
         self._watches: list[Watch] = []
         self._is_running = False
+        self._cores: tuple[int, ...] = ()
 
-    def watch(self, descriptors: Sequence[int]) -> Watch:
+    def watch(self, descriptors: Sequence[int], cores: Sequence[int] = ()) -> Watch:
         """What is to be entered while these connections are waited for. The descriptors stay the
-        caller's, who may close them at any other time."""
+        caller's, who may close them at any other time. The guard's thread runs on those of these
+        `cores` that the caller does not have, if there are any."""
+        self._cores = tuple(cores)
         return Watch(self, descriptors)
 
     def add(self, watch: Watch) -> None:
@@ -50,6 +53,12 @@ class StallGuard:
             self._watches.remove(watch)
 
     def _look(self) -> None:
+        # A thread inherits the core to which whoever starts it is pinned: there messages are timed.
+        others = set(self._cores) - os.sched_getaffinity(0)
+        if others:
+            # A container may have lost them.
+            with contextlib.suppress(OSError):
+                os.sched_setaffinity(0, others)
         pause = threading.Event()
         while True:
             pause.wait(self.seconds)

@@ -275,7 +275,7 @@ class SocketPath(StreamPath):
             self.resources.callback(os.close, descriptor)
         if not self.pair.same_host:
             # On one host the kernel loses nothing, and tells of the other end's death.
-            self._watch = self._guard.watch(self.descriptors)
+            self._watch = self._guard.watch(self.descriptors, self.pair.allowed_cores)
             self.peer = peer_name(self.descriptors[0])
         if self._tuning.zerocopy:
             self._notifications = _native.Notifications(self.descriptors[0])
