@@ -1,12 +1,15 @@
-/* bare_loops PATH CORE CORE WINDOW
+/* bare_loops PATH CORE CORE
 
-   Prints an empty line when both ends are connected. Then a line of standard input has a pattern,
-   a size and a time, ms; the answer has the number of samples, and their median and 99th
-   percentile, ns: of one message, one way. Between two lines both ends sleep.
+   Prints an empty line when both ends are connected. Then a line of standard input has a window, 0
+   for a ping-pong, a size and a time, ms; the answer has the number of samples, and their median
+   and 99th percentile, ns: of one message, one way. Between two lines both ends sleep.
 
-   bare_loops PATH CORE CORE WINDOW listen: is the other end for another host, and prints its port.
-   bare_loops PATH CORE CORE WINDOW HOST PORT: connects to it. A core of -1 is the first that an end
-   may use. */
+   bare_loops PATH CORE CORE listen: is the other end for another host, and prints its port.
+   bare_loops PATH CORE CORE HOST PORT: connects to it. A core of -1 is the first that an end may
+   use.
+
+   bare_loops idle CORE CORE: keeps these cores from being idle, until standard input ends; whatever
+   else wants them has them. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -31,7 +34,7 @@ enum {
   LARGEST = 4 << 20,
   SLOTS = 16,
   MOST_SAMPLES = 100000,
-  FEWEST_SAMPLES = 5,
+  FEWEST_SAMPLES = 3,
   SMALL = 4096,
   CONNECT_SECONDS = 20
 };
@@ -280,9 +283,9 @@ struct order {
   double ns;
 };
 
-/* One pattern and size: `window` 0 is a ping-pong. As many samples go before those that count: ends
-   that sleep are faster at first, on virtual cores. The initiator tells the responder how many
-   samples there are, in a message of the path's own. */
+/* One pattern and size: `window` 0 is a ping-pong. A quarter as many samples go before those that
+   count. The initiator tells the responder how many samples there are, in a message of the path's
+   own. */
 static void measure(const struct path* path, struct end* end, struct order order) {
   const size_t size = order.size;
   char *out = malloc(size + sizeof(long)), *in = malloc(size + sizeof(long));
@@ -295,16 +298,16 @@ static void measure(const struct path* path, struct end* end, struct order order
 #define ITERATE(count)                                          \
   order.window == 0 ? path->pingpong(end, out, in, size, count) \
                     : path->stream(end, out, in, size, order.window, count)
-  ITERATE(3);
+  ITERATE(1);
   double began = now_ns();
-  for (int i = 0; i < 3; ++i) ITERATE(batch);
-  double each = (now_ns() - began) / 3;
+  for (int i = 0; i < 2; ++i) ITERATE(batch);
+  double each = (now_ns() - began) / 2;
   long samples = order.ns / each < FEWEST_SAMPLES ? FEWEST_SAMPLES : order.ns / each;
   if (samples > MOST_SAMPLES) samples = MOST_SAMPLES;
   memcpy(out, &samples, sizeof samples);
   path->pingpong(end, out, in, sizeof samples, 1);
   if (end->side == 1) memcpy(&samples, in, sizeof samples);
-  for (long i = 0; i < samples; ++i) ITERATE(batch);
+  for (long i = 0; i < samples / 4; ++i) ITERATE(batch);
   double last = now_ns();
   for (long i = 0; i < samples; ++i) {
     ITERATE(batch);
@@ -320,16 +323,16 @@ static void measure(const struct path* path, struct end* end, struct order order
 }
 
 /* The next order; whether there is one. */
-static int next_order(struct end* end, long window, struct order* order) {
-  char line[80], pattern[16];
+static int next_order(struct end* end, struct order* order) {
+  char line[80];
   double ms;
   if (end->side == 1)
     return recv(end->orders, order, sizeof *order, MSG_WAITALL) == (ssize_t)sizeof *order;
   fflush(stdout);
   if (fgets(line, sizeof line, stdin) == NULL) return 0;
-  if (sscanf(line, "%15s %zu %lf", pattern, &order->size, &ms) != 3) errno = EINVAL, fail(line);
-  if (order->size > LARGEST) errno = EMSGSIZE, fail(line);
-  order->window = strcmp(pattern, "stream") == 0 ? window : 0;
+  if (sscanf(line, "%ld %zu %lf", &order->window, &order->size, &ms) != 3)
+    errno = EINVAL, fail(line);
+  if (order->size > LARGEST || order->window > SLOTS) errno = EMSGSIZE, fail(line);
   order->ns = 1e6 * ms;
   return send(end->orders, order, sizeof *order, MSG_NOSIGNAL) == (ssize_t)sizeof *order;
 }
@@ -347,24 +350,47 @@ static void pin(int core) {
   if (sched_setaffinity(0, sizeof cores, &cores) != 0) fail("sched_setaffinity");
 }
 
+static int keep_busy(char** cores) {
+  const pid_t parent = getpid();
+  pid_t spinning[2];
+  /* Where each session has a share of its own (sched(7), autogroup), this one has the smallest. */
+  setsid();
+  FILE* share = fopen("/proc/self/autogroup", "w");
+  if (share != NULL) fputs("19", share), fclose(share);
+  for (int i = 0; i < 2; ++i) {
+    if ((spinning[i] = fork()) != 0) continue;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) exit(1);
+    const struct sched_param lowest = {0};
+    if (sched_setscheduler(0, SCHED_IDLE, &lowest) != 0) fail("sched_setscheduler");
+    pin(atoi(cores[i]));
+    for (;;) relax();
+  }
+  while (getchar() != EOF) {
+  }
+  for (int i = 0; i < 2; ++i) kill(spinning[i], SIGKILL), waitpid(spinning[i], NULL, 0);
+  return 0;
+}
+
 int main(int count, char** words) {
+  if (count == 4 && strcmp(words[1], "idle") == 0) return keep_busy(&words[2]);
   const struct path* path = NULL;
   for (size_t i = 0; i < sizeof PATHS / sizeof *PATHS; ++i)
-    if (count >= 5 && strcmp(words[1], PATHS[i].name) == 0) path = &PATHS[i];
-  const int spans_hosts = count > 5;
-  if (path == NULL || atol(words[4]) > SLOTS || count > 7 || (spans_hosts && path->type == 0)) {
-    fprintf(stderr, "usage: %s PATH CORE CORE WINDOW [listen | HOST PORT]\n", words[0]);
+    if (count >= 4 && strcmp(words[1], PATHS[i].name) == 0) path = &PATHS[i];
+  const int spans_hosts = count > 4;
+  if (path == NULL || count > 6 || (spans_hosts && path->type == 0)) {
+    fprintf(stderr, "usage: %s PATH CORE CORE [listen | HOST PORT]\n", words[0]);
     return 2;
   }
   struct end end = {0};
   struct order order;
   if (spans_hosts)
-    connect_hosts(&end, path->type, count == 7 ? words[5] : NULL, words[6]);
+    connect_hosts(&end, path->type, count == 6 ? words[4] : NULL, words[5]);
   else
     path->connect(&end);
   pin(atoi(words[2 + end.side]));
   if (end.side == 0) printf("\n");
-  while (next_order(&end, atol(words[4]), &order)) measure(path, &end, order);
+  while (next_order(&end, &order)) measure(path, &end, order);
   signal(SIGCHLD, SIG_DFL);
   close(end.orders);
   if (path->connect == mpi_connect) mpi_finish();

@@ -1,13 +1,18 @@
 /* MPI_Send and MPI_Recv of the library that the variable BARE_MPI names. It is loaded by name,
    since a header would fix which MPI it is. Handles are pointers (Open MPI, which has an object of
-   each name) or numbers (MPICH and its kin); either fits a register, and is passed as one. */
+   each name) or numbers (MPICH and its kin); either fits a register, and is passed as one.
+
+   In place of standard input and output, rank 0 has a connection to the abstract socket that the
+   variable BARE_ORDERS names: it ends with whoever listens there. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include "bare.h"
 
@@ -22,6 +27,17 @@ static void put(struct end* end, const char* out, size_t size) {
 }
 static void get(struct end* end, char* in, size_t size) {
   mpi_recv(in, (int)size, byte, !end->side, 0, world, no_status);
+}
+
+static void connect_input(void) {
+  const char* name = getenv("BARE_ORDERS");
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  if (name == NULL || strlen(name) > sizeof address.sun_path - 2) fail("BARE_ORDERS");
+  memcpy(address.sun_path + 1, name, strlen(name));
+  socklen_t length = offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name);
+  int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+  if (connect(fd, (struct sockaddr*)&address, length) != 0) fail("connect");
+  dup2(fd, 0), dup2(fd, 1), close(fd);
 }
 
 /* A socket, since whoever waits in MPI takes the core from others. */
@@ -64,6 +80,7 @@ void mpi_connect(struct end* end) {
   if (init(NULL, NULL) != 0) fail("MPI_Init");
   rank(world, &end->side);
   connect_orders(end);
+  if (end->side == 0) connect_input();
 }
 
 void mpi_pingpong(struct end* end, char* out, char* in, size_t size, long count) {

@@ -25,6 +25,7 @@ from halftrip.job.bare_loops import (
     BareLoops,
     OtherHost,
     Timed,
+    no_idle_core,
 )
 from halftrip.job.launchers.ssh import SshLauncher, is_this_host
 from halftrip.job.view import NoView
@@ -34,13 +35,13 @@ from halftrip.results.configuration import Configuration
 from halftrip.results.records import Measurement
 from halftrip.telemetry import topology
 
-SIZES = (8, 32768, 4 << 20)
-WINDOW = 16
+# By size, the window of a stream of so large messages: what takes milliseconds needs no more.
+WINDOWS = {8: 16, 32768: 16, 4 << 20: 2}
 # So many fresh processes of either have so many slices each of every row.
 LAUNCHES = 4
 SLICES = 2
 # A slice of either, without its warm-up, s.
-SECONDS = 0.015
+SECONDS = 0.012
 # Those that the ends may use: see native/bare/loops.c.
 _FIRST_CORES = (-1, -1)
 # Of fewer samples no 99th percentile is told.
@@ -108,7 +109,7 @@ def compare(
     missing: dict[str, str] = {}
     turns: dict[Row, list[Turn]] = {}
     for _ in range(launches):
-        with _Beside(cores, seconds, missing) as beside:
+        with no_idle_core(cores), _Beside(cores, seconds, missing) as beside:
             left = [path for path in paths if path not in missing]
             beside.start(left, None if between is None else between.other)
             if not beside.paths:
@@ -161,7 +162,7 @@ class _Beside(NoView):
         """Starts the loops of these paths, where there are any."""
         for path in paths:
             try:
-                self._loops[path] = BareLoops(path, self._cores, WINDOW, other)
+                self._loops[path] = BareLoops(path, self._cores, other)
             except HalftripError as error:
                 self._missing[path] = str(error)
         for path in self.paths:
@@ -184,7 +185,8 @@ class _Beside(NoView):
 
     def _time(self, row: Row) -> None:
         def work(loops: BareLoops) -> None:
-            timed = loops.time(row.pattern, row.size, self._seconds)
+            window = WINDOWS[row.size] if row.pattern == "stream" else 0
+            timed = loops.time(window, row.size, self._seconds)
             self.timed.setdefault(row, []).append(timed)
 
         if row.path not in self._missing:
@@ -226,19 +228,19 @@ def _turn(bare: Timed, measurement: Measurement) -> Turn:
 def _plan(paths: Sequence[str], slices: int, seconds: float) -> dict[str, Any]:
     """What the bare loops do, as the keys of a plan: others are as users get them."""
     streams = [path for path in paths if path not in WITHOUT_STREAM]
-    parts: list[dict[str, Any]] = []
-    if streams:
-        parts.append({"transport": streams, "pattern": ["pingpong", "stream"], "sizes": SIZES})
-    if "udp" in paths:
-        sizes = [size for size in SIZES if size <= LARGEST_DATAGRAM]
-        parts.append({"transport": ["udp"], "pattern": ["pingpong"], "sizes": sizes})
-    every = [{**part, "sizes": ",".join(map(str, part["sizes"]))} for part in parts]
+    parts: list[dict[str, Any]] = [
+        {"transport": streams, "pattern": "stream", "sizes": str(size), "window": window}
+        for size, window in WINDOWS.items()
+        if streams
+    ]
+    for path in paths:
+        sizes = [size for size in WINDOWS if path != "udp" or size <= LARGEST_DATAGRAM]
+        parts.append({"transport": [path], "sizes": ",".join(map(str, sizes))})
     return {
-        "part": every,
-        "window": WINDOW,
+        "part": parts,
         # A bare loop has one buffer for each direction.
         "places": "same",
         "slices": slices,
         "ci": "none",
-        "time": f"{seconds:g}s",
+        "time": f"{slices * seconds:g}s",
     }

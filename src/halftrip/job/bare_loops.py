@@ -6,10 +6,11 @@ import contextlib
 import os
 import select
 import shlex
+import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,6 +29,8 @@ LARGEST_DATAGRAM = 65507
 _PROGRAM = Path(_native.__file__).with_name("bare_loops")
 # Names the file of the MPI library; see native/bare/mpi.c.
 _LIBRARY_VARIABLE = "BARE_MPI"
+# Names the abstract socket from which its orders come.
+_ORDERS_VARIABLE = "BARE_ORDERS"
 _TIMEOUT_SECONDS = 60.0
 # Processes that were told to end have so long.
 _END_SECONDS = 5.0
@@ -54,14 +57,15 @@ class BareLoops:
     them. Between two hosts, each end is on the first core that it may use. Raises Unavailable where
     the path has none here."""
 
-    def __init__(
-        self, path: str, cores: Sequence[int], window: int, other: OtherHost | None = None
-    ) -> None:
+    def __init__(self, path: str, cores: Sequence[int], other: OtherHost | None = None) -> None:
         self._path = path
         # A pipe would be full at some time.
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `close`)
         self._processes: list[subprocess.Popen[bytes]] = []
-        words = (str(_PROGRAM), path, *map(str, cores), str(window))
+        # An mpiexec does not tell its ranks that its own input has ended.
+        self._listener: socket.socket | None = None
+        self._connection: socket.socket | None = None
+        words = (str(_PROGRAM), path, *map(str, cores))
         try:
             if other is None:
                 self._start_both(words)
@@ -81,6 +85,10 @@ class BareLoops:
             prefix = (*launcher.full_command(mpiexec), "-n", "2")
             environment |= launcher.root_environment()
             environment[_LIBRARY_VARIABLE] = _mpi_library(mpiexec)
+            self._listener = socket.socket(socket.AF_UNIX)
+            self._listener.bind("")  # The kernel finds a name.
+            self._listener.listen()
+            environment[_ORDERS_VARIABLE] = self._listener.getsockname()[1:].decode()
         self._start((*prefix, *words), environment)
 
     def _start(self, command: Sequence[str], environment: dict[str, str] | None = None) -> None:
@@ -98,15 +106,27 @@ class BareLoops:
 
     def wait(self) -> None:
         """Waits until both ends are connected. Raises Unavailable if they are not to be."""
+        if self._listener is not None:
+            # Either comes, or its process ends.
+            ended = os.pidfd_open(self._processes[-1].pid)
+            try:
+                either = (self._listener.fileno(), ended)
+                select.select(either, [], [], _TIMEOUT_SECONDS)
+                self._listener.setblocking(False)
+                self._connection, _ = self._listener.accept()
+            except BlockingIOError:
+                raise self._failed() from None
+            finally:
+                os.close(ended)
         self._line()
 
-    def time(self, pattern: str, size: int, seconds: float) -> Timed:
-        """Times the loop for about so long. Raises Unavailable if it fails."""
-        to = self._processes[-1].stdin
+    def time(self, window: int, size: int, seconds: float) -> Timed:
+        """Times a stream of such windows for about so long; 0: a ping-pong. Raises Unavailable if
+        it fails."""
+        to = self._connection or self._processes[-1].stdin
         assert to is not None
         try:
-            to.write(f"{pattern} {size} {1e3 * seconds:g}\n".encode())
-            to.flush()
+            os.write(to.fileno(), f"{window} {size} {1e3 * seconds:g}\n".encode())
         except OSError:
             raise self._failed() from None
         samples, median, p99 = self._line().split()
@@ -114,6 +134,8 @@ class BareLoops:
 
     def close(self) -> None:
         """Ends the processes."""
+        for each in filter(None, (self._listener, self._connection)):
+            each.close()
         for process in reversed(self._processes):
             for stream in (process.stdin, process.stdout):
                 if stream is not None:
@@ -127,7 +149,7 @@ class BareLoops:
         self._errors.close()
 
     def _line(self) -> str:
-        source = self._processes[-1].stdout
+        source = self._connection or self._processes[-1].stdout
         assert source is not None
         line = b""
         until = time.monotonic() + _TIMEOUT_SECONDS
@@ -153,6 +175,18 @@ class BareLoops:
             said = [line.strip() for line in lines if line.strip()]
             why = said[-1] if said else f"ended with status {process.poll()}"
         return Unavailable(f"the bare loop over {self._path}: {why}")
+
+
+@contextlib.contextmanager
+def no_idle_core(cores: Sequence[int]) -> Iterator[None]:
+    """Meanwhile these two cores always have something to do, which gives way to all else: a core
+    that halts takes an ever different time to wake, many times that of a message."""
+    command = (str(_PROGRAM), "idle", *map(str, cores))
+    with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
+        try:
+            yield
+        finally:
+            process.communicate()
 
 
 def _mpi_library(mpiexec: launcher.Mpiexec) -> str:
