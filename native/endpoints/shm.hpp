@@ -78,7 +78,7 @@ class Shm {
       write_chunk(cursor, out, size);
       return;
     }
-    const std::size_t chunk = chunk_size(size);
+    const std::size_t chunk = chunk_size(size, &cursor == &reply_);
     for (std::size_t done = 0; done < size; done += chunk)
       write_chunk(cursor, out + done, std::min(chunk, size - done));
   }
@@ -92,7 +92,7 @@ class Shm {
       if (!is_reply) publish(cursor);
       return;
     }
-    const std::size_t chunk = chunk_size(size);
+    const std::size_t chunk = chunk_size(size, is_reply);
     // A sender in the reply ring only has to know what was read where the message is longer than
     // the ring, so that it comes round to a slot again.
     const bool publishes = !is_reply || size > chunk * kSlots;
@@ -164,7 +164,7 @@ class Shm {
       const bool is_reply = has_arrived(reply_.ring->slots[0]);
       if (!is_reply && !has_arrived(incoming_.peek())) return false;
       receiving.cursor = is_reply ? &begin(reply_) : &incoming_;
-      receiving.publishes = !is_reply || size > chunk_size(size) * kSlots;
+      receiving.publishes = !is_reply || size > chunk_size(size, is_reply) * kSlots;
       receiving.begin();
     } else if (!has_arrived(receiving.cursor->peek())) {
       return false;
@@ -178,14 +178,17 @@ class Shm {
     return true;
   }
 
-  static std::size_t next_chunk(const Transfer& transfer) {
-    return std::min(chunk_size(transfer.ring.size()), transfer.left());
+  // `transfer` is a Sending or a Receiving.
+  std::size_t next_chunk(const auto& transfer) const {
+    return std::min(chunk_size(transfer.ring.size(), transfer.cursor == &reply_), transfer.left());
   }
 
-  // Small enough that the receiver starts early, large enough that the copies run at full speed.
-  static std::size_t chunk_size(std::size_t size) {
-    constexpr std::size_t kParts = 16;
-    return std::clamp((size / kParts + kCacheLineSize - 1) & ~(kCacheLineSize - 1), kSmallestChunk,
+  // Of a reply, for which the other end waits: small enough that it is read while it is written.
+  // What is sent one way follows another message or precedes one, so that their copies overlap, and
+  // fewer chunks are faster.
+  static std::size_t chunk_size(std::size_t size, bool is_reply) {
+    const std::size_t parts = is_reply ? 16 : 1;
+    return std::clamp((size / parts + kCacheLineSize - 1) & ~(kCacheLineSize - 1), kSmallestChunk,
                       kLargestChunk);
   }
 
