@@ -32,6 +32,7 @@ import numpy as np
 import halftrip
 from halftrip.control.hosts import host_identity
 from halftrip.errors import HalftripError
+from halftrip.job.bare_loops import no_idle_core
 from halftrip.results.records import Measurement
 from halftrip.telemetry import topology
 from halftrip.units import parse_duration
@@ -52,7 +53,7 @@ from taking_turns import (
 )
 
 LAUNCHES = 4
-SLICES = 4
+SLICES = 8
 SECONDS = 0.03
 # TCP begins with a small window after a silence of its retransmission timeout, 200 ms at least.
 SILENCE_SECONDS = 0.3
@@ -81,7 +82,8 @@ class Observer:
     """Something that observes, with what is on and what is off, and the rows that it is looked at
     in; `launches`, `slices` and `seconds` of a slice, where others are wanted than usual. `silent`:
     what is on is that a row was silent before a slice; each row has a run of its own then. `hosts`:
-    it is there between hosts only, which are made out of network namespaces."""
+    it is there between hosts only, which are made out of network namespaces; `delay`: that of
+    packets each way, ns."""
 
     rows: tuple[Row, ...]
     on: Switch = AS_IT_IS
@@ -91,6 +93,7 @@ class Observer:
     seconds: float = SECONDS
     silent: bool = False
     hosts: bool = False
+    delay: int = 0
 
 
 # One host has neither: the kernel tells of an end that dies, and loses nothing. Ten times as often
@@ -129,6 +132,9 @@ STREAM = Row("tcp", "stream", 8)
 OBSERVERS = {
     # What other rows of a plan do to one: it is silent meanwhile.
     "slow-start": Observer(pingpongs("tcp 262144", "tcp 1048576"), silent=True),
+    "slow-start-delay": Observer(
+        pingpongs("tcp 262144"), slices=3, seconds=0.3, silent=True, hosts=True, delay=1_000_000
+    ),
     # halftrip lets an mpiexec bind nothing, and each rank pins itself once MPI has started.
     "mpi-binding": Observer(
         pingpongs("mpi 8", "mpi 65536", "mpi 1048576"),
@@ -176,9 +182,9 @@ class Place(NamedTuple):
 
 
 @contextlib.contextmanager
-def place(hosts: bool) -> Iterator[Place]:
+def place(observer: Observer) -> Iterator[Place]:
     """The two cores that a run takes; or two hosts, each with one of them."""
-    if not hosts:
+    if not observer.hosts:
         places = topology.place([topology.view(host_identity())] * 2)
         cores = ",".join(str(each.core) for each in places)
         assert len(set(cores.split(","))) == 2, "two ends need two cores"
@@ -186,9 +192,13 @@ def place(hosts: bool) -> Iterator[Place]:
         return
     # The tests make such hosts.
     sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-    from lab.hosts import cabled
+    from lab.hosts import cabled, relayed
+    from lab.relay import Rule
 
-    with tempfile.TemporaryDirectory() as directory, cabled(Path(directory)) as lab:
+    made = relayed if observer.delay else cabled
+    with tempfile.TemporaryDirectory() as directory, made(Path(directory)) as lab:
+        if observer.delay:
+            lab.relay.rule(Rule(delay=observer.delay))
         here, there = (host.name for host in lab.hosts)
         yield Place({"hosts": f"{here},{there}", "ssh": str(lab.agent)}, lab.hosts[0].prefix())
 
@@ -282,7 +292,7 @@ def compare(name: str, observer: Observer) -> None:
     together = [[row] for row in observer.rows] if observer.silent else [observer.rows]
     for rows in together:
         failure = ""
-        with place(observer.hosts) as where:
+        with place(observer) as where:
             pair = Pair(observer, rows, where)
             try:
                 for number in range(observer.launches):
@@ -299,7 +309,10 @@ def print_beginnings(observer: Observer) -> None:
     """How the first samples of blocks compare with the others of their blocks."""
     print_title("row", "first / rest", "second / rest", "third / rest", "blocks")
     ratios: dict[Row, list[list[float]]] = {row: [] for row in observer.rows}
-    with place(False) as where, tempfile.TemporaryDirectory(prefix="halftrip-") as directory:
+    with (
+        place(Observer(BLOCK_ROWS)) as where,
+        tempfile.TemporaryDirectory(prefix="halftrip-") as directory,
+    ):
         plan = {**plan_of(observer.rows, observer.slices, observer.seconds), **where.plan}
         for number in range(observer.launches):
             run = halftrip.run(plan, output=os.path.join(directory, f"{number}.jsonl"))
@@ -336,9 +349,11 @@ def main() -> None:
     wanted = {key: value for key, value in given.items() if value is not None}
     if chosen != [BLOCK_BEGIN]:
         print_title("observer", "row", "median", "p99", "maximum", "messages/s", "verdict")
-    for name in chosen:
-        if name in OBSERVERS:
-            compare(name, replace(OBSERVERS[name], **wanted))
+    # How long an idle core takes to wake would hide what is looked for.
+    with no_idle_core(sorted(os.sched_getaffinity(0))[:2]):
+        for name in chosen:
+            if name in OBSERVERS:
+                compare(name, replace(OBSERVERS[name], **wanted))
     if BLOCK_BEGIN in chosen:
         print()
         print_beginnings(replace(Observer(BLOCK_ROWS), **wanted))

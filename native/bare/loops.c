@@ -5,8 +5,7 @@
    and 99th percentile, ns: of one message, one way. Between two lines both ends sleep.
 
    bare_loops PATH CORE CORE listen: is the other end for another host, and prints its port.
-   bare_loops PATH CORE CORE HOST PORT: connects to it. A core of -1 is the first that an end may
-   use.
+   bare_loops PATH CORE CORE HOST PORT: connects to it. A core of -1 is one that an end may use.
 
    bare_loops idle CORE CORE: keeps these cores from being idle, until standard input ends; whatever
    else wants them has them. */
@@ -337,12 +336,13 @@ static int next_order(struct end* end, struct order* order) {
   return send(end->orders, order, sizeof *order, MSG_NOSIGNAL) == (ssize_t)sizeof *order;
 }
 
-/* Pins this process to a core; -1: to the first that it may use. */
+/* Pins this process to a core; -1: to the first that it may use, but to core 0, which has most
+   interrupts, only if it may use no other. */
 static void pin(int core) {
   cpu_set_t cores;
   if (core < 0) {
     if (sched_getaffinity(0, sizeof cores, &cores) != 0) fail("sched_getaffinity");
-    for (core = 0; !CPU_ISSET(core, &cores); ++core) {
+    for (core = CPU_COUNT(&cores) > 1; !CPU_ISSET(core, &cores); ++core) {
     }
   }
   CPU_ZERO(&cores);

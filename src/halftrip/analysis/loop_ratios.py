@@ -50,12 +50,14 @@ class LoopRatio(NamedTuple):
 
     @property
     def word(self) -> Word:
-        """`slower` and `faster`: surely, by more than the tolerance. `same`: within it, with an
-        interval that is not too wide. `unknown`: none of these."""
+        """`slower` and `faster`: surely, by more than the tolerance. `same`: surely no slower, or
+        within it, with an interval that is not too wide. `unknown`: none of these."""
         if self.low > TOLERANCE:
             return "slower"
         if self.high < 1 / TOLERANCE:
             return "faster"
+        if self.high <= TOLERANCE:
+            return "same"
         is_narrow = self.low >= 1 / WIDEST and self.high <= WIDEST
         return "same" if is_narrow and 1 / TOLERANCE <= self.ratio <= TOLERANCE else "unknown"
 

@@ -3,6 +3,7 @@ possible."""
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterator, Sequence
 from typing import Literal
@@ -15,6 +16,10 @@ from halftrip.units import parse_size
 
 _CPUS = "/sys/devices/system/cpu"
 _DEFAULT_CACHE_BYTES = 32 << 20
+
+
+# The kernel gives this one what any could do: most interrupts, and its own housekeeping.
+_BUSIEST = 0
 
 
 class Core(msgspec.Struct, frozen=True):
@@ -185,9 +190,12 @@ def _ways(allowed: Sequence[Sequence[Core]]) -> Iterator[list[dict[str, int]]]:
     """Ways of sharing out the cores, best first: for each rank the slots that it may take, and the
     core of each slot. Only one rank may take a slot."""
     caches = dict.fromkeys(core.cache for cores in allowed for core in cores)
+    first = {core.physical for cores in allowed for core in cores if core.number == _BUSIEST}
+    others = [[core for core in cores if core.physical not in first] for cores in allowed]
     # Physical cores that share a last-level cache, then physical cores anywhere.
-    for cache in (*caches, None):
-        yield [_physical(cores, cache) for cores in allowed]
+    for within in (tuple(caches), (None,)):
+        for possible, cache in itertools.product((others, allowed), within):
+            yield [_physical(cores, cache) for cores in possible]
     # Logical processors.
     yield [{str(core.number): core.number for core in cores} for cores in allowed]
 

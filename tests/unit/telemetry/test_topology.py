@@ -36,6 +36,11 @@ SMALL, PAIRS = machine(cores=2), machine(caches=2, cores=2)
     [
         # A physical core each.
         ([see(machine(cores=2, threads=2))] * 2, [0, 1], False),
+        # Core 0 has the interrupts: it is left out where others are as near to each other.
+        ([see(machine(cores=3, threads=2))] * 2, [1, 2], False),
+        ([see(machine(caches=2, cores=2))] * 2, [2, 3], False),
+        ([see(machine(caches=3, cores=1))] * 2, [1, 2], False),
+        ([see(machine(cores=4))], [1], False),
         # Core 0 is alone in its cache: for two ranks, the next cache is better.
         ([see([PAIRS[0], PAIRS[2], PAIRS[3]])] * 2, [2, 3], False),
         # Over caches where they must; two threads of one core are better than one.
