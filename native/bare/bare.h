@@ -33,6 +33,11 @@ stream mpi_stream;
 void mpi_connect(struct end* end);
 void mpi_finish(void);
 
+/* The most cores of `keep_busy`, which returns the exit status. */
+enum { MOST_BUSY = 2 };
+int keep_busy(int count, char** cores);
+void pin(int core);
+
 /* Says why on standard error, and ends the process with status 1. */
 _Noreturn void fail(const char* what);
 

@@ -7,7 +7,7 @@
    bare_loops PATH CORE CORE listen: is the other end for another host, and prints its port.
    bare_loops PATH CORE CORE HOST PORT: connects to it. A core of -1 is one that an end may use.
 
-   bare_loops idle CORE CORE: keeps these cores from being idle, until standard input ends; whatever
+   bare_loops idle CORE...: keeps these cores from being idle, until standard input ends; whatever
    else wants them has them. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -336,44 +336,9 @@ static int next_order(struct end* end, struct order* order) {
   return send(end->orders, order, sizeof *order, MSG_NOSIGNAL) == (ssize_t)sizeof *order;
 }
 
-/* Pins this process to a core; -1: to the first that it may use, but to core 0, which has most
-   interrupts, only if it may use no other. */
-static void pin(int core) {
-  cpu_set_t cores;
-  if (core < 0) {
-    if (sched_getaffinity(0, sizeof cores, &cores) != 0) fail("sched_getaffinity");
-    for (core = CPU_COUNT(&cores) > 1; !CPU_ISSET(core, &cores); ++core) {
-    }
-  }
-  CPU_ZERO(&cores);
-  CPU_SET(core, &cores);
-  if (sched_setaffinity(0, sizeof cores, &cores) != 0) fail("sched_setaffinity");
-}
-
-static int keep_busy(char** cores) {
-  const pid_t parent = getpid();
-  pid_t spinning[2];
-  /* Where each session has a share of its own (sched(7), autogroup), this one has the smallest. */
-  setsid();
-  FILE* share = fopen("/proc/self/autogroup", "w");
-  if (share != NULL) fputs("19", share), fclose(share);
-  for (int i = 0; i < 2; ++i) {
-    if ((spinning[i] = fork()) != 0) continue;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) exit(1);
-    const struct sched_param lowest = {0};
-    if (sched_setscheduler(0, SCHED_IDLE, &lowest) != 0) fail("sched_setscheduler");
-    pin(atoi(cores[i]));
-    for (;;) relax();
-  }
-  while (getchar() != EOF) {
-  }
-  for (int i = 0; i < 2; ++i) kill(spinning[i], SIGKILL), waitpid(spinning[i], NULL, 0);
-  return 0;
-}
-
 int main(int count, char** words) {
-  if (count == 4 && strcmp(words[1], "idle") == 0) return keep_busy(&words[2]);
+  if (count > 2 && count <= 2 + MOST_BUSY && strcmp(words[1], "idle") == 0)
+    return keep_busy(count - 2, words + 2);
   const struct path* path = NULL;
   for (size_t i = 0; i < sizeof PATHS / sizeof *PATHS; ++i)
     if (count >= 4 && strcmp(words[1], PATHS[i].name) == 0) path = &PATHS[i];

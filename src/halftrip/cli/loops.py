@@ -109,9 +109,9 @@ def compare(
     missing: dict[str, str] = {}
     turns: dict[Row, list[Turn]] = {}
     for _ in range(launches):
-        with no_idle_core(cores), _Beside(cores, seconds, missing) as beside:
-            left = [path for path in paths if path not in missing]
-            beside.start(left, None if between is None else between.other)
+        other = None if between is None else between.other
+        with no_idle_core(cores, other), _Beside(cores, seconds, missing) as beside:
+            beside.start([path for path in paths if path not in missing], other)
             if not beside.paths:
                 break
             keys = _plan(beside.paths, slices, seconds)

@@ -178,15 +178,21 @@ class BareLoops:
 
 
 @contextlib.contextmanager
-def no_idle_core(cores: Sequence[int]) -> Iterator[None]:
+def no_idle_core(cores: Sequence[int], other: OtherHost | None = None) -> Iterator[None]:
     """Meanwhile these two cores always have something to do, which gives way to all else: a core
-    that halts takes an ever different time to wake, many times that of a message."""
-    command = (str(_PROGRAM), "idle", *map(str, cores))
-    with subprocess.Popen(command, stdin=subprocess.PIPE) as process:
-        try:
-            yield
-        finally:
-            process.communicate()
+    that halts takes an ever different time to wake, many times that of a message. With another
+    host, the second core is there."""
+    first, second = map(str, cores)
+    idle = (str(_PROGRAM), "idle")
+    commands: list[tuple[str, ...]] = [(*idle, first, second)]
+    if other is not None:
+        commands = [(*idle, first), (*other.ssh, other.name, shlex.join((*idle, second)))]
+    with contextlib.ExitStack() as stack:
+        for command in commands:
+            process = subprocess.Popen(command, stdin=subprocess.PIPE)
+            stack.enter_context(process)
+            stack.callback(process.communicate)
+        yield
 
 
 def _mpi_library(mpiexec: launcher.Mpiexec) -> str:
