@@ -55,8 +55,9 @@ def seconds(work: Sequence[str | Path]) -> float:
 def short_commands(before: Path) -> None:
     """Commands that a user waits for, each in turn with that of the installation `before`."""
     with tempfile.TemporaryDirectory() as directory:
-        file = Path(directory) / "run.jsonl"
-        run(HALFTRIP, "run", "--no-config", "-q", "-o", file)
+        files = {HALFTRIP: f"{directory}/after.jsonl", before: f"{directory}/before.jsonl"}
+        for program, file in files.items():
+            run(program, "run", "--no-config", "-q", "-o", file)
         for command, wanted in STARTS.items():
             times: dict[Path, list[float]] = {HALFTRIP: [], before: []}
             for number, program in itertools.product(range(ROUNDS), times):
@@ -65,7 +66,7 @@ def short_commands(before: Path) -> None:
                 if "run" in words:
                     words += ["-q", "-o", f"{directory}/{number}-{time.monotonic_ns()}.jsonl"]
                 elif "show" in words:
-                    words.append(str(file))
+                    words.append(files[program])
                 times[program].append(seconds(words))
             ours, theirs = (statistics.median(each) for each in times.values())
             goal = "" if wanted is None else f"; wanted: at most {wanted:g}"
