@@ -2,10 +2,10 @@
 
 import csv
 
-from halftrip.convert.importing import imported
 from halftrip.registry import IMPORTERS, STYLES
 from halftrip.report.document import document
 from halftrip.results.run_file import assemble
+from halftrip.tools.importing import imported
 from harness.files import ROOT
 from harness.need import need
 

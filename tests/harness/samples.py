@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from halftrip.convert.importing import imported
 from halftrip.results.records import Measurement
 from halftrip.results.run_file import encode, load
+from halftrip.tools.importing import imported
 
 # A folder for each importer, by its name.
 SAMPLES = Path(__file__).parents[1] / "golden" / "imports"
