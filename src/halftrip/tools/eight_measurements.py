@@ -47,9 +47,11 @@ def _read(lines: Lines) -> Sequence[Table]:
     if again := lines.first(_TITLE.pattern, after=first):
         wrong(again, "a second Table 1: import each by itself")
     count = _count(lines, first)
-    heading = _below(lines, first, _NAMES, "Size, Meas1, ..., Min, Max, Average between tabs")
-    units = _below(lines, heading, _UNITS, "(Bytes) and (ms)")
-    names = _NAMES.fullmatch(lines[heading])["names"].split()  # type: ignore[index]
+    heading, found = _heading(
+        lines, first, _NAMES, "Size, Meas1, ..., Min, Max, Average between tabs"
+    )
+    units, _ = _heading(lines, heading, _UNITS, "(Bytes) and (ms)")
+    names = found["names"].split()
     totals = list(_rows(lines, units, len(names) + len(_SUMMARIES)))
     if not totals:
         wrong(units, "no rows below it")
@@ -77,22 +79,20 @@ def _count(lines: Lines, first: int) -> int:
     return count
 
 
-def _below(lines: Lines, line: int, pattern: re.Pattern[str], said: str) -> int:
-    """The number of the line below that one, blank ones left out, which has to match."""
-    for n in range(line + 1, len(lines) + 1):
-        if pattern.fullmatch(lines[n]):
-            return n
-        if lines[n].strip():
-            wrong(n, f"not the heading: {said}")
-    return wrong(len(lines), f"it ends before the heading: {said}")
+def _heading(
+    lines: Lines, line: int, pattern: re.Pattern[str], said: str
+) -> tuple[int, re.Match[str]]:
+    """The line below that one, blank ones left out, which has to match."""
+    other, end = f"not the heading: {said}", f"it ends before the heading: {said}"
+    return lines.next(line, pattern, r"\s*$", other, end)
 
 
 def _rows(lines: Lines, heading: int, columns: int) -> Iterator[tuple[int, int, list[str]]]:
     """The rows below a heading, as the number of the line, the size, and so many cells."""
-    for n in range(heading + 1, len(lines) + 1):
-        if not lines[n].strip():
+    for n, line in lines.below(heading):
+        if not line.strip():
             return
-        size, *cells = lines[n].rstrip().split("\t")
+        size, *cells = line.rstrip().split("\t")
         if len(cells) != columns:
             wrong(n, f"{len(cells)} figures below {columns} columns")
         for cell in cells:
@@ -105,7 +105,8 @@ def _singles(lines: Lines, last: int, names: Sequence[str]) -> dict[int, list[st
     title = lines.first(_SINGLE_TITLE, after=last)
     if title is None:
         return {}
-    heading = _below(lines, title, _SINGLE_NAMES, "Size (Bytes), Meas1 (ms), ... between tabs")
+    said = "Size (Bytes), Meas1 (ms), ... between tabs"
+    heading, _ = _heading(lines, title, _SINGLE_NAMES, said)
     found: dict[int, list[str]] = {}
     for line, size, cells in _rows(lines, heading, len(names)):
         if size <= max(found, default=-1):

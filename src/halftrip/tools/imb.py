@@ -149,8 +149,7 @@ class _Text:
     def _heading(self, first: int, name: str) -> int:
         """The number of the line with the names of the columns."""
         names = _BENCHMARKS[name].names
-        for n in range(first + 1, len(self.lines) + 1):
-            line = self.lines[n]
+        for n, line in self.lines.below(first):
             if line.lstrip().startswith(_SIZE):
                 if tuple(line.split()) != tuple(names):
                     wrong(n, f"not the columns of {name}: {' '.join(names)}")

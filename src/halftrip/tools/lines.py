@@ -95,6 +95,23 @@ class Lines:
             wrong(len(self) if line is None else line, lacks)
         return found
 
+    def below(self, line: int) -> Iterator[tuple[int, str]]:
+        """Each line below that one, behind its number."""
+        return ((number, self[number]) for number in range(line + 1, len(self) + 1))
+
+    def next(
+        self, line: int, pattern: re.Pattern[str], skipped: str, other: str, end: str
+    ) -> tuple[int, re.Match[str]]:
+        """The first line below that one which matches, behind its number. Raises WrongLineError
+        for a line before it that is not `skipped`, which is a pattern, and where there is none;
+        `other` and `end` say so."""
+        for n, text in self.below(line):
+            if found := pattern.fullmatch(text):
+                return n, found
+            if not re.match(skipped, text):
+                wrong(n, other)
+        return wrong(len(self), end)
+
     @cached_property
     def head(self) -> Lines:
         """The first lines, by which a text is recognised; all of them where there are few."""
@@ -194,6 +211,13 @@ def window(line: int, text: str) -> int:
     if not 1 <= found <= LARGEST_WINDOW:
         wrong(line, f"a window of {found}")
     return found
+
+
+def cell(line: int, value: Any, name: str) -> str:
+    """A figure of JSON as a cell; `name` is what a message calls it."""
+    if value is None or isinstance(value, (bool, dict, list)):
+        wrong(line, f"{name} is no figure")
+    return str(value).strip()
 
 
 def size_by(bandwidth: tuple[float, float], rate: tuple[float, float]) -> int | None:

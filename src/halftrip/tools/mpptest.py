@@ -10,8 +10,8 @@ import re
 from collections.abc import Sequence
 
 from halftrip.results.reported import Spread, Variant
-from halftrip.tools.lines import Lines, last_place, number, quoted, whole, wrong
-from halftrip.tools.tables import Format, Row, Table, settings
+from halftrip.tools.lines import Lines, number, quoted, recognised_by, whole, wrong
+from halftrip.tools.tables import Format, Row, Table, settings, timed
 
 TOOL = "mpptest"
 _HEADING = re.compile(r"#p0\s+p1\s+dist\s+len\s+ave time \(us\)\s+rate\s*")
@@ -19,24 +19,17 @@ _HEADING = re.compile(r"#p0\s+p1\s+dist\s+len\s+ave time \(us\)\s+rate\s*")
 _ROW_BEGIN = re.compile(r"\s*([-+]?\d|nan)", re.IGNORECASE)
 _TYPE = re.compile(r".*\btype\s*=?\s*'?(?P<type>[\w-]+)['\"]?")
 _NAMES = ("p0", "p1", "dist", "len", "ave time (us)", "rate")
-_MORE = ("min", "max")
+_MORE: tuple[Spread, ...] = ("min", "max")
 # The protocols that are read: in all of them a reply is sent after its message has arrived.
 _PROTOCOLS = ("blocking", "nonblocking", "persistent")
 _LARGEST_RANK = 10**6
 
 
-def _recognised(lines: Lines) -> int | None:
-    return lines.first(_HEADING.pattern)
-
-
 def _read(lines: Lines) -> Sequence[Table]:
-    first = _recognised(lines)
-    if first is None:
-        wrong(len(lines), "no heading #p0 p1 dist len ave time (us) rate")
+    first = lines.need(_HEADING.pattern, "no heading #p0 p1 dist len ave time (us) rate")
     protocol = _protocol(lines, first)
     rows: list[Row] = []
-    for n in range(first + 1, len(lines) + 1):
-        line = lines[n]
+    for n, line in lines.below(first):
         if _HEADING.match(line):
             wrong(n, "a second table: import each by itself")
         if _ROW_BEGIN.match(line):
@@ -69,18 +62,11 @@ def _row(line: int, text: str) -> Row:
     if max(pair) >= _LARGEST_RANK or pair[0] == pair[1]:
         wrong(line, f"ranks {pair[0]} and {pair[1]}")
     number(line, figures["dist"])
-    size, time = whole(line, figures["len"]), number(line, figures["ave time (us)"])
-    if not time > 0:
-        wrong(line, "a message that took no time")
+    size, time = whole(line, figures["len"]), figures["ave time (us)"]
+    row = timed(line, size, time, 1e3, figures, settings={"pair": pair})
     number(line, figures["rate"])
-    spread: dict[Spread, float] = {}
-    if "max" in figures:
-        spread = {"min": 1e3 * number(line, figures["min"])}
-        spread["max"] = 1e3 * number(line, figures["max"])
-    step = 1e3 * last_place(figures["ave time (us)"])
-    return Row(
-        line, size, 1e3 * time, figures, step=step, spread=spread, settings={"pair": pair}
-    )  # fmt: skip
+    spread = {name: 1e3 * number(line, figures[name]) for name in _MORE if name in figures}
+    return row._replace(spread=spread)
 
 
-FORMAT = Format("mpptest", _recognised, _read)
+FORMAT = Format("mpptest", recognised_by(_HEADING.pattern), _read)

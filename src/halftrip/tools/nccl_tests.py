@@ -12,8 +12,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from halftrip.tools.lines import Lines, last_place, number, quoted, whole, wrong
-from halftrip.tools.tables import Format, Row, Table, date, settings
+from halftrip.tools.lines import Lines, cell, number, quoted, whole, wrong
+from halftrip.tools.tables import Format, Row, Table, date, settings, timed
 
 TOOL = "nccl-tests"
 _PROGRAM = "sendrecv_perf"
@@ -58,8 +58,7 @@ def _text(lines: Lines, first: int) -> Sequence[Table]:
         wrong(first, "columns of nccl-tests that are not read here")
     known, count = _preamble(lines, first)
     rows: list[Row] = []
-    for n in range(first + 1, len(lines) + 1):
-        line = lines[n]
+    for n, line in lines.below(first):
         if _HEADING_BEGIN.match(line):
             wrong(n, "a second table: import each by itself")
         # Between the rows, NCCL itself may write.
@@ -105,7 +104,7 @@ def _check_ranks(line: int, count: int) -> None:
         wrong(line, f"{count} ranks: {_PROGRAM} sends from point to point between {_RANKS} alone")
 
 
-def _line(n: int, line: str, count: int | None) -> list[Row]:
+def _line(n: int, line: str, iterations: int | None) -> list[Row]:
     cells = line.split()
     if len(cells) != len(_FIRST) + 2 * len(_EACH):
         wrong(n, f"{len(cells)} figures below {len(_FIRST) + 2 * len(_EACH)} columns")
@@ -113,7 +112,7 @@ def _line(n: int, line: str, count: int | None) -> list[Row]:
     found = []
     for place, at in zip(_PLACES, (len(_FIRST), len(_FIRST) + len(_EACH)), strict=True):
         figures = {**first, **dict(zip(_EACH, cells[at:], strict=False))}
-        found.append(_row(n, figures, place, count))
+        found.append(_row(n, figures, place, iterations))
     return found
 
 
@@ -149,9 +148,9 @@ def _object(line: int, value: Any, what: str) -> Mapping[str, Any]:
 
 
 def _result(line: int, result: Mapping[str, Any]) -> list[Row]:
-    first = {name: _cell(line, result.get(name), name) for name in _FIRST}
+    first = {name: cell(line, result.get(name), name) for name in _FIRST}
     count = result.get("actual_iterations")
-    iterations = None if count is None else whole(line, _cell(line, count, "actual_iterations"))
+    iterations = None if count is None else whole(line, cell(line, count, "actual_iterations"))
     found = []
     for place in _PLACES:
         part = result.get(place)
@@ -161,37 +160,26 @@ def _result(line: int, result: Mapping[str, Any]) -> list[Row]:
         part = _object(line, part, place)
         time = "cpu_time" if "cpu_time" in part else "time"
         wrongs = part.get("nwrong")
-        figures = {
-            **first,
-            "time": _cell(line, part.get(time), time),
-            "algbw": _cell(line, part.get("alg_bw"), "alg_bw"),
-            "busbw": _cell(line, part.get("bus_bw"), "bus_bw"),
-            "#wrong": "N/A" if wrongs is None else _cell(line, wrongs, "nwrong"),
-        }
+        names = {"time": time, "algbw": "alg_bw", "busbw": "bus_bw"}
+        figures = {ours: cell(line, part.get(name), name) for ours, name in names.items()}
+        figures["#wrong"] = "N/A" if wrongs is None else cell(line, wrongs, "nwrong")
+        figures = first | figures
         found.append(_row(line, figures, place, iterations))
     return found
-
-
-def _cell(line: int, value: Any, name: str) -> str:
-    if value is None or isinstance(value, (bool, dict, list)):
-        wrong(line, f"{name} is no figure")
-    return str(value).strip()
 
 
 # Both.
 
 
 def _row(line: int, figures: dict[str, str], place: str, iterations: int | None) -> Row:
-    size, time = whole(line, figures["size"]), number(line, figures["time"])
-    if not time > 0:
-        wrong(line, "a message that took no time")
+    row = timed(line, whole(line, figures["size"]), figures["time"], 1e3, figures)
     rate = number(line, figures["algbw"])
     number(line, figures["busbw"])
     if figures["#wrong"] != "N/A" and number(line, figures["#wrong"]) > 0:
         wrong(line, f"{figures['#wrong']} wrong elements: these figures are of broken messages")
-    return Row(
-        line, size, 1e3 * time, figures, iterations or None, step=1e3 * last_place(figures["time"]),
-        bandwidth=1e9 * rate if rate > 0 else None, settings={"buffers": _PLACES[place]},
+    return row._replace(
+        iterations=iterations or None, bandwidth=1e9 * rate or None,
+        settings={"buffers": _PLACES[place]},
     )  # fmt: skip
 
 

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from halftrip.results.configuration import UNKNOWN
 from halftrip.results.reported import Spread, Statistic
-from halftrip.tools.lines import Lines, last_place, number, quoted, whole, wrong
+from halftrip.tools.lines import Lines, last_place, number, positive, quoted, whole, wrong
 from halftrip.tools.tables import Format, Row, Table, settings
 
 TOOL = "netperf"
@@ -176,10 +176,8 @@ def _classic(lines: Lines) -> _Said | None:
 
 def _next(lines: Lines, at: int) -> int:
     """The number of the next line that is not empty."""
-    n = next((n for n in range(at + 1, len(lines) + 1) if lines[n].strip()), None)
-    if n is None:
-        wrong(len(lines), "it ends before the figures: netperf was interrupted")
-    return n
+    end = "it ends before the figures: netperf was interrupted"
+    return lines.next(at, re.compile(r".*\S.*"), "", "", end)[0]
 
 
 def _cells(lines: Lines, line: int, names: Sequence[str]) -> dict[str, str]:
@@ -213,8 +211,8 @@ def _selected(lines: Lines, is_known: bool) -> _Said | None:
         wrong(n, f"no CSV: {error}")
     if len(cells) != len(names) or len(set(names)) != len(names):
         wrong(n, f"{len(cells)} figures below {len(set(names))} names")
-    for more in range(n + 1, len(lines) + 1):
-        if lines[more][:1].isdigit():
+    for more, line in lines.below(n):
+        if line[:1].isdigit():
             wrong(more, "a second row: import each test by itself")
     figures = dict(zip(names, cells, strict=True))
     return _Said(n, {_KEYS.get(name, name): (n, cell) for name, cell in figures.items()}, figures)
@@ -311,9 +309,7 @@ def _transactions(said: _Said, size: int | None) -> tuple[Row, Statistic]:
         if key not in said.values or (key == "THROUGHPUT" and unit not in ("", _TRANSACTIONS)):
             continue
         line, cell = said.values[key]
-        value = number(line, cell)
-        if not value > 0:
-            wrong(line, f"{key} of 0")
+        value = positive(line, cell, f"{key} of 0")
         is_rate = key in ("TRANSACTION_RATE", "THROUGHPUT")
         ns = 1e9 / value / 2 if is_rate else 1e3 * value / 2
         spread = {
@@ -336,9 +332,7 @@ def _stream(said: _Said, size: int | None) -> Row:
     unit = _unit(said) or "10^6bits"
     if unit not in _UNITS:
         wrong(line, f"a throughput in {quoted(unit)}")
-    bandwidth = _UNITS[unit] * number(line, cell)
-    if not bandwidth > 0:
-        wrong(line, f"{key} of 0")
+    bandwidth = _UNITS[unit] * positive(line, cell, f"{key} of 0")
     if not size:
         wrong(line, f"{key} without LOCAL_SEND_SIZE says nothing of a message: select both")
     ns = 1e9 * size / bandwidth

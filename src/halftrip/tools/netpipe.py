@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
-from halftrip.tools.lines import Lines, last_place, number, whole, wrong
-from halftrip.tools.tables import Format, Row, Table, settings
+from halftrip.tools.lines import Lines, count, last_place, number, whole, wrong
+from halftrip.tools.tables import Format, Row, Table, below, settings, timed
 
 TOOL = "netpipe"
 _SCREEN = re.compile(
@@ -51,8 +52,7 @@ def _read(lines: Lines) -> Sequence[Table]:
 
 def _screen(lines: Lines, first: int) -> list[Row]:
     rows: list[Row] = []
-    for n in range(first, len(lines) + 1):
-        line = lines[n]
+    for n, line in lines.below(first - 1):
         if not line.strip():
             continue
         found = _SCREEN.fullmatch(line)
@@ -64,52 +64,38 @@ def _screen(lines: Lines, first: int) -> list[Row]:
             continue
         if whole(n, found["n"]) != len(rows):
             wrong(n, f"row {found['n']}, where row {len(rows)} is expected")
-        count = whole(n, found["count"])
-        if not count:
-            wrong(n, "0 times")
-        cells = (found["size"], found["count"], found["rate"], found["time"])
-        figures = dict(zip(_SCREEN_NAMES, cells, strict=True))
-        rows.append(_row(n, figures, 1e3 * _positive(n, found["time"]), 1e3, count))
+        times = count(n, found["count"], "0 times")
+        figures = below(n, _SCREEN_NAMES, found.group("size", "count", "rate", "time"))
+        rows.append(_row(n, figures, "usec", 1e3, iterations=times))
     return rows
 
 
 def _file(lines: Lines, first: int) -> list[Row]:
     rows: list[Row] = []
-    for n in range(first, len(lines) + 1):
-        cells = lines[n].split()
+    for n, line in lines.below(first - 1):
+        cells = line.split()
         if not cells:
             continue
         if len(cells) != len(_NAMES):
             wrong(n, f"{len(cells)} figures in place of 3: bytes, Mbps and seconds")
         figures = dict(zip(_NAMES, cells, strict=True))
         # Reading the cells first names the one that is wrong.
-        time = 1e9 * _positive(n, figures["seconds"])
-        row = _row(n, figures, time, 1e9, None)
-        if not _FILE.fullmatch(lines[n]):
+        row = _row(n, figures, "seconds", 1e9)
+        if not _FILE.fullmatch(line):
             wrong(n, "not printed as NetPIPE does: 6 decimals of Mbps and 8 of seconds")
         rows.append(row)
     return rows
 
 
-def _row(line: int, figures: dict[str, str], ns: float, unit: float, count: int | None) -> Row:
-    """A row of a time in ns, printed in a unit of so many ns."""
+def _row(line: int, figures: dict[str, str], time: str, unit: float, **known: Any) -> Row:
+    """A row whose time is in this column, in a unit of so many ns."""
+    row = timed(line, None, figures[time], unit, figures, **known)
     size, rate = whole(line, figures["bytes"]), number(line, figures["Mbps"])
-    time = figures["seconds" if "seconds" in figures else "usec"]
-    step = unit * last_place(time)
-    expected = 8e9 * size / _BITS_OF_MBPS / ns
-    slack = expected * (step / ns + _SLACK) + last_place(figures["Mbps"])
+    expected = 8e9 * size / _BITS_OF_MBPS / row.ns
+    slack = expected * (row.step / row.ns + _SLACK) + last_place(figures["Mbps"])
     if abs(rate - expected) > slack:
-        wrong(line, f"{figures['Mbps']} Mbps is not the rate of {size} bytes in {time}")
-    bandwidth = rate * _BITS_OF_MBPS / 8
-    kept = bandwidth if bandwidth > 0 else None
-    return Row(line, size, ns, figures, count, step=step, bandwidth=kept)
-
-
-def _positive(line: int, text: str) -> float:
-    found = number(line, text)
-    if not found > 0:
-        wrong(line, "a message that took no time")
-    return found
+        wrong(line, f"{figures['Mbps']} Mbps is not the rate of {size} bytes in {figures[time]}")
+    return row._replace(size=size, bandwidth=rate * _BITS_OF_MBPS / 8 or None)
 
 
 FORMAT = Format("NetPIPE", _recognised, _read)

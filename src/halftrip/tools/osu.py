@@ -83,7 +83,8 @@ def _read(lines: Lines) -> Sequence[Table]:
         wrong(first, f"no point-to-point test that is read here: {', '.join(_KINDS)}")
     pattern = _KINDS[title["kind"]]
     in_flight = 1 if pattern == "pingpong" else _WINDOW
-    heading = _heading(lines, first)
+    other, end = f"neither a comment nor the heading {_SIZE}", f"it ends before the heading {_SIZE}"
+    heading, _ = lines.next(first, re.compile(rf"{_SIZE}\s.*"), r"#|\s*$", other, end)
     said = [lines[n].rstrip() for n in range(first, heading) if lines[n].strip()]
     for n in range(first + 1, heading):
         in_flight = _window(n, lines[n]) or in_flight
@@ -93,20 +94,15 @@ def _read(lines: Lines) -> Sequence[Table]:
         places="same" if in_flight > 1 else "own",
     )  # fmt: skip
     names = _columns(lines[heading])
-    rows = [_row(n, lines[n], names, configuration) for n in _row_numbers(lines, heading)]
+    rows = []
+    for n, line in lines.below(heading):
+        if line.startswith("# OSU"):
+            wrong(n, "a second table: import each by itself")
+        if line.strip():
+            rows.append(_row(n, line, names, configuration))
     facts = {"title": "\n".join(said), "heading": lines[heading].rstrip()}
     version = title["version"]
     return [Table(TOOL, first, configuration, "mean", rows, version=version, facts=facts)]
-
-
-def _heading(lines: Lines, first: int) -> int:
-    """The number of the line with the names of the columns, behind the title and comments."""
-    for n in range(first + 1, len(lines) + 1):
-        if re.match(rf"{_SIZE}\s", lines[n]):
-            return n
-        if lines[n].strip() and not lines[n].startswith("#"):
-            wrong(n, f"neither a comment nor the heading {_SIZE}")
-    return wrong(len(lines), f"it ends before the heading {_SIZE}")
 
 
 def _window(line: int, text: str) -> int | None:
@@ -117,17 +113,6 @@ def _window(line: int, text: str) -> int | None:
     if group["pairs"] != "1":
         wrong(line, f"{group['pairs']} pairs at once: only their sum is printed")
     return window(line, group["window"])
-
-
-def _row_numbers(lines: Lines, heading: int) -> list[int]:
-    """The numbers of the lines of the table; nothing else comes behind it."""
-    found = []
-    for n in range(heading + 1, len(lines) + 1):
-        if lines[n].startswith("# OSU"):
-            wrong(n, "a second table: import each by itself")
-        if lines[n].strip():
-            found.append(n)
-    return found
 
 
 def _row(line: int, text: str, names: Sequence[str], configuration: Configuration) -> Row:

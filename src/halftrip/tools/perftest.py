@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import Mode, Pattern
 from halftrip.results.reported import Spread, Statistic, Variant
-from halftrip.tools.lines import Lines, last_place, number, quoted, whole, wrong
-from halftrip.tools.tables import Format, Row, Table, settings
+from halftrip.tools.lines import Lines, cell, count, last_place, number, quoted, whole, wrong
+from halftrip.tools.tables import Format, Row, Table, below, settings, timed
 
 TOOL = "perftest"
 
@@ -106,16 +106,11 @@ def _text(lines: Lines, first: int) -> Table:
     configuration = _configuration(*title, depth)
     names = _columns(first, lines[first])
     rows: list[Row] = []
-    for n in range(first + 1, len(lines) + 1):
-        line = lines[n]
+    for n, line in lines.below(first):
         if _HEADING_BEGIN.match(line) or _TITLE.fullmatch(line):
             wrong(n, "a second table: import each by itself")
         if line.strip() and not re.match(r"-{9,}|\s*Conflicting CPU frequency", line):
-            cells = line.split()
-            if len(cells) != len(names):
-                wrong(n, f"{len(cells)} figures below {len(names)} columns")
-            figures = dict(zip(names, cells, strict=True))
-            rows.append(_row(n, figures, configuration))
+            rows.append(_row(n, below(n, names, line.split()), configuration))
     return _table(first, configuration, rows, title[1])
 
 
@@ -147,18 +142,13 @@ def _json(lines: Lines, first: int) -> Table:
     title = title if title.endswith("Test") else f"{title} Test"
     depth = info.get("TX_depth", _DEFAULT_DEPTH)
     configuration = _configuration(first, title, whole(first, str(depth)))
-    figures = {}
-    for name, column in _OF_JSON.items():
-        if name in results:
-            figures[column] = _cell(first, name, results[name])
+    figures = {
+        column: cell(first, results[name], name)
+        for name, column in _OF_JSON.items()
+        if name in results
+    }
     line = lines.first(r'.*"MsgSize"\s*:') or first
     return _table(first, configuration, [_row(line, figures, configuration)], title)
-
-
-def _cell(line: int, name: str, value: Any) -> str:
-    if value is None or isinstance(value, (bool, dict, list)):
-        wrong(line, f"{name} is no figure")
-    return str(value).strip()
 
 
 # Both.
@@ -182,19 +172,13 @@ def _row(line: int, figures: dict[str, str], configuration: Configuration) -> Ro
     for name in ("#bytes", "#iterations"):
         if name not in figures:
             wrong(line, f"no {name}")
-    size, count = whole(line, figures["#bytes"]), whole(line, figures["#iterations"])
-    if not count:
-        wrong(line, "no iterations")
+    size = whole(line, figures["#bytes"])
+    iterations = count(line, figures["#iterations"], "no iterations")
     values = {name: number(line, cell) for name, cell in figures.items()}
     main = next((each for each in ("t_typical[usec]", "t_avg[usec]") if each in values), None)
     if main is not None:
-        if not values[main] > 0:
-            wrong(line, "a message that took no time")
         spread = {short: 1e3 * values[name] for name, short in _SPREADS.items() if name in values}
-        return Row(
-            line, size, 1e3 * values[main], figures, count, spread=spread,
-            step=1e3 * last_place(figures[main]),
-        )  # fmt: skip
+        return timed(line, size, figures[main], 1e3, figures, iterations=iterations, spread=spread)
     return _rate(line, size, figures, values, configuration)
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from halftrip.tools.lines import Lines, Value, last_place, quoted, value_of, wrong
-from halftrip.tools.tables import Format, Row, Table, date, settings
+from halftrip.tools.lines import Lines, Value, quoted, value_of, wrong
+from halftrip.tools.tables import Format, Row, Table, date, settings, timed
 
 TOOL = "pyperf"
 _BEGIN = re.compile(r'\s*\{\s*"benchmarks":\s*\[\s*\{\s*"(metadata|runs)":')
@@ -55,9 +55,9 @@ def _table(benchmark: Value, name: str, metadata: Sequence[Value]) -> Table:
         if (when := _said(said, "date")) is not None:
             dates.append(_date(when))
     host = _said(metadata, "hostname")
+    configuration = settings("python", "pingpong", variant=(("benchmark", name),), places="own")
     return Table(
-        TOOL, 1, settings("python", "pingpong", variant=(("benchmark", name),), places="own"),
-        "mean", rows, version=_said(metadata, "perf_version"),
+        TOOL, 1, configuration, "mean", rows, version=_said(metadata, "perf_version"),
         hosts=[host] if host is not None else [], date=min(dates, default=None),
         facts={"name": name}, in_order=False,
     )  # fmt: skip
@@ -68,12 +68,10 @@ def _rows(run: Value, launch: int, said: Sequence[Value]) -> Iterator[Row]:
     for slice_, value in enumerate(run["values"]):
         if not value.number > 0:
             wrong(0, f"{value.path}: a call that took no time")
-        step = 1e9 * last_place(value.digits)
         figures = {"value": value.digits}
-        yield Row(
-            0, None, 1e9 * value.number, figures, iterations=calls, launch=launch, slice=slice_,
-            step=step,
-        )  # fmt: skip
+        yield timed(
+            0, None, value.digits, 1e9, figures, iterations=calls, launch=launch, slice=slice_
+        )
 
 
 def _count(said: Sequence[Value], name: str) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from halftrip.tools.lines import Lines, last_place, number, quoted, whole, wrong
+from halftrip.tools.lines import Lines, last_place, positive, quoted, whole, wrong
 from halftrip.tools.tables import Format, Row, Table, settings
 
 TOOL = "qperf"
@@ -100,9 +100,7 @@ def _cell(
             text, _, unit = cell.partition(" ")
             if unit not in units:
                 wrong(at, f"{quoted(cell)} is in none of {', '.join(units)}")
-            value = units[unit] * number(at, text)
-            if not value > 0:
-                wrong(at, f"{name} of 0")
+            value = units[unit] * positive(at, text, f"{name} of 0")
             return at, name, value, units[unit] * last_place(text)
     return wrong(line, f"no {' or '.join(names)} below it: cut off, or not finished")
 

@@ -16,8 +16,8 @@ import numpy as np
 from halftrip.results.configuration import UNKNOWN
 from halftrip.results.patterns import Pattern
 from halftrip.results.reported import Spread
-from halftrip.tools.lines import Lines, last_place, number, size_by, whole, wrong
-from halftrip.tools.tables import Format, Row, Table, settings
+from halftrip.tools.lines import Lines, last_place, number, positive, size_by, whole, wrong
+from halftrip.tools.tables import Format, Row, Table, settings, timed
 
 TOOL = "sockperf"
 _COLOUR = re.compile(r"\x1b\[[\d;]{0,20}m", re.ASCII)
@@ -134,9 +134,7 @@ def _summary(text: _Text, size: int | None) -> tuple[int, Row]:
         wrong(line, f"{count} observations")
     line, cells = text.said.get(_LATENCY) or text.said[_AVERAGE]
     figures = {"latency (usec)": cells[0], "observations": count}
-    mean = number(line, cells[0])
-    if not mean > 0:
-        wrong(line, "messages that took no time")
+    mean = positive(line, cells[0], "messages that took no time")
     if _AVERAGE in text.said:
         at, (average, deviation) = text.said[_AVERAGE]
         if number(at, average) != mean:
@@ -146,10 +144,7 @@ def _summary(text: _Text, size: int | None) -> tuple[int, Row]:
     _percentiles(text, figures, spread)
     if not spread["min"] <= 1e3 * mean + 1 or not spread["max"] >= 1e3 * mean - 1:
         wrong(line, "a mean that is not between the least and the most")
-    step = 1e3 * last_place(cells[0])
-    return line, Row(
-        line, size, 1e3 * mean, figures, iterations=observations, spread=spread, step=step
-    )
+    return line, timed(line, size, cells[0], 1e3, figures, iterations=observations, spread=spread)
 
 
 def _percentiles(text: _Text, figures: dict[str, str], spread: dict[Spread, float]) -> None:
@@ -209,8 +204,8 @@ def _figures(n: int, line: str) -> tuple[int, float, float, float] | None:
 def _log(text: _Text, heading: int, size: int | None) -> Row:
     """The row of the log below this line: a sample for each exchange."""
     lines, times, before = text.lines, [], -1
-    for n in range(heading + 1, len(lines) + 1):
-        figures = _figures(n, lines[n])
+    for n, line in lines.below(heading):
+        figures = _figures(n, line)
         if figures is None:
             continue
         packet, sent, received, half = figures
@@ -227,8 +222,8 @@ def _log(text: _Text, heading: int, size: int | None) -> Row:
     if not lines.is_whole:
         wrong(len(lines), "the last line is cut off: it has no end")
     if _COUNT in text.said:
-        line, (count,) = text.said[_COUNT]
-        if whole(line, count) > len(times):
+        at, (count,) = text.said[_COUNT]
+        if whole(at, count) > len(times):
             wrong(len(lines), f"it ends after {len(times)} of {count} rows")
     return Row(heading, size, 0.0, {}, samples=np.array(times, dtype=np.int64))
 

@@ -85,8 +85,7 @@ def _read(lines: Lines) -> Sequence[Table]:
 def _final(lines: Lines, at: int, first: str | None, is_csv: bool) -> tuple[int, list[str]]:
     """The row of the whole test, by its line. Without ``Final:`` it is the last."""
     found: tuple[int, list[str]] | None = None
-    for n in range(at + 1, len(lines) + 1):
-        line = lines[n]
+    for n, line in lines.below(at):
         if _TEXT.fullmatch(line) or _CSV.fullmatch(line) or _SAID.fullmatch(line):
             wrong(n, "a second test: import each by itself")
         if _PROGRESS.match(line):

@@ -98,13 +98,13 @@ def read(lines: Lines, first: int, ending: str) -> Log:
     place = first + 3
     columns = _interface_columns(cpus)
     for name in names:
-        place, title_of = _next(lines, place, _INTERFACE, f"the table of {name}")
+        place, title_of = _next(lines, place, _INTERFACE, name)
         if title_of["name"] != name:
             wrong(place, f"the table of {title_of['name']}, where {name} is the next interface")
         place, rows = _rows(lines, place, watches, columns)
         listings.append(Listing(title=f"{ending} <{name}>", columns=columns, rows=rows))
     for cpu in range(cpus):
-        place, title_of = _next(lines, place, _CPU, f"the table of CPU{cpu}")
+        place, title_of = _next(lines, place, _CPU, f"CPU{cpu}")
         if title_of["number"] != str(cpu):
             wrong(place, f"the table of CPU{title_of['number']}, where CPU{cpu} is the next")
         place, rows = _rows(lines, place, watches, list(_OF_CPU))
@@ -130,16 +130,10 @@ def _count(lines: Lines, n: int, pattern: re.Pattern[str], said: str, most: int)
     return count
 
 
-def _next(
-    lines: Lines, after: int, pattern: re.Pattern[str], said: str
-) -> tuple[int, re.Match[str]]:
-    """The next table's title and its number, behind blank lines and comments."""
-    for n in range(after + 1, len(lines) + 1):
-        if found := pattern.fullmatch(lines[n]):
-            return n, found
-        if lines[n].strip() and not lines[n].startswith("##"):
-            wrong(n, f"the system log lacks {said}")
-    return wrong(len(lines), f"the system log ends before {said}")
+def _next(lines: Lines, after: int, pattern: re.Pattern[str], of: str) -> tuple[int, re.Match[str]]:
+    """The title of the next table and its number, behind blank lines and comments."""
+    other, end = (f"the system log {what} the table of {of}" for what in ("lacks", "ends before"))
+    return lines.next(after, pattern, r"##|\s*$", other, end)
 
 
 def _rows(lines: Lines, title: int, count: int, columns: list[str]) -> tuple[int, list[list[str]]]:
