@@ -104,20 +104,6 @@ def test_what_is_not_said_stays_unknown(runs, number):
     assert {source.warm_up for source in run.sources} == {warm_up}
 
 
-def _figures(run):
-    """What was printed of each configuration and launch; in which order does not matter."""
-    return {(m.configuration, m.launch): m.reported.figures for m in run.measurements}
-
-
-@pytest.mark.parametrize("number", STYLES)
-def test_its_own_style_has_its_figures_to_the_last_digit(runs, number):
-    """What is printed is imported as the same run, and printed as the same text."""
-    printed = in_style(runs[number], STYLES[number])
-    again = imported_run(printed)
-    assert _figures(again) == _figures(runs[number])
-    assert in_style(again, STYLES[number]) == printed
-
-
 @pytest.mark.parametrize(("number", "begins"), [
     (MPI4PY_VE, ("{'dev1'", "|", "$ mpiexec", "Issuing", "Data transfer")),
     (EIGHT, ("Table", "Size", "(Bytes)", *"123456789")),
