@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from fuzz.mutate import mutated
 from fuzz.run_files import VIEWS, show
 from fuzz.trials import Harness, Input, check_line, main
-from harness.samples import SAMPLES
+from harness.imports import SAMPLES
 
 # In what an accepted input is shown, and to what it is exported.
 FORMS = [

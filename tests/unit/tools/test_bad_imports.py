@@ -14,8 +14,7 @@ from halftrip.registry import FORMATS, IMPORTERS
 from halftrip.report.document import document
 from halftrip.tools.importing import imported
 from halftrip.tools.lines import Lines
-from harness.imports import imported_run
-from harness.samples import SAMPLES, measured
+from harness.imports import SAMPLES, imported_run, measured
 from harness.shell import call
 
 _NUMBER = re.compile(r"\d+\.\d+([eE]-?\d+)?")

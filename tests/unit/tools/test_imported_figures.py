@@ -6,8 +6,7 @@ import json
 import pytest
 
 from halftrip.errors import UsageError
-from harness.imports import imported_run
-from harness.samples import measured, one_way, sample
+from harness.imports import imported_run, measured, one_way, sample
 
 PING, BOTH, STREAM = ({"pattern": each} for each in ("pingpong", "bidirectional", "stream"))
 # Tool, sample, which of its rows, what has been replaced in it, and what the row is.

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from halftrip.registry import IMPORTERS, STYLES
 from harness import runs
-from harness.imports import imported_run, in_style, reference
-from harness.samples import SAMPLES, one_way, read
+from harness.imports import SAMPLES, imported_run, in_style, one_way, read, reference
 
 
 class Prints(NamedTuple):

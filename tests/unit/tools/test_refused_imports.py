@@ -5,8 +5,7 @@ import json
 import pytest
 
 from halftrip.errors import UsageError
-from harness.imports import imported_run
-from harness.samples import measured, sample
+from harness.imports import imported_run, measured, sample
 
 # Sample, what is replaced in it, by what, and what is said; by tool. The general mistakes, such as
 # a cut-off line or a figure below zero, are those of test_bad_imports.
@@ -214,3 +213,30 @@ def test_a_message_is_short_whatever_a_text_says():
         with pytest.raises(UsageError, match=begin) as caught:
             measured(text)
         assert len(str(caught.value)) < 400
+
+
+def refused(text):
+    with pytest.raises(UsageError) as caught:
+        imported_run(text, "hpcbench")
+    return str(caught.value)
+
+
+def test_a_test_twice_a_log_alone_and_a_line_that_is_cut_off_are_refused():
+    fixed, logged = (sample("hpcbench", name) for name in ("fixed", "system-log"))
+    said = "line 19: fixed blocking stream a second time, as in line 1: import each by itself"
+    assert said in refused(fixed + fixed)
+    alone = logged[logged.index("# node1 syslog") :]
+    assert "line 1: a system log without the output of its test" in refused(alone)
+    with pytest.raises(UsageError, match="recognised by line 1"):
+        imported_run(alone)
+    assert "line 18: the last line is cut off: it has no end" in refused(fixed[:-2])
+
+
+def test_lines_that_are_longer_than_any_tool_prints_take_no_longer():
+    """Each is tried from its begin alone, not from every place in it."""
+    prose = "$ mpirun " + "a" * 10**6
+    assert imported_run(f"{prose}\n{sample('hpcbench', 'fixed')}").sources[0].place == 2
+    comments = sample("hpcbench", "fixed").replace("# Hosts: ", "# Hosts: " + " " * 10**6, 1)
+    assert "line 3: more comments than the tool prints" in refused(comments)
+    names = sample("hpcbench", "system-log").replace("( loop", "( " + "x " * 10**5, 1)
+    assert "a line that is longer than the tool prints" in refused(names)

@@ -22,8 +22,7 @@ from halftrip.report.expectation import Expectations, judged
 from halftrip.report.selection import Selection, selected
 from halftrip.results.run_file import load
 from harness import runs
-from harness.imports import imported_run, in_style
-from harness.samples import sample
+from harness.imports import imported_run, in_style, sample
 from harness.screens import text_of
 
 QPERF = "tcp_lat:\n    latency  =  11.5 us\n"
