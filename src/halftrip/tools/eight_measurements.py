@@ -135,12 +135,17 @@ def _tables(curve: Curve) -> list[str]:
     numbers = sorted({launch for of_size in launches.values() for launch in of_size})
     if any(len(of_size) < len(numbers) for of_size in launches.values()):
         lacks(TOOL, "complete set of launches, each with all sizes", _HOW)
-    cells = {row.configuration.size: _cells(row) if curve.is_own else {} for row in curve.rows}
     times = {
         size: [2 * mean(of_size[n]) / 1e6 for n in numbers] for size, of_size in launches.items()
     }
-    names = [f"Meas{n}" for n in range(1, len(numbers) + 1)]
-    singles = "\t".join(["Size (Bytes)", *(f"{name} (ms)" for name in names)])
+    tables: tuple[list[str], list[str]] = ([], [])
+    for row in curve.rows:
+        size = row.configuration.size
+        cells = _cells(row, times[size], count)
+        for lines, names in zip(tables, ((_TOTAL, *_SUMMARIES), (_EXCHANGE,)), strict=True):
+            lines.append("\t".join([str(size), *(each for name in names for each in cells[name])]))
+    measured = [f"Meas{n}" for n in range(1, len(numbers) + 1)]
+    singles = "\t".join(["Size (Bytes)", *(f"{name} (ms)" for name in measured)])
     many = _WORDS[len(numbers)] if len(numbers) < len(_WORDS) else str(len(numbers))
     what = f"{many} separate measurement{'s' * (len(numbers) > 1)}"
     said = [] if curve.is_own else [f"Measured by {curve.measured_by()}: {curve.says()}", ""]
@@ -148,15 +153,15 @@ def _tables(curve: Curve) -> list[str]:
         *said,
         _TITLE_LINE.format(what, count),
         "",
-        "\t".join(["Size", *names, *_SUMMARIES]),
-        "(Bytes)\t(ms)" + "\t" * (len(names) + len(_SUMMARIES) - 1),
-        *(_totals(size, each, cells[size], count) for size, each in times.items()),
+        "\t".join(["Size", *measured, *_SUMMARIES]),
+        "(Bytes)\t(ms)" + "\t" * (len(measured) + len(_SUMMARIES) - 1),
+        *tables[0],
         "",
         _SINGLE_TITLE_LINE.format(what),
         "",
         singles,
-        *(_singles_line(size, each, cells[size]) for size, each in times.items()),
-        *_fits(times, names),
+        *tables[1],
+        *_fits(times, measured),
         *_first(launches, numbers, singles),
     ]
 
@@ -168,35 +173,21 @@ def _by_launch(curve: Curve, row: ShownRow) -> dict[int, list[Measurement]]:
     return found
 
 
-def _cells(row: ShownRow) -> dict[str, list[str]]:
-    """What was printed of a row, by column; a summary has one cell."""
-    reported = printed(row, TOOL)
-    return {
-        name: [each.figures[name] for each in reported if name in each.figures]
-        for name in (_TOTAL, _EXCHANGE, *_SUMMARIES)
-    }
-
-
-def _totals(
-    size: int, times: Sequence[float], cells: Mapping[str, Sequence[str]], count: int
-) -> str:
-    """The line of a size in Table 1; `times` are those of one exchange, ms."""
+def _cells(row: ShownRow, times: Sequence[float], count: int) -> dict[str, list[str]]:
+    """The cells of a row by column, as they were printed where there are as many; `times` are those
+    of one exchange, ms."""
     totals = [count * each for each in times]
     summaries = (min(totals), max(totals), sum(totals) / len(totals))
-    made = _as_printed(cells.get(_TOTAL, ()), [f"{each:.2f}" for each in totals])
-    for name, value in zip(_SUMMARIES, summaries, strict=True):
-        made += _as_printed(cells.get(name, ()), [f"{value:.2f}"])
-    return "\t".join([str(size), *made])
-
-
-def _singles_line(size: int, times: Sequence[float], cells: Mapping[str, Sequence[str]]) -> str:
-    made = _as_printed(cells.get(_EXCHANGE, ()), [f"{each:.5f}" for each in times])
-    return "\t".join([str(size), *made])
-
-
-def _as_printed(cells: Sequence[str], made: list[str]) -> list[str]:
-    """The cells as they were printed, where there are as many."""
-    return list(cells) if len(cells) == len(made) else made
+    cells = {
+        _TOTAL: [f"{each:.2f}" for each in totals],
+        _EXCHANGE: [f"{each:.5f}" for each in times],
+        **{name: [f"{each:.2f}"] for name, each in zip(_SUMMARIES, summaries, strict=True)},
+    }
+    reported = printed(row, TOOL)
+    for name, made in cells.items():
+        said = [each.figures[name] for each in reported if name in each.figures]
+        cells[name] = said if len(said) == len(made) else made
+    return cells
 
 
 def _fits(times: Mapping[int, Sequence[float]], names: Sequence[str]) -> list[str]:

@@ -8,7 +8,7 @@ stream follow each other. A repetition is a slice or a launch.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -116,44 +116,32 @@ def _with_log(test: _Test, line: int, found: log.Log) -> _Test:
 # Prints.
 
 
-class _Printed(NamedTuple):
-    """What one call of the tool prints: its output, and its logs by the endings of their names."""
-
-    output: str
-    logs: dict[str, str]
-
-
 def render(document: Document) -> str:
     """The output of each test, with both logs behind it, each below its name. Raises UsageError
     for a run without a stream or ping-pong."""
-    parts = []
-    for name, test in _named(document):
-        parts.append(test.output)
-        parts += [f"==> output{name}.{ending} <==\n{said}" for ending, said in test.logs.items()]
-    return "\n".join(parts)
+    return "\n".join(
+        f"==> output{name} <==\n{content}" if name.endswith(log.ENDINGS) else content
+        for name, content in files(document).items()
+    )
 
 
 def files(document: Document) -> dict[str, str]:
     """The files that the tool would have written, by what their names end in: nothing, ``.m_log``
     and ``.s_log``, behind a number where there are several tests. Raises UsageError as `render`."""
-    found = {}
-    for name, test in _named(document):
-        found[name] = test.output
-        found |= {f"{name}.{ending}": said for ending, said in test.logs.items()}
-    return found
-
-
-def _named(document: Document) -> Iterator[tuple[str, _Printed]]:
     tests = _tests(document)
-    for number, test in enumerate(tests, 1):
-        yield f"-{number}" if len(tests) > 1 else "", test
+    return {
+        f"-{number}{ending}" if len(tests) > 1 else ending: content
+        for number, test in enumerate(tests, 1)
+        for ending, content in test.items()
+    }
 
 
-def _tests(document: Document) -> list[_Printed]:
+def _tests(document: Document) -> list[dict[str, str]]:
+    """What each call of the tool prints: its output and its logs, by the endings of their names."""
     needs = "stream or ping-pong, blocking or not"
     found = _joined(curves(document, TOOL, throughput.is_measured, needs, throughput.HOW))
     imported: dict[int, Source] = {}
-    tests: list[_Printed] = []
+    tests: list[dict[str, str]] = []
     for curve in found:
         if curve.source is not None and curve.is_own:
             imported[curve.source.place] = curve.source
@@ -181,12 +169,12 @@ def _joined(found: Sequence[Curve]) -> list[Curve]:
     return joined
 
 
-def _logs(found: Sequence[Listing]) -> dict[str, str]:
-    logs = {ending: log.written(found, ending) for ending in log.ENDINGS}
-    return {ending: said for ending, said in logs.items() if said is not None}
+def _test(output: Sequence[str], listings: Sequence[Listing]) -> dict[str, str]:
+    logs = {f".{ending}": log.written(listings, ending) for ending in log.ENDINGS}
+    return {"": text(output), **{name: said for name, said in logs.items() if said is not None}}
 
 
-def _as_it_was(document: Document, source: Source) -> _Printed:
+def _as_it_was(document: Document, source: Source) -> dict[str, str]:
     """What the tool had printed."""
     kind = fact(source, "kind")
     parts = {**throughput.COLUMNS, round_trip.KIND: round_trip.COLUMNS}
@@ -204,20 +192,18 @@ def _as_it_was(document: Document, source: Source) -> _Printed:
         lines += fact(source, "summary").split("\n")
     else:
         lines += [throughput.line(kind, row) for row in rows]
-    return _Printed(text(lines), _logs(source.listings))
+    return _test(lines, source.listings)
 
 
-def _of_curve(curve: Curve) -> list[_Printed]:
+def _of_curve(curve: Curve) -> list[dict[str, str]]:
     """The tests that a curve of ours, or of another tool's, is."""
-    logs = _logs(log.listings(curve))
+    listings = log.listings(curve)
     if curve.document.round_trips and is_pingpong(curve.configuration):
         outputs = [round_trip.printed(curve, row) for row in curve.rows]
     else:
         outputs = [throughput.printed(curve)]
     # The log of several round trips is that of all of them.
-    return [
-        _Printed(text(output), logs if not number else {}) for number, output in enumerate(outputs)
-    ]
+    return [_test(each, listings if not number else ()) for number, each in enumerate(outputs)]
 
 
 FORMAT = Format("Hpcbench's mpitest", recognised_by(_BEGIN), _read)

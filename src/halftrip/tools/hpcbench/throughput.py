@@ -10,7 +10,7 @@ slices had different numbers of iterations, the heading has their mean.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from halftrip.results.configuration import Configuration
@@ -69,7 +69,9 @@ _CALLS = layout(_CALLS_LINE, mode="Blocking|Non-blocking", calls=r"[\w/ -]{1,100
 _MODES: dict[str, Mode] = {"Blocking": "blocking", "Non-blocking": "nonblocking"}
 _CALLS_OF = {"blocking": "MPI_Send/MPI_Recv", "nonblocking": "MPI_Isend/MPI_Irecv"}
 _FACT = re.compile(r"# (?P<name>[A-Z][^:]*?) ?: ?(?P<value>\S+)\s*")
-_SIZE_FACT, _REPETITIONS_FACT = "Message size (Bytes)", "Test repetition"
+# What the heading of a test of one size says, beside the number of iterations.
+_SIZE_FACT, _REPETITIONS = "Message size (Bytes)", "Test repetition"
+_SAID = (_SIZE_FACT, _ITERATION, _REPETITIONS)
 _BEGINS_ROW = re.compile(r"\s*[\d.+-]")
 # Characters of a line that the tool prints, and lines of comments above a table.
 LONGEST_LINE = 1000
@@ -94,12 +96,18 @@ def read(lines: Lines, first: int) -> tuple[Table, str, int]:
         buffers="separate", cache="hot", places="same",
     )  # fmt: skip
     rows: list[Row] = []
-    said = _Said.of(n, facts) if kind == _FIXED else None
+    said = {}
+    for name in _SAID if kind == _FIXED else ():
+        if name not in facts:
+            wrong(n, f"no comment with {name} above it")
+        said[name] = whole(n, facts[name])
+    if said.get(_ITERATION) == 0:
+        wrong(n, "no iterations")
     while n < len(lines) and _BEGINS_ROW.match(lines[n + 1]):
         n += 1
         rows.append(_row(n, lines[n], kind, configuration, said, len(rows)))
-    if said is not None and said.repetitions != len(rows):
-        wrong(n, f"{len(rows)} rows, where it says {said.repetitions} repetitions")
+    if said and said[_REPETITIONS] != len(rows):
+        wrong(n, f"{len(rows)} rows, where it says {said[_REPETITIONS]} repetitions")
     if not rows:
         wrong(n, "no rows below the heading")
     hosts = [found["hosts"]["master"], found["hosts"]["slave"]] if "hosts" in found else []
@@ -133,46 +141,33 @@ def _comments(lines: Lines, first: int) -> tuple[int, dict[str, re.Match[str]], 
     return n, found, facts
 
 
-class _Said(NamedTuple):
-    """What the heading of a fixed-size test says."""
-
-    size: int
-    iterations: int
-    repetitions: int
-
-    @classmethod
-    def of(cls, line: int, facts: dict[str, str]) -> _Said:
-        values = []
-        for name in (_SIZE_FACT, _ITERATION, _REPETITIONS_FACT):
-            if name not in facts:
-                wrong(line, f"no comment with {name} above it")
-            values.append(whole(line, facts[name]))
-        if not values[1]:
-            wrong(line, "no iterations")
-        return cls(*values)
-
-
 def _row(
-    line: int, text: str, kind: str, configuration: Configuration, said: _Said | None, place: int
+    line: int,
+    text: str,
+    kind: str,
+    configuration: Configuration,
+    said: Mapping[str, int],
+    place: int,
 ) -> Row:
+    """A row of a test; `said` is what the heading of one of a fixed size says."""
     cells = text.split()
     figures = below(line, COLUMNS[kind], cells)
     for cell in cells:
         number(line, cell)
-    if said is None:
-        size = whole(line, figures[_SIZE])
-        iterations = count(line, figures[_ITERATION], "no iterations")
-    else:
-        size, iterations = said.size, said.iterations
+    if said:
+        size, iterations = said[_SIZE_FACT], said[_ITERATION]
         if cells[0] != str(place + 1):
             wrong(line, f"repetition {cells[0]}, where {place + 1} is the next")
+    else:
+        size = whole(line, figures[_SIZE])
+        iterations = count(line, figures[_ITERATION], "no iterations")
     rate = positive(line, figures[_RATE], "no throughput")
     ns = 1e3 * _bits(configuration, size, iterations) / rate
     if not ns > 0:
         wrong(line, f"{size} bytes, of which no time can be told")
     return Row(
         line, size, ns, figures,
-        iterations=iterations, slice=place if said is not None else 0,
+        iterations=iterations, slice=place if said else 0,
         step=ns * last_place(figures[_RATE]) / rate,
         bandwidth=1e9 * size / ns,
     )  # fmt: skip
@@ -273,7 +268,7 @@ def _fixed(curve: Curve) -> list[str]:
         f"# {_SIZE_FACT}: {configuration.size}",
         f"# {_ITERATION} : {iterations}",
         f"# Test time: {_time(curve, found):.6f}",
-        f"# {_REPETITIONS_FACT}: {len(rows)}",
+        f"# {_REPETITIONS}: {len(rows)}",
         "#",
         *_HEADINGS[_FIXED],
         *rows,
