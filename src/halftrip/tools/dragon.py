@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from halftrip.report.document import Document
 from halftrip.report.rows import Row as ShownRow
 from halftrip.results.configuration import Configuration
-from halftrip.tools.lines import Lines, count, last_place, positive, recognised_by, whole, wrong
+from halftrip.tools.lines import Lines, count, last_place, positive, whole, wrong
 from halftrip.tools.lines import window as window_of
 from halftrip.tools.printing import check_size, exchanges, is_pingpong, lacks, mean, printed, text
-from halftrip.tools.tables import Format, Row, Table, settings, timed
+from halftrip.tools.tables import Format, Row, Table, recognised_by, settings, timed
 
 TOOL = "dragon"
 _SIZE, _WINDOW = "MsgSize", "WindowSize"

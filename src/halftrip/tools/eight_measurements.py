@@ -17,9 +17,9 @@ import numpy as np
 from halftrip.report.document import Document
 from halftrip.report.rows import Row as ShownRow
 from halftrip.results.records import Measurement
-from halftrip.tools.lines import Lines, number, recognised_by, whole, wrong
+from halftrip.tools.lines import Lines, number, whole, wrong
 from halftrip.tools.printing import Curve, curves, is_pingpong, lacks, mean, printed, texts
-from halftrip.tools.tables import Format, Row, Table, settings, timed
+from halftrip.tools.tables import Format, Row, Table, recognised_by, settings, timed
 
 TOOL = "eight-measurements"
 _TOTAL, _EXCHANGE = "total (ms)", "exchange (ms)"

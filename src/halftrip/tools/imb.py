@@ -228,20 +228,20 @@ def _benchmark(configuration: Configuration) -> str | None:
 
 def _by_setting(found: Sequence[Curve]) -> list[dict[str, Curve]]:
     """The curves of each text by benchmark: those that have all other settings in common."""
-    settings_of: list[tuple[Configuration, bool, dict[str, Curve]]] = []
+    found_texts: list[tuple[tuple[Configuration, bool], dict[str, Curve]]] = []
     for curve in found:
         name = _benchmark(curve.configuration)
         assert name is not None
         setting = msgspec.structs.replace(
             curve.configuration, size=0, pattern="pingpong", window=1, places="own"
         )
-        for other, is_own, by_name in settings_of:
-            if (other, is_own) == (setting, curve.is_own) and name not in by_name:
-                by_name[name] = curve
-                break
-        else:
-            settings_of.append((setting, curve.is_own, {name: curve}))
-    return [by_name for _, _, by_name in settings_of]
+        place = (setting, curve.is_own)
+        fitting = (text for of, text in found_texts if of == place and name not in text)
+        text = next(fitting, None)
+        if text is None:
+            found_texts.append((place, text := {}))
+        text[name] = curve
+    return [text for _, text in found_texts]
 
 
 def _text(by_name: dict[str, Curve]) -> list[str]:

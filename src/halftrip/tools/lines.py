@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NoReturn
 
@@ -95,6 +95,14 @@ class Lines:
             wrong(len(self) if line is None else line, lacks)
         return found
 
+    def follows(self, line: int, pattern: re.Pattern[str], lacks: str) -> re.Match[str]:
+        """What the line below that one says. Raises WrongLineError where it does not match; `lacks`
+        is what is said then."""
+        found = pattern.fullmatch(self[line + 1]) if line < len(self) else None
+        if found is None:
+            wrong(min(line + 1, len(self)), lacks)
+        return found
+
     def below(self, line: int) -> Iterator[tuple[int, str]]:
         """Each line below that one, behind its number."""
         return ((number, self[number]) for number in range(line + 1, len(self) + 1))
@@ -153,11 +161,6 @@ def layout(line: str, **fields: str) -> re.Pattern[str]:
         of_field = fields.get(said[n], r"\S+")
         said[n] = f"(?P<{said[n]}>{of_field})" if n % 2 else re.escape(said[n])
     return re.compile("".join(said).rstrip("\\ ") + r"\s*")
-
-
-def recognised_by(pattern: str) -> Callable[[Lines], int | None]:
-    """Recognises a text by its first line that matches a pattern from its begin."""
-    return lambda lines: lines.first(pattern)
 
 
 def _no_constant(name: str) -> NoReturn:

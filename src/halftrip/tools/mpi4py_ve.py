@@ -12,9 +12,9 @@ import re
 from collections.abc import Sequence
 
 from halftrip.report.document import Document
-from halftrip.tools.lines import Lines, count, number, recognised_by, whole, wrong
+from halftrip.tools.lines import Lines, count, number, whole, wrong
 from halftrip.tools.printing import Curve, curves, exchanges, is_pingpong, texts
-from halftrip.tools.tables import Format, Row, Table, settings, timed
+from halftrip.tools.tables import Format, Row, Table, recognised_by, settings, timed
 
 TOOL = "mpi4py-ve"
 _NAMES = ("Data Size (B)", "Avg Transfer Time (s)", "Bandwidth (GB/s)")
@@ -71,17 +71,15 @@ def _table(lines: Lines, first: int, arguments: re.Match[str], facts: dict[str, 
     """The table below the line with the arguments."""
     rows_said = whole(first, arguments["n"])
     loops = count(first, arguments["loops"], "a loop_count of 0")
-    for place, said in enumerate((_HEADING, _RULE), 1):
-        if first + place > len(lines) or lines[first + place].strip() != said:
-            wrong(min(first + place, len(lines)), f"not the line {said!r}")
+    lines.follows(first, _indented(_HEADING), f"not the line {_HEADING!r}")
+    lines.follows(first + 1, _indented(_RULE), f"not the line {_RULE!r}")
     rows: list[Row] = []
     end = first + 3 + rows_said
     for n in range(first + 3, end):
         if n > len(lines):
             wrong(len(lines), f"it ends after {len(rows)} of {rows_said} rows")
         rows.append(_row(n, lines[n], loops))
-    if end > len(lines) or lines[end].strip() != _RULE:
-        wrong(min(end, len(lines)), f"the rule that ends {rows_said} rows is not there")
+    lines.follows(end - 1, _indented(_RULE), f"the rule that ends {rows_said} rows is not there")
     between = facts.get("between")
     initiator, responder = (
         _MEMORIES.get(arguments[name], arguments[name]) for name in ("dev1", "dev2")
@@ -93,6 +91,10 @@ def _table(lines: Lines, first: int, arguments: re.Match[str], facts: dict[str, 
     )  # fmt: skip
     facts = {"arguments": arguments[1], **facts}
     return Table(TOOL, first, configuration, "mean", rows, warm_up=0, facts=facts)
+
+
+def _indented(line: str) -> re.Pattern[str]:
+    return re.compile(rf"\s*{re.escape(line)}\s*")
 
 
 def _row(line: int, text: str, loops: int) -> Row:

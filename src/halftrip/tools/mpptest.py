@@ -10,8 +10,8 @@ import re
 from collections.abc import Sequence
 
 from halftrip.results.reported import Spread, Variant
-from halftrip.tools.lines import Lines, number, quoted, recognised_by, whole, wrong
-from halftrip.tools.tables import Format, Row, Table, settings, timed
+from halftrip.tools.lines import Lines, number, quoted, whole, wrong
+from halftrip.tools.tables import Format, Row, Table, recognised_by, settings, timed
 
 TOOL = "mpptest"
 _HEADING = re.compile(r"#p0\s+p1\s+dist\s+len\s+ave time \(us\)\s+rate\s*")

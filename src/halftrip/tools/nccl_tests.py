@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from halftrip.tools.lines import Lines, cell, number, quoted, whole, wrong
-from halftrip.tools.tables import Format, Row, Table, date, settings, timed
+from halftrip.tools.tables import Format, Row, Table, date, recognised_by, settings, timed
 
 TOOL = "nccl-tests"
 _PROGRAM = "sendrecv_perf"
@@ -34,19 +34,11 @@ _EACH = ("time", "algbw", "busbw", "#wrong")
 _PLACES = {"out_of_place": "separate", "in_place": "same"}
 
 
-def _recognised(lines: Lines) -> int | None:
-    if lines.is_json:
-        return lines.first(_JSON)
-    return lines.first(_HEADING_BEGIN.pattern)
-
-
 def _read(lines: Lines) -> Sequence[Table]:
-    first = _recognised(lines)
     if lines.is_json:
-        return _json(lines, first or 1)
-    if first is None:
-        wrong(len(lines), "no heading # size count type redop root time algbw busbw #wrong")
-    return _text(lines, first)
+        return _json(lines, lines.first(_JSON) or 1)
+    lacking = "no heading # size count type redop root time algbw busbw #wrong"
+    return _text(lines, lines.need(_HEADING_BEGIN.pattern, lacking))
 
 
 # Text.
@@ -188,4 +180,4 @@ def _table(line: int, rows: Sequence[Row], **known: Any) -> Table:
     return Table(TOOL, line, configuration, "mean", rows, **known)
 
 
-FORMAT = Format("nccl-tests", _recognised, _read)
+FORMAT = Format("nccl-tests", recognised_by(_HEADING_BEGIN.pattern, _JSON), _read)

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from halftrip.report.document import Document
 from halftrip.report.rows import Row as ShownRow
 from halftrip.results.configuration import Configuration
-from halftrip.tools.lines import Lines, last_place, positive, recognised_by, whole, wrong
+from halftrip.tools.lines import Lines, last_place, positive, whole, wrong
 from halftrip.tools.printing import Curve, curves, is_pingpong, texts
-from halftrip.tools.tables import Format, Row, Table, settings
+from halftrip.tools.tables import Format, Row, Table, recognised_by, settings
 
 TOOL = "one-box"
 _INT_BYTES = 4

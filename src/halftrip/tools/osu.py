@@ -18,18 +18,9 @@ from halftrip.report.rows import Row as ShownRow
 from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import Pattern
 from halftrip.results.reported import Spread
-from halftrip.tools.lines import (
-    Lines,
-    last_place,
-    number,
-    quoted,
-    recognised_by,
-    whole,
-    window,
-    wrong,
-)
+from halftrip.tools.lines import Lines, last_place, number, quoted, whole, window, wrong
 from halftrip.tools.printing import Curve, curves, single_times, texts
-from halftrip.tools.tables import Format, Row, Table, below, settings
+from halftrip.tools.tables import Format, Row, Table, below, recognised_by, settings
 
 TOOL = "osu"
 _VERSION = "7.4"

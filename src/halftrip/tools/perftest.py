@@ -17,7 +17,7 @@ from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import Mode, Pattern
 from halftrip.results.reported import Spread, Statistic, Variant
 from halftrip.tools.lines import Lines, cell, count, last_place, number, quoted, whole, wrong
-from halftrip.tools.tables import Format, Row, Table, below, settings, timed
+from halftrip.tools.tables import Format, Row, Table, below, recognised_by, settings, timed
 
 TOOL = "perftest"
 
@@ -76,19 +76,10 @@ _UNITS = {"MB/sec": float(1 << 20), "MiB/sec": float(1 << 20), "Gb/sec": 1.25e8}
 _MOST_NAMES = 20
 
 
-def _recognised(lines: Lines) -> int | None:
-    if lines.is_json:
-        return lines.first(_JSON)
-    return lines.first(_HEADING_BEGIN.pattern)
-
-
 def _read(lines: Lines) -> Sequence[Table]:
-    first = _recognised(lines)
     if lines.is_json:
-        return [_json(lines, first or 1)]
-    if first is None:
-        wrong(len(lines), "no heading #bytes #iterations")
-    return [_text(lines, first)]
+        return [_json(lines, lines.first(_JSON) or 1)]
+    return [_text(lines, lines.need(_HEADING_BEGIN.pattern, "no heading #bytes #iterations"))]
 
 
 # Text.
@@ -212,4 +203,4 @@ def _table(line: int, configuration: Configuration, rows: Sequence[Row], title: 
     return Table(TOOL, line, configuration, statistic, rows, facts={"title": title})
 
 
-FORMAT = Format("perftest", _recognised, _read)
+FORMAT = Format("perftest", recognised_by(_HEADING_BEGIN.pattern, _JSON), _read)

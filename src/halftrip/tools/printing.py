@@ -59,7 +59,10 @@ class Curve(NamedTuple):
 
     def fact(self, name: str) -> str:
         """What the tool has said of its table. Raises StyleError where the run file lacks it."""
-        return fact(self.source, name)
+        assert self.source is not None
+        if name not in self.source.facts:
+            raise StyleError(self.style, f"the table's {name} is not in the file")
+        return self.source.facts[name]
 
     def cells(self, row: Row, names: Sequence[str]) -> list[str]:
         """The cells of these columns in the only line that the tool has printed of a row. Raises
@@ -130,14 +133,6 @@ def printed(row: Row, tool: str) -> Sequence[Reported]:
     """What this tool has printed of a row itself, one for each measurement; nothing where another
     tool, or halftrip, has measured it."""
     return row.reported if row.source is not None and row.source.tool == tool else ()
-
-
-def fact(source: Source | None, name: str) -> str:
-    """What a tool has said of its table. Raises StyleError where the run file lacks it."""
-    assert source is not None
-    if name not in source.facts:
-        raise StyleError(source.tool, f"the table's {name} is not in the file")
-    return source.facts[name]
 
 
 def exchanges(found: Iterable[Measurement]) -> int:

@@ -90,6 +90,12 @@ class Format(NamedTuple):
     read: Callable[[Lines], Sequence[Table]]
 
 
+def recognised_by(pattern: str, json: str | None = None) -> Callable[[Lines], int | None]:
+    """Recognises a text by its first line that matches a pattern from its begin; `json` is that of
+    JSON, where the tool prints it, too."""
+    return lambda lines: lines.first(json if json is not None and lines.is_json else pattern)
+
+
 def settings(
     transport: str,
     pattern: Pattern,

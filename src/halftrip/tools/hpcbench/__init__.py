@@ -16,12 +16,12 @@ import msgspec
 from halftrip.report.document import Document
 from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import Mode, Pattern
-from halftrip.results.reported import Listing, Source, Variant
+from halftrip.results.reported import Listing, Variant
 from halftrip.tools.hpcbench import log, round_trip, throughput
 from halftrip.tools.hpcbench.log import TOOL
-from halftrip.tools.lines import Lines, recognised_by, wrong
-from halftrip.tools.printing import Curve, curves, fact, is_pingpong, lacks, text
-from halftrip.tools.tables import Format, Table
+from halftrip.tools.lines import Lines, wrong
+from halftrip.tools.printing import Curve, curves, is_pingpong, lacks, text
+from halftrip.tools.tables import Format, Table, recognised_by
 
 _BEGIN = r"# MPI communication test -- |MPI Round Trip Time \(\d+\) : |# \S+ syslog -- "
 # A command in a text: the prompt, what starts the ranks, and the program that they are.
@@ -140,14 +140,14 @@ def _tests(document: Document) -> list[dict[str, str]]:
     """What each call of the tool prints: its output and its logs, by the endings of their names."""
     needs = "stream or ping-pong, blocking or not"
     found = _joined(curves(document, TOOL, throughput.is_measured, needs, throughput.HOW))
-    imported: dict[int, Source] = {}
+    imported: dict[int, Curve] = {}
     tests: list[dict[str, str]] = []
     for curve in found:
         if curve.source is not None and curve.is_own:
-            imported[curve.source.place] = curve.source
+            imported[curve.source.place] = curve
         else:
             tests += _of_curve(curve)
-    return [*(_as_it_was(document, imported[place]) for place in sorted(imported)), *tests]
+    return [*(_as_it_was(imported[place]) for place in sorted(imported)), *tests]
 
 
 def _joined(found: Sequence[Curve]) -> list[Curve]:
@@ -174,25 +174,22 @@ def _test(output: Sequence[str], listings: Sequence[Listing]) -> dict[str, str]:
     return {"": text(output), **{name: said for name, said in logs.items() if said is not None}}
 
 
-def _as_it_was(document: Document, source: Source) -> dict[str, str]:
-    """What the tool had printed."""
-    kind = fact(source, "kind")
-    parts = {**throughput.COLUMNS, round_trip.KIND: round_trip.COLUMNS}
-    names = parts.get(kind, ())
-    reported = sorted(
-        (each for row in document.rows if row.source == source for each in row.reported),
-        key=lambda each: each.place,
-    )
+def _as_it_was(curve: Curve) -> dict[str, str]:
+    """What the tool had printed of a test that has this curve."""
+    kind = curve.fact("kind")
+    names = {**throughput.COLUMNS, round_trip.KIND: round_trip.COLUMNS}.get(kind, ())
+    own = [row for row in curve.document.rows if row.source == curve.source]
+    reported = sorted((each for row in own for each in row.reported), key=lambda each: each.place)
     if not names or not all(set(names) <= each.figures.keys() for each in reported):
         lacks(TOOL, "lines of the tool in the file", "halftrip import")
     rows = [[each.figures[name] for name in names] for each in reported]
-    lines = fact(source, "heading").split("\n")
+    lines = curve.fact("heading").split("\n")
     if kind == round_trip.KIND:
         lines += [round_trip.line(row) for row in rows]
-        lines += fact(source, "summary").split("\n")
+        lines += curve.fact("summary").split("\n")
     else:
         lines += [throughput.line(kind, row) for row in rows]
-    return _test(lines, source.listings)
+    return _test(lines, curve.source.listings if curve.source is not None else ())
 
 
 def _of_curve(curve: Curve) -> list[dict[str, str]]:

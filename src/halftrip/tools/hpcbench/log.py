@@ -117,10 +117,7 @@ def read(lines: Lines, first: int, ending: str) -> Log:
 def _header(lines: Lines, n: int, pattern: re.Pattern[str], said: str) -> re.Match[str]:
     if n <= len(lines) and len(lines[n]) > _LONGEST_LINE:
         wrong(n, "a line that is longer than the tool prints")
-    found = pattern.fullmatch(lines[n]) if n <= len(lines) else None
-    if found is None:
-        wrong(min(n, len(lines)), f"no line {said}... below the title of the system log")
-    return found
+    return lines.follows(n - 1, pattern, f"no line {said}... below the title of the system log")
 
 
 def _count(lines: Lines, n: int, pattern: re.Pattern[str], said: str, most: int) -> int:

@@ -48,8 +48,10 @@ def read(lines: Lines, first: int) -> tuple[Table, str, int]:
         if found["n"] != str(len(times) + 1):
             wrong(n, f"round trip {found['n']}, where {len(times) + 1} is the next")
         times.append((n, found["time"], found["unit"]))
-    size = whole(n + 1, _next(lines, n, layout(_SIZE_LINE), "Message size (Bytes) :")["size"])
-    summary = _next(lines, n + 1, _SUMMARY, "MPI RTT min/avg/max =")
+    lacking = "no line {} below the round trips"
+    said = lines.follows(n, layout(_SIZE_LINE), lacking.format("Message size (Bytes) :"))
+    size = whole(n + 1, said["size"])
+    summary = lines.follows(n + 1, _SUMMARY, lacking.format("MPI RTT min/avg/max ="))
     n += 2
     least, mean, most = (
         _unit(n, summary["unit"]) * positive(n, summary[name], _NO_TIME)
@@ -66,14 +68,6 @@ def read(lines: Lines, first: int) -> tuple[Table, str, int]:
     configuration = settings("mpi", "pingpong", buffers="separate", cache="hot", places="same")
     table = Table(TOOL, first, configuration, "mean", rows, hosts=hosts, facts=facts)
     return table, f"round trip of {format_size(size)}", n
-
-
-def _next(lines: Lines, n: int, pattern: re.Pattern[str], said: str) -> re.Match[str]:
-    """What the line behind number `n` says."""
-    found = pattern.fullmatch(lines[n + 1]) if n < len(lines) else None
-    if found is None:
-        wrong(min(n + 1, len(lines)), f"no line {said} below the round trips")
-    return found
 
 
 def _unit(line: int, unit: str) -> float:

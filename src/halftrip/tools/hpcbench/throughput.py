@@ -210,17 +210,16 @@ def repetitions(curve: Curve, configuration: Configuration) -> list[Sequence[Mea
 
 class _Figures(NamedTuple):
     """What was measured in some repetitions: how many iterations of the tool's, their time, s, and
-    of each node the elapsed, user and system time, s."""
+    the elapsed, user and system time of one node, then of the other, s."""
 
     iterations: int
     seconds: float
-    nodes: tuple[tuple[float, float, float], tuple[float, float, float]]
+    times: list[float]
 
 
 def _figures(found: Sequence[Measurement]) -> _Figures:
     """Raises UsageError where the CPU time of both ends is not known."""
-    iterations, seconds = 0, 0.0
-    nodes = [[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+    iterations, seconds, times = 0, 0.0, [0.0] * 6
     for each in found:
         if each.usage is None:
             need = f"user and system time of both ends of {each.configuration.title}"
@@ -228,14 +227,12 @@ def _figures(found: Sequence[Measurement]) -> _Figures:
         time = float(each.samples.sum()) / 1e9
         iterations += exchanges([each]) * each.configuration.window
         seconds += time
-        for node, usage in zip(nodes, each.usage, strict=True):
+        for node, usage in enumerate(each.usage):
             # The usage is that of untimed iterations, too.
             kept = min(time / usage.elapsed, 1.0) if usage.elapsed > 0 else 1.0
-            node[0] += usage.elapsed * kept
-            node[1] += usage.user * kept
-            node[2] += usage.system * kept
-    (me, mu, ms), (se, su, ss) = nodes
-    return _Figures(iterations, seconds, ((me, mu, ms), (se, su, ss)))
+            for n, spent in enumerate((usage.elapsed, usage.user, usage.system), 3 * node):
+                times[n] += spent * kept
+    return _Figures(iterations, seconds, times)
 
 
 def throughput(configuration: Configuration, iterations: int, seconds: float) -> float:
@@ -251,7 +248,7 @@ def throughput(configuration: Configuration, iterations: int, seconds: float) ->
 def _cells(configuration: Configuration, figures: _Figures) -> tuple[str, list[str]]:
     """The throughput, and the times of both nodes."""
     rate = throughput(configuration, figures.iterations, figures.seconds)
-    return f"{rate:.4f}", [f"{time:.2f}" for node in figures.nodes for time in node]
+    return f"{rate:.4f}", [f"{time:.2f}" for time in figures.times]
 
 
 def _fixed(curve: Curve) -> list[str]:
