@@ -99,7 +99,10 @@ def render(document: Document) -> str:
 
 def _of_program(document: Document, column: str) -> list[str]:
     by_node: dict[int, list[str]] = {}
-    for row in _in_order(document.rows):
+    by_size = sorted(
+        document.rows, key=lambda row: (row.configuration.size, -row.configuration.window)
+    )
+    for row in by_size:
         lines = _lines_of(document, row, column)
         if lines:
             check_size(row, TOOL)
@@ -113,10 +116,6 @@ def _of_program(document: Document, column: str) -> list[str]:
         lines += [f"{node}-stdout: {line}" for line in by_node[node]]
         lines += [f"{node}: app exited with 0", f"{node}: Done"]
     return lines
-
-
-def _in_order(rows: Sequence[ShownRow]) -> list[ShownRow]:
-    return sorted(rows, key=lambda row: (row.configuration.size, -row.configuration.window))
 
 
 def _lines_of(document: Document, row: ShownRow, column: str) -> list[str]:

@@ -21,7 +21,7 @@ from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import Pattern
 from halftrip.tools.lines import Lines, count, last_place, number, positive, quoted, whole, wrong
 from halftrip.tools.printing import Curve, curves, exchanges, texts
-from halftrip.tools.tables import Format, Row, Table, below, date, settings, timed
+from halftrip.tools.tables import Format, Row, Table, below, date, recognised_by, settings, timed
 
 TOOL = "imb"
 _VERSION = "2021.3"
@@ -66,10 +66,6 @@ _BENCHMARKS = {
 
 
 # Reads.
-
-
-def _recognised(lines: Lines) -> int | None:
-    return lines.first(f"{_FAMILY.pattern}|{_TITLE.pattern}")
 
 
 class _Text:
@@ -301,4 +297,4 @@ def _figures(curve: Curve, row: ShownRow) -> list[str]:
     return [*first, f"{configuration.size * messages / 1e6:.2f}", f"{messages:.0f}"]
 
 
-FORMAT = Format("Intel MPI Benchmarks", _recognised, _read)
+FORMAT = Format("Intel MPI Benchmarks", recognised_by(f"{_FAMILY.pattern}|{_TITLE.pattern}"), _read)

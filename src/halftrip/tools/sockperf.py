@@ -17,7 +17,7 @@ from halftrip.results.configuration import UNKNOWN
 from halftrip.results.patterns import Pattern
 from halftrip.results.reported import Spread
 from halftrip.tools.lines import Lines, last_place, number, positive, size_by, whole, wrong
-from halftrip.tools.tables import Format, Row, Table, settings, timed
+from halftrip.tools.tables import Format, Row, Table, recognised_by, settings, timed
 
 TOOL = "sockperf"
 _COLOUR = re.compile(r"\x1b\[[\d;]{0,20}m", re.ASCII)
@@ -37,6 +37,7 @@ _USUAL = re.compile(
     r"(\d{1,15}), (\d{1,12}\.\d{1,9}), (\d{1,12}\.\d{1,9}), (\d{1,12}\.\d{1,9})", re.ASCII
 )
 _HEADING = "packet, txTime(sec), rxTime(sec), latency(usec)"
+_BEGIN = rf"{_SAYS}|{re.escape(_HEADING)}|.*{_SAYS}(Summary|---> percentile)"
 # How the lines with figures begin: one that goes on in another way was cut off or changed.
 _FIGURES = re.compile(
     r"Summary: (?:Latency|Message Rate|BandWidth) is|====> avg-latency=|Total \d+ observations|"
@@ -48,13 +49,6 @@ _SPREADS: dict[str, Spread] = {
     "99.900": "p99.9",
 }  # fmt: skip
 _MOST_MESSAGES = 10**12
-
-
-def _recognised(lines: Lines) -> int | None:
-    return lines.first(
-        r"sockperf: |packet, txTime\(sec\), rxTime\(sec\), latency\(usec\)|"
-        r".*sockperf: (Summary|---> percentile)"
-    )
 
 
 class _Text:
@@ -228,4 +222,4 @@ def _log(text: _Text, heading: int, size: int | None) -> Row:
     return Row(heading, size, 0.0, {}, samples=np.array(times, dtype=np.int64))
 
 
-FORMAT = Format("sockperf", _recognised, _read)
+FORMAT = Format("sockperf", recognised_by(_BEGIN), _read)

@@ -182,36 +182,36 @@ def test_each_row_has_the_table_that_it_is_in(runs):
 
 
 NETWORKS = {"gigabit-ethernet": "Gigabit Ethernet", "myrinet": "Myrinet"}
-TESTS = {
-    "blocking-ping-pong-fixed": "fixed blocking ping-pong",
-    "blocking-stream-exponential": "exponential blocking stream",
-    "blocking-stream-fixed": "fixed blocking stream",
-    "blocking-stream-fixed-with-syslog": "fixed blocking stream with system log",
-    "nonblocking-ping-pong-exponential": "exponential non-blocking ping-pong",
-    "nonblocking-ping-pong-fixed": "fixed non-blocking ping-pong",
-    "nonblocking-stream-fixed": "fixed non-blocking stream",
-}
-LOGGED = " with system log"
+TESTS = (
+    "blocking-ping-pong-fixed",
+    "blocking-stream-exponential",
+    "blocking-stream-fixed",
+    "blocking-stream-fixed-with-syslog",
+    "nonblocking-ping-pong-exponential",
+    "nonblocking-ping-pong-fixed",
+    "nonblocking-stream-fixed",
+)
 ROUND_TRIPS = {
-    ("Gigabit Ethernet", 64): (72.694, 72.716, 72.763, 72.541, 72.749),
-    ("Myrinet", 1024): (32.261, 32.312, 32.328, 32.261, 32.246),
+    ("gigabit-ethernet", 64): (72.694, 72.716, 72.763, 72.541, 72.749),
+    ("myrinet", 1024): (32.261, 32.312, 32.328, 32.261, 32.246),
 }
 
 
 def of(runs, network, test):
     """The measurements of a table, in the order of its lines."""
-    name, mode, pattern = re.fullmatch(
-        r"(round trip of .*|(?:fixed|exponential)) ?(non-blocking|blocking)? ?(stream|ping-pong)?",
-        test.removesuffix(LOGGED),
+    mode, pattern, name, logged = re.fullmatch(
+        r"(\w+)-(stream|ping-pong)-(\w+)(-with-syslog)?", test
     ).groups()
-    name += LOGGED if test.endswith(LOGGED) else ""
+    name += " with system log" * (logged is not None)
+    return named(runs, network, name, mode=mode, pattern=pattern.replace("-", ""))
+
+
+def named(runs, network, name, **wanted):
+    wanted["variant"] = (("network", NETWORKS[network]), ("test", name))
     found = [
         each
         for each in runs[HPCBENCH].measurements
-        for configuration in [each.configuration]
-        if configuration.variant == (("network", network), ("test", name))
-        and mode in (None, {"nonblocking": "non-blocking"}.get(configuration.mode, "blocking"))
-        and pattern in (None, {"pingpong": "ping-pong"}.get(configuration.pattern, "stream"))
+        if all(getattr(each.configuration, field) == value for field, value in wanted.items())
     ]
     return sorted(found, key=lambda each: each.reported.place)
 
@@ -221,7 +221,7 @@ def of(runs, network, test):
 def test_all_figures_of_a_table_are_there(runs, network, test):
     """All messages of a row take the elapsed time, which is rounded to 10 ms."""
     rows = [list(row.values()) for row in table(f"hpcbench-{network}-{test}")]
-    found = of(runs, NETWORKS[network], TESTS[test])
+    found = of(runs, network, test)
     assert [list(each.reported.figures.values()) for each in found] == rows
     for each in found:
         (total,) = each.samples
@@ -235,7 +235,7 @@ def test_all_figures_of_a_table_are_there(runs, network, test):
 
 
 def test_the_settings_are_those_of_the_experiment(runs):
-    (each, *others) = of(runs, "Myrinet", "fixed non-blocking ping-pong")
+    (each, *others) = of(runs, "myrinet", "nonblocking-ping-pong-fixed")
     configuration = each.configuration
     assert (configuration.pattern, configuration.mode) == ("pingpong", "nonblocking")
     assert (configuration.transport, configuration.size) == ("mpi", 1 << 20)
@@ -244,10 +244,10 @@ def test_the_settings_are_those_of_the_experiment(runs):
     assert [other.slice for other in others] == [1, 2, 3, 4, 5]
     # The sum of both ways.
     assert each.reported.bandwidth == pytest.approx(3776.2298e6 / 8 / 2)
-    (blocking, *_) = of(runs, "Myrinet", "fixed blocking ping-pong")
+    (blocking, *_) = of(runs, "myrinet", "blocking-ping-pong-fixed")
     assert blocking.reported.bandwidth == pytest.approx(1910.7564e6 / 8)
     # Without the acknowledgement of 2 bytes.
-    (first, *_) = of(runs, "Gigabit Ethernet", "exponential blocking stream")
+    (first, *_) = of(runs, "gigabit-ethernet", "blocking-stream-exponential")
     assert first.iterations == 10_000
     assert first.reported.bandwidth == pytest.approx(0.0081e6 / 8 / 1.0002)
 
@@ -255,7 +255,7 @@ def test_the_settings_are_those_of_the_experiment(runs):
 def test_round_trips_are_halved(runs):
     for (network, size), times in ROUND_TRIPS.items():
         name = f"round trip of {'1K' if size == 1024 else size}"
-        found = of(runs, network, name)
+        found = named(runs, network, name)
         assert [each.samples[0] for each in found] == [round(1000 * time) for time in times]
         one_way = [each.one_way_blocks[0][0] for each in found]
         assert one_way == pytest.approx([500 * time for time in times])

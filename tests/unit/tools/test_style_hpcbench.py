@@ -8,35 +8,29 @@ import pytest
 from halftrip.errors import UsageError
 from halftrip.plan.plan import Plan, plan_record
 from halftrip.report.document import document
-from halftrip.results.host_counters import HostCounters
-from halftrip.results.usage import Usage
 from halftrip.tools.hpcbench import files, render
 from halftrip.tools.importing import imported
 from harness import runs
 
-
-def usage(elapsed, user, system):
-    counts = ("voluntary", "involuntary", "minor_faults", "major_faults", "peak_memory")
-    return Usage(
-        iterations=10, elapsed=elapsed, user=user, system=system, **dict.fromkeys(counts, 0)
-    )
+USAGE = tuple(
+    runs.usage(elapsed=5.016, user=user, system=system)
+    for user, system in ((0.11, 1.59), (0.70, 3.00))
+)
 
 
-USAGE = (usage(5.016, 0.11, 1.59), usage(5.016, 0.70, 3.00))
+def sample(size, seconds, **changes):
+    values = {"mode": "blocking", "usage": USAGE, "samples": [round(1e9 * seconds)]}
+    return runs.measurement("mpi", size, **(values | changes))
 
 
 def stream(size=1 << 20, window=492, seconds=5.016, **changes):
     """One window of messages."""
-    values = {"mode": "blocking", "pattern": "stream", "window": window, "iterations": 1}
-    usages = changes.pop("usage", USAGE)
-    samples = [round(1e9 * seconds)]
-    return runs.measurement("mpi", size, samples=samples, usage=usages, **(values | changes))
+    values = {"pattern": "stream", "window": window, "iterations": 1}
+    return sample(size, seconds, **(values | changes))
 
 
 def pingpong(size, count, seconds, mode="blocking", **changes):
-    values = {"mode": mode, "pattern": "pingpong", "iterations": count, "usage": USAGE}
-    samples = [round(1e9 * seconds)]
-    return runs.measurement("mpi", size, samples=samples, **(values | changes))
+    return sample(size, seconds, mode=mode, iterations=count, **changes)
 
 
 def printed(*measurements, plan=None, **changes):
@@ -119,14 +113,14 @@ ETH0 = {
 
 def system(phase="during", **changes):
     values = {
-        "host": "node1", "rank": 0, "phase": phase, "at": 1.0, "seconds": 5.0,
+        "phase": phase, "at": 1.0, "seconds": 5.0,
         "cpus": {"all": CPU, "0": CPU, "1": CPU}, "memory_used": 12 << 30,
         "memory_total": 100 << 30, "counts": COUNTS,
         "interfaces": {"eth0": ETH0, "lo": dict.fromkeys(ETH0, 0)},
         "interrupts": {"eth0": {"0": 181_392, "1": 0}}, "softnet": {},
         "configurations": [stream().configuration] * (phase == "during"),
     }  # fmt: skip
-    return HostCounters(**(values | changes))
+    return runs.counters(**(values | changes))
 
 
 LOG = (system("before", at=0.0), system(), system("after", at=9.0))
