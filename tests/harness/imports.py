@@ -5,8 +5,7 @@ import csv
 
 from halftrip.registry import STYLES
 from halftrip.report.document import document
-from halftrip.results.records import Measurement
-from halftrip.results.run_file import assemble, encode, load
+from halftrip.results.run_file import assemble
 from halftrip.tools.importing import imported
 from harness.files import ROOT
 from harness.need import need
@@ -41,28 +40,16 @@ def table(name):
         return list(csv.DictReader(file))
 
 
-def records(content, tool=None):
-    """The records of the run that a text is; raises UsageError for none."""
-    content = content.encode() if isinstance(content, str) else content
-    return imported(content, "source.txt", tool)
-
-
 def imported_run(content, tool=None):
     """The run that a text is; raises UsageError for none."""
-    header, *rest = records(content, tool)
+    content = content.encode() if isinstance(content, str) else content
+    header, *rest = imported(content, "source.txt", tool)
     return assemble(header, rest)
-
-
-def read(content, folder, tool=None):
-    """The run that a text is, through a run file in a folder."""
-    path = folder / "imported.jsonl"
-    path.write_bytes(b"".join(encode(each) for each in records(content, tool)))
-    return load(path)
 
 
 def measured(content, tool=None):
     """The measurements of a text by pattern, buffers and size, in the order of its lines."""
-    return [each for each in records(content, tool) if isinstance(each, Measurement)]
+    return list(imported_run(content, tool).measurements)
 
 
 def one_way(measurement):

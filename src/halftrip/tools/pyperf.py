@@ -76,22 +76,23 @@ def _rows(run: Value, launch: int, said: Sequence[Value]) -> Iterator[Row]:
 
 def _count(said: Sequence[Value], name: str) -> int:
     """A count of the metadata; 1 where it is not said."""
-    for each in said:
-        found = each.get(name)
-        if found is not None:
-            if not found.whole:
-                wrong(0, f"{found.path} is 0")
-            return found.whole
-    return 1
+    found = _found(said, name)
+    if found is None:
+        return 1
+    if not found.whole:
+        wrong(0, f"{found.path} is 0")
+    return found.whole
 
 
 def _said(said: Sequence[Value], name: str) -> str | None:
-    """A text of the metadata, the nearest first."""
-    for each in said:
-        found = each.get(name)
-        if found is not None:
-            return found.text
-    return None
+    """A text of the metadata."""
+    found = _found(said, name)
+    return None if found is None else found.text
+
+
+def _found(said: Sequence[Value], name: str) -> Value | None:
+    """What the metadata say, the nearest first."""
+    return next((each[name] for each in said if each.get(name) is not None), None)
 
 
 def _date(text: str) -> str:

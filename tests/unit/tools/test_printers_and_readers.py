@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from halftrip.registry import IMPORTERS, STYLES
 from harness import runs
-from harness.imports import SAMPLES, imported_run, in_style, one_way, read, reference
+from harness.imports import SAMPLES, imported_run, in_style, one_way, reference
 
 
 class Prints(NamedTuple):
@@ -86,11 +86,6 @@ def by_point(run, tool):
     return found
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("runs")
-
-
 def test_every_tool_that_is_read_and_printed_is_tried():
     assert set(TOOLS) == set(STYLES) & set(IMPORTERS)
 
@@ -98,12 +93,12 @@ def test_every_tool_that_is_read_and_printed_is_tried():
 @pytest.mark.parametrize("tool", TOOLS)
 @settings(max_examples=30)
 @given(data=st.data())
-def test_its_text_is_read_as_the_same_run(folder, tool, data):
+def test_its_text_is_read_as_the_same_run(tool, data):
     run = data.draw(made(tool))
     text = in_style(run, tool)
-    again = read(text, folder)
+    again = imported_run(text)
     own = in_style(again, tool)
-    assert in_style(read(own, folder), tool) == own
+    assert in_style(imported_run(own), tool) == own
     # A report of eight measurements has what measured it, and cold exchanges, where it is ours.
     assert own == text or tool == "eight-measurements"
     before, after = by_point(run, tool), by_point(again, tool)

@@ -245,20 +245,17 @@ def throughput(configuration: Configuration, iterations: int, seconds: float) ->
     return count * 8 / seconds / 1e6 if seconds > 0 else 0.0
 
 
-def _cells(configuration: Configuration, figures: _Figures) -> tuple[str, list[str]]:
+def _cells(configuration: Configuration, figures: _Figures) -> list[str]:
     """The throughput, and the times of both nodes."""
     rate = throughput(configuration, figures.iterations, figures.seconds)
-    return f"{rate:.4f}", [f"{time:.2f}" for time in figures.times]
+    return [f"{rate:.4f}", *(f"{time:.2f}" for time in figures.times)]
 
 
 def _fixed(curve: Curve) -> list[str]:
     configuration = curve.configuration
     found = [_figures(each) for each in repetitions(curve, configuration)]
     iterations = round(sum(each.iterations for each in found) / len(found))
-    rows = []
-    for n, figures in enumerate(found, 1):
-        rate, times = _cells(configuration, figures)
-        rows.append(line(_FIXED, [str(n), rate, *times]))
+    rows = [[str(n), *_cells(configuration, figures)] for n, figures in enumerate(found, 1)]
     return [
         *_head(curve, "Fixed-size"),
         f"# Total data size of each test (Bytes): {configuration.size * iterations}",
@@ -268,7 +265,7 @@ def _fixed(curve: Curve) -> list[str]:
         f"# {_REPETITIONS}: {len(rows)}",
         "#",
         *_HEADINGS[_FIXED],
-        *rows,
+        *(line(_FIXED, row) for row in rows),
     ]
 
 
@@ -285,7 +282,7 @@ def _exponential(curve: Curve) -> list[str]:
     rows = []
     for row in curve.rows:
         figures = _figures(curve.measurements(row))
-        rate, times = _cells(row.configuration, figures)
+        rate, *times = _cells(row.configuration, figures)
         cells = [str(row.configuration.size), rate, str(figures.iterations), *times]
         rows.append(line(_EXPONENTIAL, cells))
     return [*_head(curve, "Exponential"), "#", *_HEADINGS[_EXPONENTIAL], *rows]
