@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from halftrip.convert.export.columns import CONFIGURATION, ROW, Column
+from halftrip.export.columns import CONFIGURATION, ROW, Column
 from halftrip.results.device import Device, DeviceCopy, DeviceLatency
 from halftrip.results.records import Connection
 from halftrip.results.reported import Source

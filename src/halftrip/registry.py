@@ -130,45 +130,45 @@ LAUNCHERS = Registry(
     },
 )
 
-# Each is a convert.tables.Format: the output of another tool.
+# Each is a tools.tables.Format: the output of another tool.
 IMPORTERS = Registry(
     "halftrip.importers",
     {
-        "osu": "halftrip.convert.formats.osu:FORMAT",
-        "imb": "halftrip.convert.formats.imb:FORMAT",
-        "netpipe": "halftrip.convert.formats.netpipe:FORMAT",
-        "mpptest": "halftrip.convert.formats.mpptest:FORMAT",
-        "nccl-tests": "halftrip.convert.formats.nccl_tests:FORMAT",
-        "perftest": "halftrip.convert.formats.perftest:FORMAT",
-        "mpi4py-ve": "halftrip.convert.formats.mpi4py_ve:FORMAT",
-        "eight-measurements": "halftrip.convert.formats.eight_measurements:FORMAT",
-        "dragon": "halftrip.convert.formats.dragon:FORMAT",
-        "one-box": "halftrip.convert.formats.one_box:FORMAT",
-        "hpcbench": "halftrip.convert.formats.hpcbench:FORMAT",
-        "iperf3": "halftrip.convert.formats.iperf3:FORMAT",
-        "sockperf": "halftrip.convert.formats.sockperf:FORMAT",
-        "pyperf": "halftrip.convert.formats.pyperf:FORMAT",
-        "qperf": "halftrip.convert.formats.qperf:FORMAT",
-        "ucx-perftest": "halftrip.convert.formats.ucx_perftest:FORMAT",
-        "netperf": "halftrip.convert.formats.netperf:FORMAT",
+        "osu": "halftrip.tools.osu:FORMAT",
+        "imb": "halftrip.tools.imb:FORMAT",
+        "netpipe": "halftrip.tools.netpipe:FORMAT",
+        "mpptest": "halftrip.tools.mpptest:FORMAT",
+        "nccl-tests": "halftrip.tools.nccl_tests:FORMAT",
+        "perftest": "halftrip.tools.perftest:FORMAT",
+        "mpi4py-ve": "halftrip.tools.mpi4py_ve:FORMAT",
+        "eight-measurements": "halftrip.tools.eight_measurements:FORMAT",
+        "dragon": "halftrip.tools.dragon:FORMAT",
+        "one-box": "halftrip.tools.one_box:FORMAT",
+        "hpcbench": "halftrip.tools.hpcbench:FORMAT",
+        "iperf3": "halftrip.tools.iperf3:FORMAT",
+        "sockperf": "halftrip.tools.sockperf:FORMAT",
+        "pyperf": "halftrip.tools.pyperf:FORMAT",
+        "qperf": "halftrip.tools.qperf:FORMAT",
+        "ucx-perftest": "halftrip.tools.ucx_perftest:FORMAT",
+        "netperf": "halftrip.tools.netperf:FORMAT",
     },
 )
 
-# Each is a function of a document, which returns files: see convert.export.
+# Each is a function of a document, which returns files: see export.
 EXPORTS = Registry(
     "halftrip.exports",
     {
-        "csv": "halftrip.convert.export.csv:files",
-        "parquet": "halftrip.convert.export.parquet:files",
-        "json": "halftrip.convert.export.documents:json",
-        "markdown": "halftrip.convert.export.documents:markdown",
-        "latex": "halftrip.convert.export.documents:latex",
-        "openmetrics": "halftrip.convert.export.openmetrics:files",
-        "google-benchmark": "halftrip.convert.export.google_benchmark:files",
-        "gnuplot": "halftrip.convert.export.gnuplot:files",
-        "hpcbench": "halftrip.report.styles.hpcbench:files",
-        "simgrid": "halftrip.convert.export.simgrid:files",
-        "loggopsim": "halftrip.convert.export.loggopsim:files",
+        "csv": "halftrip.export.csv:files",
+        "parquet": "halftrip.export.parquet:files",
+        "json": "halftrip.export.documents:json",
+        "markdown": "halftrip.export.documents:markdown",
+        "latex": "halftrip.export.documents:latex",
+        "openmetrics": "halftrip.export.openmetrics:files",
+        "google-benchmark": "halftrip.export.google_benchmark:files",
+        "gnuplot": "halftrip.export.gnuplot:files",
+        "hpcbench": "halftrip.tools.hpcbench:files",
+        "simgrid": "halftrip.export.simgrid:files",
+        "loggopsim": "halftrip.export.loggopsim:files",
     },
 )
 
@@ -176,13 +176,13 @@ EXPORTS = Registry(
 STYLES = Registry(
     "halftrip.styles",
     {
-        "osu": "halftrip.report.styles.osu:render",
-        "imb": "halftrip.report.styles.imb:render",
-        "mpi4py-ve": "halftrip.report.styles.mpi4py_ve:render",
-        "eight-measurements": "halftrip.report.styles.eight_measurements:render",
-        "dragon": "halftrip.report.styles.dragon:render",
-        "one-box": "halftrip.report.styles.one_box:render",
-        "hpcbench": "halftrip.report.styles.hpcbench:render",
+        "osu": "halftrip.tools.osu:render",
+        "imb": "halftrip.tools.imb:render",
+        "mpi4py-ve": "halftrip.tools.mpi4py_ve:render",
+        "eight-measurements": "halftrip.tools.eight_measurements:render",
+        "dragon": "halftrip.tools.dragon:render",
+        "one-box": "halftrip.tools.one_box:render",
+        "hpcbench": "halftrip.tools.hpcbench:render",
     },
 )
 

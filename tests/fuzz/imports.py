@@ -14,19 +14,19 @@ import numpy as np
 
 from halftrip.cli.exporting import export_run
 from halftrip.cli.show import Shown
-from halftrip.convert.importing import imported
 from halftrip.errors import UsageError
 from halftrip.registry import EXPORTS, FORMATS, IMPORTERS, STYLES
 from halftrip.results.reading import decode
 from halftrip.results.records import Measurement, Record
 from halftrip.results.run_file import encode, load
+from halftrip.tools.importing import imported
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from fuzz.mutate import mutated
 from fuzz.run_files import VIEWS, show
 from fuzz.trials import Harness, Input, check_line, main
-from harness.samples import SAMPLES
+from harness.imports import SAMPLES
 
 # In what an accepted input is shown, and to what it is exported.
 FORMS = [

@@ -1,15 +1,28 @@
-"""Runs that are imported, the texts of other tools' authors, and what styles print of them."""
+"""Samples of what other tools print, the texts of their authors, what importers make of them, and
+what styles print."""
 
 import csv
 
-from halftrip.convert.importing import imported
-from halftrip.registry import IMPORTERS, STYLES
+from halftrip.registry import STYLES
 from halftrip.report.document import document
 from halftrip.results.run_file import assemble
+from halftrip.tools.importing import imported
 from harness.files import ROOT
 from harness.need import need
 
+# A folder for each importer, by its name.
+SAMPLES = ROOT / "tests" / "golden" / "imports"
 _REFERENCES = ROOT.parent / "shared" / "references"
+
+
+def sample(tool, name, *changes):
+    """The text of a sample, `name.txt` unless its name has another ending, in which each `(old,
+    new)` has been replaced."""
+    text = (SAMPLES / tool / (name if "." in name else f"{name}.txt")).read_text()
+    for old, new in changes:
+        assert old in text, old
+        text = text.replace(old, new)
+    return text
 
 
 def reference(number):
@@ -27,20 +40,28 @@ def table(name):
         return list(csv.DictReader(file))
 
 
-def imported_run(content, tool=None, name="source.txt"):
+def imported_run(content, tool=None):
     """The run that a text is; raises UsageError for none."""
     content = content.encode() if isinstance(content, str) else content
-    header, *rest = imported(content, name, tool)
+    header, *rest = imported(content, "source.txt", tool)
     return assemble(header, rest)
+
+
+def measured(content, tool=None):
+    """The measurements of a text by pattern, buffers and size, in the order of its lines."""
+    return list(imported_run(content, tool).measurements)
+
+
+def one_way(measurement):
+    """The one-way time of a measurement of a single figure, ns."""
+    configuration = measurement.configuration
+    messages = measurement.iterations * configuration.messages_per_iteration
+    return float(measurement.samples[0]) / messages
 
 
 def in_style(run, style):
     """The run as that tool prints it."""
     return STYLES.load(style)(document(run, flags=False))
-
-
-def title(tool):
-    return IMPORTERS.load(tool).title
 
 
 def figures(run, **wanted):

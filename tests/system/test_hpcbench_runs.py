@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from halftrip.convert.importing import imported
 from halftrip.results.records import Measurement
 from halftrip.results.reported import Source
+from halftrip.tools.importing import imported
 from harness.choice import drawn, extended
 from harness.mpi import ONE_HOST, chosen, quick_start
 

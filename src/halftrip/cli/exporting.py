@@ -10,15 +10,15 @@ from types import MappingProxyType
 from halftrip.cli.loading import loaded
 from halftrip.cli.output import writing
 from halftrip.cli.show import selection_of
-from halftrip.convert.export.writing import named, write
 from halftrip.errors import UsageError
+from halftrip.export.writing import named, write
 from halftrip.plan.parsing import nearest
 from halftrip.registry import EXPORTS
 from halftrip.report.document import Document, document
 from halftrip.report.selection import selected
-from halftrip.report.styles.figures import StyleError
 from halftrip.results.run_file import newest
 from halftrip.texts import printable
+from halftrip.tools.printing import StyleError
 
 STANDARD_OUTPUT = "-"
 NO_CHOICE: Mapping[str, str | None] = MappingProxyType({})

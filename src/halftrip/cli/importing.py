@@ -7,10 +7,10 @@ from pathlib import Path
 
 from halftrip.cli.output import writing
 from halftrip.cli.show import print_first
-from halftrip.convert.importing import STANDARD_INPUT, import_file
 from halftrip.report.expectation import Expectations
 from halftrip.results.run_file import default_name, load
 from halftrip.texts import printable
+from halftrip.tools.importing import STANDARD_INPUT, import_file
 
 
 def import_run(file: str, tool: str | None, output: str | None, quiet: bool) -> int:

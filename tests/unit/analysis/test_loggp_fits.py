@@ -128,7 +128,7 @@ def test_overheads_without_a_stream_are_a_sum():
 def test_imported_figures_have_no_delays():
     text = (imports.ROOT / "tests/golden/imports/netpipe").glob("*")
     path = next(iter(sorted(text)))
-    (fit,) = loggp_fits(imports.imported_run(path.read_bytes(), name=path.name))
+    (fit,) = loggp_fits(imports.imported_run(path.read_bytes()))
     assert fit.latency.estimate is None
     assert "no delays in what another tool has measured" in fit.latency.reason
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from halftrip.results.threshold import Threshold
+from harness.imports import sample
 from harness.runs import environment, measurement, run, save
-from harness.samples import sample
 from harness.shell import call
 
 SIZES = (256, 512, 1024, 1536, 2048, 2560, 3072, 3584, 4000, 4104, 4224, 5120, 6144, 8192, 12288)

@@ -13,8 +13,8 @@ import pytest
 
 from halftrip.cli.exporting import export_run
 from halftrip.cli.show import Shown, show_runs
-from halftrip.convert.export.writing import write
 from halftrip.errors import UsageError
+from halftrip.export.writing import write
 from halftrip.registry import EXPORTS
 from harness import runs
 from harness.shell import call

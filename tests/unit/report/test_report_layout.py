@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halftrip.cli.show import Shown, show_runs
-from halftrip.convert.export import documents
+from halftrip.export import documents
 from halftrip.report.document import document
 from halftrip.report.layout import (
     ALWAYS,

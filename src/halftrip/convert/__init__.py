@@ -1,1 +1,0 @@
-"""What other tools have printed, as runs of halftrip's."""

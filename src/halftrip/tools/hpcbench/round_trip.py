@@ -1,0 +1,103 @@
+"""The round trips of Hpcbench's mpitest, which are halved when they are read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from halftrip.report.rows import Row as ShownRow
+from halftrip.tools.hpcbench.log import TOOL
+from halftrip.tools.hpcbench.throughput import LONGEST_LINE, REPETITION, repetitions
+from halftrip.tools.lines import Lines, layout, positive, quoted, whole, wrong
+from halftrip.tools.printing import Curve, mean
+from halftrip.tools.tables import Row, Table, settings, timed
+from halftrip.units import format_size
+
+KIND = "round trip"
+COLUMNS = (REPETITION, "Round Trip Time")
+_LINE = "MPI Round Trip Time ({n}) : {time} {unit}"
+BEGIN = layout(_LINE, n=r"\d+")
+_HOSTS_LINE = "{}(Master-node) <--> {}(Secondary-node)"
+_HOSTS = re.compile(r"(?P<master>\S+)\(Master-node\) <-+> (?P<slave>\S+)\(Secondary-node\)\s*")
+# As the tool spells it.
+_TITLE_LINE = "MPI communicaiton Round Trip Time (latency) test"
+_SIZE_LINE = "Message size (Bytes) : {size}"
+_SUMMARY_LINE = "MPI RTT min/avg/max = {min}/{avg}/{max} {unit}"
+_SUMMARY = layout(_SUMMARY_LINE, **dict.fromkeys(("min", "avg", "max"), r"[^\s/]+"))
+_UNITS = {"usec": 1e3, "msec": 1e6}
+# Above so many us, the tool prints ms.
+_MOST_US = 1e3
+_NO_TIME = "a round trip that took no time"
+
+
+def read(lines: Lines, first: int) -> tuple[Table, str, int]:
+    """The table of the round trips whose first is line number `first`, its name, and the number of
+    the last line."""
+    n, above = first - 1, first - 1
+    hosts: list[str] = []
+    # The hosts, and what it is a test of.
+    for line in range(max(first - 2, 1), first):
+        if len(lines[line]) > LONGEST_LINE:
+            continue
+        if found := _HOSTS.fullmatch(lines[line]):
+            hosts, above = [found["master"], found["slave"]], line - 1
+    heading = "\n".join(lines[line].rstrip() for line in range(above + 1, first))
+    times: list[tuple[int, str, str]] = []
+    while n < len(lines) and (found := BEGIN.fullmatch(lines[n + 1])):
+        n += 1
+        if found["n"] != str(len(times) + 1):
+            wrong(n, f"round trip {found['n']}, where {len(times) + 1} is the next")
+        times.append((n, found["time"], found["unit"]))
+    lacking = "no line {} below the round trips"
+    said = lines.follows(n, layout(_SIZE_LINE), lacking.format("Message size (Bytes) :"))
+    size = whole(n + 1, said["size"])
+    summary = lines.follows(n + 1, _SUMMARY, lacking.format("MPI RTT min/avg/max ="))
+    n += 2
+    least, mean, most = (
+        _unit(n, summary["unit"]) * positive(n, summary[name], _NO_TIME)
+        for name in ("min", "avg", "max")
+    )
+    if not least <= mean <= most:
+        wrong(n, "min, avg and max are not in order")
+    rows = [_row(line, size, time, unit, place) for place, (line, time, unit) in enumerate(times)]
+    facts = {
+        "kind": KIND,
+        "heading": heading,
+        "summary": "\n".join(lines[line].rstrip() for line in (n - 1, n)),
+    }
+    configuration = settings("mpi", "pingpong", buffers="separate", cache="hot", places="same")
+    table = Table(TOOL, first, configuration, "mean", rows, hosts=hosts, facts=facts)
+    return table, f"round trip of {format_size(size)}", n
+
+
+def _unit(line: int, unit: str) -> float:
+    if unit not in _UNITS:
+        wrong(line, f"{quoted(unit)} is neither usec nor msec")
+    return _UNITS[unit]
+
+
+def _row(line: int, size: int, time: str, unit: str, place: int) -> Row:
+    figures = dict(zip(COLUMNS, (str(place + 1), f"{time} {unit}"), strict=True))
+    half = _unit(line, unit) / 2
+    return timed(line, size, time, half, figures, _NO_TIME, slice=place)
+
+
+def printed(curve: Curve, row: ShownRow) -> list[str]:
+    """The mean round trip of each repetition of a row."""
+    times = [2 * mean(each) / 1e3 for each in repetitions(curve, row.configuration)]
+    three = {"min": min(times), "avg": sum(times) / len(times), "max": max(times)}
+    scale, unit = (1e3, "msec") if three["avg"] > _MOST_US else (1.0, "usec")
+    return [
+        _HOSTS_LINE.format(*map(curve.document.run.names.host, row.configuration.pair)),
+        _TITLE_LINE,
+        *(line((str(n), f"{time / scale:.3f} {unit}")) for n, time in enumerate(times, 1)),
+        _SIZE_LINE.format(size=row.configuration.size),
+        _SUMMARY_LINE.format(
+            **{name: f"{time / scale:.3f}" for name, time in three.items()}, unit=unit
+        ),
+    ]
+
+
+def line(cells: Sequence[str]) -> str:
+    time, _, unit = cells[1].partition(" ")
+    return _LINE.format(n=cells[0], time=time, unit=unit)

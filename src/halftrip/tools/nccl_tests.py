@@ -1,0 +1,183 @@
+"""sendrecv_perf of nccl-tests between two devices: its text, and its JSON (-J).
+
+Both ranks send and receive at once, which is halftrip's exchange; "time" is the mean of such a
+step, and "algbw" is bytes per second in one direction, in 10^9. Out of place, a rank receives into
+a buffer of its own; in place, into the one that it sends from. Other programs of nccl-tests measure
+collectives, and more than two ranks a ring.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from halftrip.tools.lines import Lines, cell, number, quoted, whole, wrong
+from halftrip.tools.tables import Format, Row, Table, date, recognised_by, settings, timed
+
+TOOL = "nccl-tests"
+_PROGRAM = "sendrecv_perf"
+_HEADING = re.compile(
+    r"#\s+size\s+count\s+type\s+redop\s+root\s+(?P<time>time|cputime)\s+algbw\s+busbw\s+#wrong\s+"
+    r"(time|cputime)\s+algbw\s+busbw\s+#wrong\s*"
+)
+_HEADING_BEGIN = re.compile(r"#\s+size\s+count\s+type\s")
+_NAMED = re.compile(r".*?\b(?P<program>[a-z]+(_[a-z]+)*_perf)\b")
+_RANK = re.compile(r"#\s+Rank\s+\d+ .*Pid\s+\d+ on\s+(?P<host>\S+) device")
+_ITERATIONS = re.compile(r"#.* iters: (?P<count>\d+) agg iters: (?P<each>\d+)\b")
+_VERSION = re.compile(r"# nccl-tests version (?P<version>\S+)")
+_JSON = r'.*"nccl_version"\s*:'
+_RANKS = 2
+_FIRST = ("size", "count", "type", "redop", "root")
+_EACH = ("time", "algbw", "busbw", "#wrong")
+# Where a rank receives, and whether that is the buffer that it sends from.
+_PLACES = {"out_of_place": "separate", "in_place": "same"}
+
+
+def _read(lines: Lines) -> Sequence[Table]:
+    if lines.is_json:
+        return _json(lines, lines.first(_JSON) or 1)
+    lacking = "no heading # size count type redop root time algbw busbw #wrong"
+    return _text(lines, lines.need(_HEADING_BEGIN.pattern, lacking))
+
+
+# Text.
+
+
+def _text(lines: Lines, first: int) -> Sequence[Table]:
+    heading = _HEADING.fullmatch(lines[first])
+    if heading is None:
+        wrong(first, "columns of nccl-tests that are not read here")
+    known, count = _preamble(lines, first)
+    rows: list[Row] = []
+    for n, line in lines.below(first):
+        if _HEADING_BEGIN.match(line):
+            wrong(n, "a second table: import each by itself")
+        # Between the rows, NCCL itself may write.
+        if re.match(r"\s*[-+]?(\d+\s|nan)", line):
+            rows += _line(n, line, count)
+    if not any(_names(n, line) for n, line in lines):
+        wrong(first, f"no line says that it is of {_PROGRAM}: a collective would look alike")
+    return [_table(first, rows, **known)]
+
+
+def _preamble(lines: Lines, heading: int) -> tuple[dict[str, Any], int | None]:
+    """What is said above the heading of a table, and how many iterations were made."""
+    known: dict[str, Any] = {"hosts": []}
+    count = None
+    for n in range(1, heading):
+        line = lines[n]
+        if said := _VERSION.match(line):
+            known["version"] = said["version"]
+        elif said := _ITERATIONS.match(line):
+            count = whole(n, said["count"]) * whole(n, said["each"])
+        elif rank := _RANK.match(line):
+            known["hosts"].append(rank["host"])
+    _check_ranks(heading, len(known["hosts"]))
+    return known, count
+
+
+def _names(n: int, line: str) -> bool:
+    """Whether a line names the program. Raises WrongLineError if it names another one."""
+    program = _NAMED.match(line)
+    if program is not None:
+        _check_program(n, program["program"])
+    return program is not None
+
+
+def _check_program(line: int, program: str) -> None:
+    name = program.removesuffix("_mpi")
+    if name != _PROGRAM:
+        wrong(line, f"{quoted(name)} is not read here: of nccl-tests, only {_PROGRAM} is")
+
+
+def _check_ranks(line: int, count: int) -> None:
+    if count != _RANKS:
+        wrong(line, f"{count} ranks: {_PROGRAM} sends from point to point between {_RANKS} alone")
+
+
+def _line(n: int, line: str, iterations: int | None) -> list[Row]:
+    cells = line.split()
+    if len(cells) != len(_FIRST) + 2 * len(_EACH):
+        wrong(n, f"{len(cells)} figures below {len(_FIRST) + 2 * len(_EACH)} columns")
+    first = dict(zip(_FIRST, cells, strict=False))
+    found = []
+    for place, at in zip(_PLACES, (len(_FIRST), len(_FIRST) + len(_EACH)), strict=True):
+        figures = {**first, **dict(zip(_EACH, cells[at:], strict=False))}
+        found.append(_row(n, figures, place, iterations))
+    return found
+
+
+# JSON.
+
+
+def _json(lines: Lines, first: int) -> Sequence[Table]:
+    content = _object(first, lines.json, "the text")
+    arguments = content.get("args")
+    program = str(arguments[0]) if isinstance(arguments, list) and arguments else ""
+    named = _NAMED.match(program.rpartition("/")[2])
+    _check_program(first, named["program"] if named is not None else program or "a program")
+    config = _object(first, content.get("config"), "config")
+    devices = config.get("devices", content.get("devices"))
+    devices = devices if isinstance(devices, list) else []
+    _check_ranks(first, len(devices))
+    hosts = [str(_object(first, each, "a device").get("hostname", "")) for each in devices]
+    started = content.get("start_time")
+    when = date(first, started, "%Y-%m-%d %H:%M:%S") if isinstance(started, str) else None
+    results = content.get("results")
+    if not isinstance(results, list) or not results:
+        wrong(first, "no results")
+    rows: list[Row] = []
+    for each in results:
+        rows += _result(first, _object(first, each, "a result"))
+    return [_table(first, rows, date=when, hosts=hosts)]
+
+
+def _object(line: int, value: Any, what: str) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        wrong(line, f"{what} is no object of JSON")
+    return value
+
+
+def _result(line: int, result: Mapping[str, Any]) -> list[Row]:
+    first = {name: cell(line, result.get(name), name) for name in _FIRST}
+    count = result.get("actual_iterations")
+    iterations = None if count is None else whole(line, cell(line, count, "actual_iterations"))
+    found = []
+    for place in _PLACES:
+        part = result.get(place)
+        # Not every program measures both.
+        if part is None:
+            continue
+        part = _object(line, part, place)
+        time = "cpu_time" if "cpu_time" in part else "time"
+        wrongs = part.get("nwrong")
+        names = {"time": time, "algbw": "alg_bw", "busbw": "bus_bw"}
+        figures = {ours: cell(line, part.get(name), name) for ours, name in names.items()}
+        figures["#wrong"] = "N/A" if wrongs is None else cell(line, wrongs, "nwrong")
+        figures = first | figures
+        found.append(_row(line, figures, place, iterations))
+    return found
+
+
+# Both.
+
+
+def _row(line: int, figures: dict[str, str], place: str, iterations: int | None) -> Row:
+    row = timed(line, whole(line, figures["size"]), figures["time"], 1e3, figures)
+    rate = number(line, figures["algbw"])
+    number(line, figures["busbw"])
+    if figures["#wrong"] != "N/A" and number(line, figures["#wrong"]) > 0:
+        wrong(line, f"{figures['#wrong']} wrong elements: these figures are of broken messages")
+    return row._replace(
+        iterations=iterations or None, bandwidth=1e9 * rate or None,
+        settings={"buffers": _PLACES[place]},
+    )  # fmt: skip
+
+
+def _table(line: int, rows: Sequence[Row], **known: Any) -> Table:
+    configuration = settings("nccl", "exchange", memory=("cuda", "cuda"), places="own")
+    return Table(TOOL, line, configuration, "mean", rows, **known)
+
+
+FORMAT = Format("nccl-tests", recognised_by(_HEADING_BEGIN.pattern, _JSON), _read)

@@ -1,0 +1,343 @@
+"""netperf: the classic text of TCP_RR, UDP_RR and the STREAM tests, and what is selected of the
+omni output with -o (CSV) or -k (keys). The columns of -O are not read.
+
+A transaction is a request and its response: its latency and all others are halved. Where only the
+rate of transactions is printed, a message takes half of its inverse. A request and its response
+must have one size, as else neither has a time of its own. A burst has several transactions at once
+and is refused, and so are tests that connect for each. The time of a stream is that of a message at
+the bandwidth that has arrived where netperf says it; latencies are those of calls then, and stay
+figures. KBytes are 2^10 bytes, MBytes 2^20 and GBytes 2^30.
+
+-o and -k print what their user has selected. Where nothing says which kind of test it is, figures
+of latency are read as those of transactions, as they are of use there; a throughput beside the mean
+latency must then be its inverse. A size that is not selected is 0 in a request/response test, and
+a stream without one is refused. The message size of a stream is that of the calls which send.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from halftrip.results.configuration import UNKNOWN
+from halftrip.results.reported import Spread, Statistic
+from halftrip.tools.lines import Lines, last_place, number, positive, quoted, whole, wrong
+from halftrip.tools.tables import Format, Row, Table, settings
+
+TOOL = "netperf"
+_BANNER = re.compile(
+    r"(?:MIGRATED )?(?P<protocol>[A-Z]{2,5}) (?P<test>[A-Za-z|/ ]{4,60}) TEST (?:from|to) .*"
+)
+_BURST = re.compile(r".*: first burst (?P<burst>\d+)\b")
+_UNIT = r"(?P<unit>10\^[369]bits|[KMG]?Bytes) */s(?:ec)?"
+# The last line of a heading, the columns below it, and those that -c and -C add.
+_CLASSIC = (
+    (
+        re.compile(r"bytes +Bytes +bytes +bytes +secs\. +per sec\b.*"),
+        ("Send Socket Size", "Recv Socket Size", "REQUEST_SIZE", "RESPONSE_SIZE", "ELAPSED_TIME",
+         "TRANSACTION_RATE"),
+    ),
+    (
+        re.compile(rf"bytes +bytes +bytes +secs\. +{_UNIT}.*"),
+        ("Recv Socket Size", "Send Socket Size", "LOCAL_SEND_SIZE", "ELAPSED_TIME", "THROUGHPUT"),
+    ),
+    (
+        re.compile(rf"bytes +bytes +secs +# +# +{_UNIT}.*"),
+        ("Socket Size", "LOCAL_SEND_SIZE", "ELAPSED_TIME", "Messages Okay", "Messages Errors",
+         "THROUGHPUT"),
+    ),
+)  # fmt: skip
+_ARRIVED = ("Remote Socket Size", "Remote Elapsed Time", "Remote Messages Okay",
+            "REMOTE_RECV_THROUGHPUT")  # fmt: skip
+_LOAD = ("CPU local", "CPU remote", "Service Demand local", "Service Demand remote")
+_NOT_MEASURED = "-1.00"
+# The names of -o, by those of -k.
+_NAMES = {
+    "THROUGHPUT": "Throughput",
+    "THROUGHPUT_UNITS": "Throughput Units",
+    "REMOTE_RECV_THROUGHPUT": "Remote Recv Throughput",
+    "TRANSACTION_RATE": "Transaction Rate Tran/s",
+    "RT_LATENCY": "Round Trip Latency usec/tran",
+    "MIN_LATENCY": "Minimum Latency Microseconds",
+    "MAX_LATENCY": "Maximum Latency Microseconds",
+    "P50_LATENCY": "50th Percentile Latency Microseconds",
+    "P90_LATENCY": "90th Percentile Latency Microseconds",
+    "P99_LATENCY": "99th Percentile Latency Microseconds",
+    "MEAN_LATENCY": "Mean Latency Microseconds",
+    "STDDEV_LATENCY": "Stddev Latency Microseconds",
+    "REQUEST_SIZE": "Request Size Bytes",
+    "RESPONSE_SIZE": "Response Size Bytes",
+    "BURST_SIZE": "Initial Burst Requests",
+    "LOCAL_SEND_SIZE": "Local Send Size",
+    "REMOTE_SEND_SIZE": "Remote Send Size",
+    "ELAPSED_TIME": "Elapsed Time (sec)",
+    "PROTOCOL": "Protocol",
+    "DIRECTION": "Direction",
+}
+_KEYS = {name: key for key, name in _NAMES.items()}
+_KEY = re.compile(r"(?P<key>[A-Z][A-Z0-9_]{2,60})=(?P<value>.*?)\s*")
+_SPREADS: dict[str, Spread] = {
+    "MIN_LATENCY": "min", "P50_LATENCY": "p50", "P90_LATENCY": "p90", "P99_LATENCY": "p99",
+    "MAX_LATENCY": "max", "STDDEV_LATENCY": "stddev",
+}  # fmt: skip
+_TIMES = ("MEAN_LATENCY", "RT_LATENCY", "TRANSACTION_RATE", "THROUGHPUT", "P50_LATENCY")
+_LATENCIES = ("MEAN_LATENCY", "RT_LATENCY", *_SPREADS)
+_NUMBERS = {*_TIMES, *_SPREADS, "REMOTE_RECV_THROUGHPUT", "ELAPSED_TIME"}
+# A line of -k with one of these is netperf's, and so is a heading of -o with one of their names.
+_OWN = (*_LATENCIES, "TRANSACTION_RATE", "THROUGHPUT_UNITS")
+_UNITS = {
+    "10^3bits": 125.0, "10^6bits": 1.25e5, "10^9bits": 1.25e8, "Bytes": 1.0,
+    "KBytes": float(1 << 10), "MBytes": float(1 << 20), "GBytes": float(1 << 30),
+}  # fmt: skip
+_TRANSACTIONS = "Trans"
+_TESTS = {"REQUEST/RESPONSE": "RR", "STREAM": "STREAM", "MAERTS": "MAERTS"}
+_DIRECTIONS = {"SEND": "STREAM", "RECV": "MAERTS"}
+# How far a rate and the mean latency may be from each other's inverse.
+_INVERSE = 0.1
+
+
+class _Said(NamedTuple):
+    """What a text says: its figures by the keys of -k and their lines, the cells as they were
+    printed, and the line of the row."""
+
+    line: int
+    values: dict[str, tuple[int, str]]
+    figures: dict[str, str]
+
+    def of(self, key: str) -> str:
+        return self.values[key][1] if key in self.values else ""
+
+
+def _is_heading(line: str) -> bool:
+    names = line.rstrip().split(",")
+    return any(_NAMES[key] in names for key in _OWN)
+
+
+def _recognised(lines: Lines) -> int | None:
+    for n, line in lines:
+        key = _KEY.fullmatch(line)
+        if _BANNER.fullmatch(line) or (key and key["key"] in (*_OWN, "THROUGHPUT")):
+            return n
+        if _is_heading(line) or any(heading.fullmatch(line) for heading, _ in _CLASSIC):
+            return n
+    return None
+
+
+def _read(lines: Lines) -> Sequence[Table]:
+    banner: re.Match[str] | None = None
+    burst = (0, 0)
+    for n, line in lines:
+        if line.startswith("netperf: ") or "send_omni: " in line:
+            wrong(n, "netperf has failed, as it says here")
+        if found := _BANNER.fullmatch(line):
+            if banner:
+                wrong(n, "a second test: import each by itself")
+            banner = found
+            if in_flight := _BURST.match(line):
+                burst = n, whole(n, in_flight["burst"])
+    said = _classic(lines) or _selected(lines, banner is not None) or _keys(lines)
+    if said is None:
+        wrong(len(lines), "it ends before a result that is read here: classic text, -o or -k")
+    if "BURST_SIZE" in said.values and said.of("BURST_SIZE") != "-1":
+        burst = said.line, whole(*said.values["BURST_SIZE"])
+    if burst[1]:
+        wrong(burst[0], f"a burst of {burst[1]}: several transactions are on their way at once")
+    return [_table(said, banner)]
+
+
+# The layouts.
+
+
+def _classic(lines: Lines) -> _Said | None:
+    found: tuple[int, tuple[str, ...], re.Match[str]] | None = None
+    for n, line in lines:
+        for heading, columns in _CLASSIC:
+            if match := heading.fullmatch(line):
+                if found:
+                    wrong(n, "a second table: import each test by itself")
+                found = n, columns, match
+    if found is None:
+        return None
+    at, names, match = found
+    n = _next(lines, at)
+    cells = _cells(lines, n, names)
+    values = {name: (n, cell) for name, cell in cells.items()}
+    unit = match.groupdict().get("unit")
+    values["THROUGHPUT_UNITS"] = at, f"{unit or _TRANSACTIONS}/s"
+    if "Messages Okay" in names:
+        n = _next(lines, n)
+        arrived = _cells(lines, n, _ARRIVED)
+        values.update({name: (n, cell) for name, cell in arrived.items()})
+        cells |= arrived
+    return _Said(n, values, cells)
+
+
+def _next(lines: Lines, at: int) -> int:
+    """The number of the next line that is not empty."""
+    end = "it ends before the figures: netperf was interrupted"
+    return lines.next(at, re.compile(r".*\S.*"), "", "", end)[0]
+
+
+def _cells(lines: Lines, line: int, names: Sequence[str]) -> dict[str, str]:
+    """The cells of a row of the classic text; the last of them are of the processors, if any."""
+    cells = lines[line].split()
+    more = len(cells) - len(names)
+    if more not in (0, 2, 4):
+        wrong(line, f"{len(cells)} figures below {len(names)} columns")
+    for n, cell in enumerate(cells):
+        if n < len(names) or cell != _NOT_MEASURED:
+            number(line, cell)
+    return dict(zip((*names, *_LOAD[:more]), cells, strict=True))
+
+
+def _selected(lines: Lines, is_known: bool) -> _Said | None:
+    """`is_known`: a banner says that it is netperf's, so that a throughput is enough."""
+    headings = [
+        n
+        for n, line in lines
+        if _is_heading(line) or (is_known and _NAMES["THROUGHPUT"] in line.rstrip().split(","))
+    ]
+    if not headings:
+        return None
+    if len(headings) > 1:
+        wrong(headings[1], "a second heading: import each test by itself")
+    names = lines[headings[0]].rstrip().split(",")
+    n = _next(lines, headings[0])
+    try:
+        (cells,) = csv.reader([lines[n].rstrip()], strict=True)
+    except csv.Error as error:
+        wrong(n, f"no CSV: {error}")
+    if len(cells) != len(names) or len(set(names)) != len(names):
+        wrong(n, f"{len(cells)} figures below {len(set(names))} names")
+    for more, line in lines.below(n):
+        if line[:1].isdigit():
+            wrong(more, "a second row: import each test by itself")
+    figures = dict(zip(names, cells, strict=True))
+    return _Said(n, {_KEYS.get(name, name): (n, cell) for name, cell in figures.items()}, figures)
+
+
+def _keys(lines: Lines) -> _Said | None:
+    values: dict[str, tuple[int, str]] = {}
+    last = 0
+    for n, line in lines:
+        if found := _KEY.fullmatch(line):
+            if found["key"] in values:
+                wrong(n, f"{found['key']} a second time: import each test by itself")
+            values[found["key"]] = n, found["value"]
+            last = n
+    if not values:
+        return None
+    return _Said(last, values, {key: value for key, (_, value) in values.items()})
+
+
+# All of them.
+
+
+def _table(said: _Said, banner: re.Match[str] | None) -> Table:
+    for key in sorted(_NUMBERS & said.values.keys()):
+        number(*said.values[key], where=f"{key} ")
+    protocol = said.of("PROTOCOL") or (banner["protocol"] if banner else "")
+    protocol = "" if protocol == "OMNI" else protocol.lower()
+    kind = _kind(said, banner)
+    size = _size(said, kind)
+    statistic: Statistic = "mean"
+    if kind == "RR":
+        row, statistic = _transactions(said, size)
+    else:
+        row = _stream(said, size)
+    test = f"{protocol.upper()}_{kind}" if protocol else UNKNOWN
+    pattern = settings(
+        protocol or UNKNOWN, "pingpong" if kind == "RR" else "stream", variant=(("test", test),)
+    )
+    return Table(TOOL, said.line, pattern, statistic, [row])
+
+
+def _kind(said: _Said, banner: re.Match[str] | None) -> str:
+    """``RR``, ``STREAM`` or ``MAERTS``, which is a stream from the remote."""
+    test = banner["test"].upper() if banner else ""
+    direction = said.of("DIRECTION").upper()
+    if "CONN" in test or "CONN" in direction:
+        wrong(said.line, "each of its transactions connects, which is no message alone")
+    if banner and banner["protocol"] != "OMNI":
+        if test not in _TESTS:
+            wrong(said.line, f"{quoted(test)} is not read here: {', '.join(_TESTS)} are")
+        return _TESTS[test]
+    # The title of an omni test is its direction.
+    direction = direction or test
+    return _DIRECTIONS.get(direction, "RR") if direction else _kind_by_figures(said)
+
+
+def _kind_by_figures(said: _Said) -> str:
+    unit = _unit(said)
+    if unit == _TRANSACTIONS or "TRANSACTION_RATE" in said.values:
+        return "RR"
+    if unit:
+        return "STREAM"
+    if not any(key in said.values for key in _LATENCIES):
+        wrong(said.line, "it says neither THROUGHPUT_UNITS nor which test it is")
+    if "THROUGHPUT" in said.values and "MEAN_LATENCY" in said.values:
+        share = float(said.of("THROUGHPUT")) * float(said.of("MEAN_LATENCY")) / 1e6
+        if not abs(share - 1) <= _INVERSE:
+            wrong(said.line, "its throughput may be of bits or transactions: add THROUGHPUT_UNITS")
+    return "RR"
+
+
+def _unit(said: _Said) -> str:
+    return said.of("THROUGHPUT_UNITS").partition("/")[0].strip()
+
+
+def _size(said: _Said, kind: str) -> int | None:
+    """The size of a message; None where it is not said."""
+    if kind != "RR":
+        key = "LOCAL_SEND_SIZE" if kind == "STREAM" else "REMOTE_SEND_SIZE"
+        # The classic text has the size that is sent, wherever that is.
+        key = key if key in said.values else "LOCAL_SEND_SIZE"
+        return whole(*said.values[key]) if key in said.values else None
+    found = [
+        whole(*said.values[key]) for key in ("REQUEST_SIZE", "RESPONSE_SIZE") if key in said.values
+    ]
+    if len(set(found)) > 1:
+        wrong(said.line, f"a request of {found[0]} and a response of {found[1]} bytes: two sizes")
+    return found[0] if found else None
+
+
+def _transactions(said: _Said, size: int | None) -> tuple[Row, Statistic]:
+    unit = _unit(said)
+    for key in _TIMES:
+        if key not in said.values or (key == "THROUGHPUT" and unit not in ("", _TRANSACTIONS)):
+            continue
+        line, cell = said.values[key]
+        value = positive(line, cell, f"{key} of 0")
+        is_rate = key in ("TRANSACTION_RATE", "THROUGHPUT")
+        ns = 1e9 / value / 2 if is_rate else 1e3 * value / 2
+        spread = {
+            short: 1e3 * number(*said.values[name]) / 2
+            for name, short in _SPREADS.items()
+            if name in said.values
+        }
+        step = ns * last_place(cell) / value
+        row = Row(said.line, size, ns, said.figures, spread=spread, step=step)
+        return row, "median" if key == "P50_LATENCY" else "mean"
+    return wrong(said.line, f"none of {', '.join(_TIMES)}: select one")
+
+
+def _stream(said: _Said, size: int | None) -> Row:
+    keys = ("REMOTE_RECV_THROUGHPUT", "THROUGHPUT")
+    key = next((key for key in keys if key in said.values), None)
+    if key is None:
+        wrong(said.line, "no THROUGHPUT of a stream: select it")
+    line, cell = said.values[key]
+    unit = _unit(said) or "10^6bits"
+    if unit not in _UNITS:
+        wrong(line, f"a throughput in {quoted(unit)}")
+    bandwidth = _UNITS[unit] * positive(line, cell, f"{key} of 0")
+    if not size:
+        wrong(line, f"{key} without LOCAL_SEND_SIZE says nothing of a message: select both")
+    ns = 1e9 * size / bandwidth
+    step = ns * _UNITS[unit] * last_place(cell) / bandwidth
+    return Row(said.line, size, ns, said.figures, step=step, bandwidth=bandwidth)
+
+
+FORMAT = Format("netperf", _recognised, _read)

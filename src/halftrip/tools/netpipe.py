@@ -1,0 +1,101 @@
+"""NetPIPE 3: its output file np.out, and what it prints to the screen meanwhile.
+
+Both give half of a round trip, the mean of the best of several repetitions; what -s and -2 measure
+instead looks alike, and is not told from it. 1 Mbps is 2^20 bits per second. Only NPtcp says which
+transport it uses, by the sizes of its sockets' buffers; others are read as "netpipe".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from halftrip.tools.lines import Lines, count, last_place, number, whole, wrong
+from halftrip.tools.tables import Format, Row, Table, below, settings, timed
+
+TOOL = "netpipe"
+_SCREEN = re.compile(
+    r"\s*(?P<n>\d+):\s+(?P<size>\S+) bytes\s+(?P<count>\S+) times -->\s+(?P<rate>\S+) Mbps in\s+"
+    r"(?P<time>\S+) usec\s*"
+)
+_SCREEN_BEGIN = re.compile(r"\s*\d+:.* bytes\b.* times -->")
+_FILE = re.compile(r" *(?P<size>\d+) (?P<rate>\d+\.\d{6}) +(?P<time>\d+\.\d{8})")
+_BITS_OF_MBPS = float(1 << 20)
+# The names of the columns, which the tool itself does not print.
+_NAMES = ("bytes", "Mbps", "seconds")
+_SCREEN_NAMES = ("bytes", "times", "Mbps", "usec")
+# A row holds together if its rate is that of its time, but for the digits that each of them lost.
+_SLACK = 0.01
+
+
+def _recognised(lines: Lines) -> int | None:
+    first = lines.first(_SCREEN_BEGIN.pattern)
+    if first is not None:
+        return first
+    # Three columns of numbers could be anything: here their digits are counted.
+    first = lines.first(r"\s*\S")
+    return first if first is not None and _FILE.fullmatch(lines[first]) else None
+
+
+def _read(lines: Lines) -> Sequence[Table]:
+    first = _recognised(lines) or lines.first(r"\s*\d+\s")
+    if first is None:
+        wrong(len(lines), "no line of np.out or of NetPIPE's screen")
+    is_screen = _SCREEN_BEGIN.match(lines[first]) is not None
+    rows = _screen(lines, first) if is_screen else _file(lines, first)
+    sockets = lines.first(r"Send and receive buffers are \d+ and \d+ bytes")
+    transport = TOOL if sockets is None else "tcp"
+    configuration = settings(transport, "pingpong", places="own")
+    return [Table(TOOL, first, configuration, "mean", rows)]
+
+
+def _screen(lines: Lines, first: int) -> list[Row]:
+    rows: list[Row] = []
+    for n, line in lines.below(first - 1):
+        if not line.strip():
+            continue
+        found = _SCREEN.fullmatch(line)
+        if found is None:
+            if _SCREEN_BEGIN.match(line) or re.match(r"\s*\d", line):
+                wrong(n, "not all that NetPIPE prints of a size")
+            if _FILE.fullmatch(line):
+                wrong(n, "a line of np.out: import each by itself")
+            continue
+        if whole(n, found["n"]) != len(rows):
+            wrong(n, f"row {found['n']}, where row {len(rows)} is expected")
+        times = count(n, found["count"], "0 times")
+        figures = below(n, _SCREEN_NAMES, found.group("size", "count", "rate", "time"))
+        rows.append(_row(n, figures, "usec", 1e3, iterations=times))
+    return rows
+
+
+def _file(lines: Lines, first: int) -> list[Row]:
+    rows: list[Row] = []
+    for n, line in lines.below(first - 1):
+        cells = line.split()
+        if not cells:
+            continue
+        if len(cells) != len(_NAMES):
+            wrong(n, f"{len(cells)} figures in place of 3: bytes, Mbps and seconds")
+        figures = dict(zip(_NAMES, cells, strict=True))
+        # Reading the cells first names the one that is wrong.
+        row = _row(n, figures, "seconds", 1e9)
+        if not _FILE.fullmatch(line):
+            wrong(n, "not printed as NetPIPE does: 6 decimals of Mbps and 8 of seconds")
+        rows.append(row)
+    return rows
+
+
+def _row(line: int, figures: dict[str, str], time: str, unit: float, **known: Any) -> Row:
+    """A row whose time is in this column, in a unit of so many ns."""
+    row = timed(line, None, figures[time], unit, figures, **known)
+    size, rate = whole(line, figures["bytes"]), number(line, figures["Mbps"])
+    expected = 8e9 * size / _BITS_OF_MBPS / row.ns
+    slack = expected * (row.step / row.ns + _SLACK) + last_place(figures["Mbps"])
+    if abs(rate - expected) > slack:
+        wrong(line, f"{figures['Mbps']} Mbps is not the rate of {size} bytes in {figures[time]}")
+    return row._replace(size=size, bandwidth=rate * _BITS_OF_MBPS / 8 or None)
+
+
+FORMAT = Format("NetPIPE", _recognised, _read)

@@ -1,0 +1,212 @@
+"""The OSU micro-benchmarks (OMB): two-sided point-to-point of version 4 and later is read,
+osu_latency, osu_bw and osu_bibw of version 7.4 are printed.
+
+Latency is the mean of half round trips, 1 MB is 10^6 bytes, and a window is sent from one buffer,
+unless the heading says otherwise. The tails of a bandwidth are those of the windows: "P99" is that
+of the best one per cent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from halftrip.report.document import Document
+from halftrip.report.rows import Row as ShownRow
+from halftrip.results.configuration import Configuration
+from halftrip.results.patterns import Pattern
+from halftrip.results.reported import Spread
+from halftrip.tools.lines import Lines, last_place, number, quoted, whole, window, wrong
+from halftrip.tools.printing import Curve, curves, single_times, texts
+from halftrip.tools.tables import Format, Row, Table, below, recognised_by, settings
+
+TOOL = "osu"
+_VERSION = "7.4"
+# Of OMB, unless it is told otherwise.
+_WINDOW = 64
+# The titles that are printed, and those that are read.
+_TITLES: dict[str, Pattern] = {
+    "Latency": "pingpong",
+    "Bandwidth": "stream",
+    "Bi-Directional Bandwidth": "bidirectional",
+}
+_KINDS: dict[str, Pattern] = {**_TITLES, "Multiple Bandwidth / Message Rate": "stream"}
+_BEGIN = r"# OSU MPI\b"
+_TITLE = re.compile(r"# OSU MPI(?P<memory>-\w+)? (?P<kind>.+?) Test(?: v(?P<version>[\w.]+))?\s*")
+# As osu_mbw_mr says it; osu_bw says nothing of the window that it was given.
+_GROUP = re.compile(r"# \[ pairs: (?P<pairs>\d+) \] \[ window size: (?P<window>\d+) \]\s*")
+_GROUP_LINE = "# [ pairs: 1 ] [ window size: {} ]"
+# The columns: of each kind, the first is printed.
+_SIZE = "# Size"
+_TIMES = ("Avg Latency(us)", "Latency (us)")
+_RATES = ("Bandwidth (MB/s)", "MB/s")
+_TIME_TAILS: dict[str, Spread] = {
+    "P50 Tail Lat(us)": "p50",
+    "P90 Tail Lat(us)": "p90",
+    "P99 Tail Lat(us)": "p99",
+}
+_RATE_TAILS = ("P50 Tail BW(MB/s)", "P90 Tail BW(MB/s)", "P99 Tail BW(MB/s)")
+_SHARES = (0.5, 0.9, 0.99)
+_VALIDATION = "Validation"
+
+
+def _columns(heading: str) -> list[str]:
+    """The names of the columns in a heading. The tails of a bandwidth have a single space before
+    them, as wide as their columns are."""
+    return re.split(r"\s{2,}|\s(?=P\d[\d.]* Tail )", heading.removeprefix("# ").strip())
+
+
+def _line(first: str, others: Sequence[str]) -> str:
+    """A row, or the heading."""
+    width = 20 if len(others) == 1 else 18
+    return f"{first:<10s}" + "".join(f"{each:>{width}s}" for each in others)
+
+
+# Reads.
+
+
+def _read(lines: Lines) -> Sequence[Table]:
+    first = lines.need(_BEGIN, "no title: # OSU MPI ... Test", line=1)
+    title = _TITLE.fullmatch(lines[first])
+    if title is None or title["kind"] not in _KINDS:
+        wrong(first, f"no point-to-point test that is read here: {', '.join(_KINDS)}")
+    pattern = _KINDS[title["kind"]]
+    in_flight = 1 if pattern == "pingpong" else _WINDOW
+    other, end = f"neither a comment nor the heading {_SIZE}", f"it ends before the heading {_SIZE}"
+    heading, _ = lines.next(first, re.compile(rf"{_SIZE}\s.*"), r"#|\s*$", other, end)
+    said = [lines[n].rstrip() for n in range(first, heading) if lines[n].strip()]
+    for n in range(first + 1, heading):
+        in_flight = _window(n, lines[n]) or in_flight
+    # The buffers of a window are one, and those to send and receive are two (osu_latency.c).
+    configuration = settings(
+        "mpi", pattern, window=in_flight, buffers="separate", cache="hot",
+        places="same" if in_flight > 1 else "own",
+    )  # fmt: skip
+    names = _columns(lines[heading])
+    rows = []
+    for n, line in lines.below(heading):
+        if line.startswith("# OSU"):
+            wrong(n, "a second table: import each by itself")
+        if line.strip():
+            rows.append(_row(n, line, names, configuration))
+    facts = {"title": "\n".join(said), "heading": lines[heading].rstrip()}
+    version = title["version"]
+    return [Table(TOOL, first, configuration, "mean", rows, version=version, facts=facts)]
+
+
+def _window(line: int, text: str) -> int | None:
+    """The window that a comment names."""
+    group = _GROUP.fullmatch(text)
+    if group is None:
+        return None
+    if group["pairs"] != "1":
+        wrong(line, f"{group['pairs']} pairs at once: only their sum is printed")
+    return window(line, group["window"])
+
+
+def _row(line: int, text: str, names: Sequence[str], configuration: Configuration) -> Row:
+    figures = below(line, names, text.split())
+    if figures.get(_VALIDATION, "Pass") not in ("Pass", "Fail"):
+        wrong(line, f"{quoted(figures[_VALIDATION])} is no result of a validation")
+    if figures.get(_VALIDATION) == "Fail":
+        wrong(line, "its validation failed: these figures are of broken messages")
+    size = whole(line, figures[names[0]])
+    values = {name: number(line, cell) for name, cell in figures.items() if name != _VALIDATION}
+    spread = {short: 1e3 * values[name] for name, short in _TIME_TAILS.items() if name in values}
+    for name in _TIMES:
+        if name in values:
+            step = 1e3 * last_place(figures[name])
+            return Row(line, size, 1e3 * values[name], figures, spread=spread, step=step)
+    rates = [name for name in _RATES if name in values]
+    if not rates:
+        wrong(line, f"below {', '.join(names)}, which have neither a latency nor a bandwidth")
+    name = rates[0]
+    bandwidth = 1e6 * values[name] / configuration.directions
+    rate = values.get("Messages/s")
+    if not bandwidth > 0 and not rate:
+        wrong(line, "no bandwidth")
+    ns = 1e9 / rate if rate else 1e9 * size / bandwidth
+    step = ns * last_place(figures[name]) / values[name] if values[name] else 0.0
+    return Row(line, size, ns, figures, step=step, bandwidth=bandwidth, rate=rate)
+
+
+# Prints.
+
+
+def render(document: Document) -> str:
+    """A table for each curve. Raises UsageError for a run without one."""
+    found = curves(
+        document, TOOL, _is_osu, "ping-pong, stream or bidirectional stream", "-p pingpong,stream"
+    )
+    return texts(map(_table, found))
+
+
+def _is_osu(configuration: Configuration) -> bool:
+    return configuration.pattern in _TITLES.values() and configuration.directions == (
+        2 if configuration.pattern == "bidirectional" else 1
+    )
+
+
+def _table(curve: Curve) -> list[str]:
+    if curve.is_own:
+        return _as_it_was(curve)
+    configuration = curve.configuration
+    is_latency = configuration.pattern == "pingpong"
+    verified = configuration.verify
+    tails = [_tails(curve, row) for row in curve.rows]
+    known = [each for each in tails if each is not None]
+    # What reads these tables expects either the results of a validation or all three tails.
+    has_tails = not verified and len(known) == len(tails)
+    title = next(name for name, pattern in _TITLES.items() if pattern == configuration.pattern)
+    names = [(_TIMES if is_latency else _RATES)[0]]
+    if has_tails:
+        names += _TIME_TAILS if is_latency else _RATE_TAILS
+    lines = [
+        f"# OSU MPI {title} Test v{_VERSION}",
+        f"# Datatype: {_datatype(configuration)}.",
+        f"# Measured by {curve.measured_by()}: {curve.says()}",
+    ]
+    if configuration.window not in (1, _WINDOW):
+        lines.append(_GROUP_LINE.format(configuration.window))
+    lines.append(_line(_SIZE, [*names, *[_VALIDATION] * verified]))
+    for row, of_row in zip(curve.rows, tails, strict=True):
+        figures = [f"{_figure(curve, row):.2f}", *["Pass"] * verified]
+        if has_tails:
+            figures += [f"{value:.2f}" for value in of_row or ()]
+        lines.append(_line(str(row.configuration.size), figures))
+    return lines
+
+
+def _datatype(configuration: Configuration) -> str:
+    names = {"byte": "MPI_CHAR", "contiguous": "MPI_CHAR contiguous", "vector": "MPI_CHAR vector"}
+    return names[configuration.datatype]
+
+
+def _figure(curve: Curve, row: ShownRow) -> float:
+    ns = curve.mean(row)
+    if row.configuration.pattern == "pingpong":
+        return ns / 1e3
+    return row.configuration.directions * row.configuration.size / ns * 1e3 if ns else 0.0
+
+
+def _tails(curve: Curve, row: ShownRow) -> list[float] | None:
+    """The tails of a row, in its unit; None where a sample holds several iterations."""
+    times = single_times(curve.measurements(row))
+    if times is None or not times.size or not times.min() > 0:
+        return None
+    if row.configuration.pattern == "pingpong":
+        return [float(each) / 1e3 for each in np.quantile(times, _SHARES)]
+    rates = row.configuration.directions * row.configuration.size / times * 1e3
+    return [float(each) for each in np.quantile(rates, _SHARES)]
+
+
+def _as_it_was(curve: Curve) -> list[str]:
+    """What the tool had printed, from its heading on."""
+    title, heading = curve.fact("title"), curve.fact("heading")
+    rows = [curve.cells(row, _columns(heading)) for row in curve.rows]
+    return [*title.split("\n"), heading, *(_line(size, others) for size, *others in rows)]
+
+
+FORMAT = Format("OSU micro-benchmarks", recognised_by(_BEGIN), _read)

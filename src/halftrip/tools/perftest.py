@@ -1,0 +1,206 @@
+"""perftest (linux-rdma): ib_send_lat, ib_write_lat, ib_read_lat and the same with _bw.
+
+It prints half round trips of send and write, which answer each other, and the whole time of a read,
+which is one exchange that brings data one way: halftrip's get. t_typical is the median. MB and MiB
+are 2^20 bytes, Gb 10^9 bits, and Mpps 10^6 messages per second. JSON does not say which of them its
+BW_average is in, so that only its MsgRate counts. A send in both directions at once prints the sum
+of both. Atomic operations are not read, nor writes and reads both ways.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from halftrip.results.configuration import Configuration
+from halftrip.results.patterns import Mode, Pattern
+from halftrip.results.reported import Spread, Statistic, Variant
+from halftrip.tools.lines import Lines, cell, count, last_place, number, quoted, whole, wrong
+from halftrip.tools.tables import Format, Row, Table, below, recognised_by, settings, timed
+
+TOOL = "perftest"
+
+
+class _Test(NamedTuple):
+    """What a test measures. The verb of a ping-pong is a variant: halftrip's sends."""
+
+    pattern: Pattern
+    mode: Mode
+    variant: Variant = ()
+
+
+_TESTS = {
+    "Send Latency Test": _Test("pingpong", "blocking"),
+    "RDMA_Write Latency Test": _Test("pingpong", "blocking", (("verb", "write"),)),
+    "RDMA_Read Latency Test": _Test("get", "onesided"),
+    "Send BW Test": _Test("stream", "nonblocking"),
+    "Send Bidirectional BW Test": _Test("bidirectional", "nonblocking"),
+    "RDMA_Write BW Test": _Test("put", "onesided"),
+    "RDMA_Read BW Test": _Test("get", "onesided"),
+}
+_TITLE = re.compile(r"\s+(?P<title>\S.* (Latency|BW)( Test)?)\s*")
+_NAME = re.compile(
+    r"\s*(#bytes|#iterations|t_\w+\[usec\]|99(?:\.9)?% percentile\[usec\]"
+    r"|BW (?:peak|average)\[[^\]]+\]|MsgRate\[Mpps\]|CPU_Util\[%\]|tps average)\s*"
+)
+_HEADING_BEGIN = re.compile(r"\s*#bytes +#iterations ")
+_DEPTH = re.compile(r"\s*TX depth\s*: (?P<depth>\d+)\b")
+_JSON = r'.*"test_info"\s*:'
+_DEFAULT_DEPTH = 128
+_LARGEST_DEPTH = 10**6
+# Names of the columns: those of JSON as well, the latter by those of the text.
+_SPREADS: dict[str, Spread] = {
+    "t_min[usec]": "min",
+    "t_max[usec]": "max",
+    "t_typical[usec]": "p50",
+    "t_stdev[usec]": "stddev",
+    "99% percentile[usec]": "p99",
+    "99.9% percentile[usec]": "p99.9",
+}
+_OF_JSON = {
+    "MsgSize": "#bytes",
+    "n_iterations": "#iterations",
+    "t_min": "t_min[usec]",
+    "t_max": "t_max[usec]",
+    "t_typical": "t_typical[usec]",
+    "t_avg": "t_avg[usec]",
+    "t_stdev": "t_stdev[usec]",
+    "percentile_99": "99% percentile[usec]",
+    "percentile_99.9": "99.9% percentile[usec]",
+    "BW_peak": "BW_peak",
+    "BW_average": "BW_average",
+    "MsgRate": "MsgRate[Mpps]",
+}
+_UNITS = {"MB/sec": float(1 << 20), "MiB/sec": float(1 << 20), "Gb/sec": 1.25e8}
+_MOST_NAMES = 20
+
+
+def _read(lines: Lines) -> Sequence[Table]:
+    if lines.is_json:
+        return [_json(lines, lines.first(_JSON) or 1)]
+    return [_text(lines, lines.need(_HEADING_BEGIN.pattern, "no heading #bytes #iterations"))]
+
+
+# Text.
+
+
+def _text(lines: Lines, first: int) -> Table:
+    title, depth = None, _DEFAULT_DEPTH
+    for n in range(1, first):
+        if found := _TITLE.fullmatch(lines[n]):
+            title = (n, found["title"])
+        if found := _DEPTH.match(lines[n]):
+            depth = whole(n, found["depth"])
+    if title is None:
+        wrong(first, "no line above says which test it is")
+    configuration = _configuration(*title, depth)
+    names = _columns(first, lines[first])
+    rows: list[Row] = []
+    for n, line in lines.below(first):
+        if _HEADING_BEGIN.match(line) or _TITLE.fullmatch(line):
+            wrong(n, "a second table: import each by itself")
+        if line.strip() and not re.match(r"-{9,}|\s*Conflicting CPU frequency", line):
+            rows.append(_row(n, below(n, names, line.split()), configuration))
+    return _table(first, configuration, rows, title[1])
+
+
+def _columns(line: int, text: str) -> list[str]:
+    """The names of the columns, of which some have a space in them."""
+    names: list[str] = []
+    place = 0
+    while place < len(text) and len(names) < _MOST_NAMES:
+        found = _NAME.match(text, place)
+        if found is None:
+            wrong(line, f"{quoted(text[place:].strip())} is no column of perftest that is known")
+        names.append(found[1])
+        place = found.end()
+    if len(set(names)) < len(names) or place < len(text):
+        wrong(line, "a heading that names a column twice")
+    return names
+
+
+# JSON.
+
+
+def _json(lines: Lines, first: int) -> Table:
+    content = lines.json
+    info = content.get("test_info") if isinstance(content, dict) else None
+    results = content.get("results") if isinstance(content, dict) else None
+    if not isinstance(info, dict) or not isinstance(results, dict):
+        wrong(first, "no JSON of perftest: it has test_info and results")
+    title = str(info.get("test", "")).strip()
+    title = title if title.endswith("Test") else f"{title} Test"
+    depth = info.get("TX_depth", _DEFAULT_DEPTH)
+    configuration = _configuration(first, title, whole(first, str(depth)))
+    figures = {
+        column: cell(first, results[name], name)
+        for name, column in _OF_JSON.items()
+        if name in results
+    }
+    line = lines.first(r'.*"MsgSize"\s*:') or first
+    return _table(first, configuration, [_row(line, figures, configuration)], title)
+
+
+# Both.
+
+
+def _configuration(line: int, title: str, depth: int) -> Configuration:
+    title = " ".join(title.split())
+    if title not in _TESTS:
+        wrong(line, f"{quoted(title)} is not read here: {', '.join(_TESTS)} are")
+    test = _TESTS[title]
+    if not 1 <= depth <= _LARGEST_DEPTH:
+        wrong(line, f"a TX depth of {depth}")
+    window = depth if "BW" in title else 1
+    places = "own" if window == 1 else "unknown"
+    return settings(
+        "verbs", test.pattern, test.mode, variant=test.variant, window=window, places=places
+    )
+
+
+def _row(line: int, figures: dict[str, str], configuration: Configuration) -> Row:
+    for name in ("#bytes", "#iterations"):
+        if name not in figures:
+            wrong(line, f"no {name}")
+    size = whole(line, figures["#bytes"])
+    iterations = count(line, figures["#iterations"], "no iterations")
+    values = {name: number(line, cell) for name, cell in figures.items()}
+    main = next((each for each in ("t_typical[usec]", "t_avg[usec]") if each in values), None)
+    if main is not None:
+        spread = {short: 1e3 * values[name] for name, short in _SPREADS.items() if name in values}
+        return timed(line, size, figures[main], 1e3, figures, iterations=iterations, spread=spread)
+    return _rate(line, size, figures, values, configuration)
+
+
+def _rate(
+    line: int,
+    size: int,
+    figures: dict[str, str],
+    values: Mapping[str, float],
+    configuration: Configuration,
+) -> Row:
+    """A row of a bandwidth. Its iterations are messages, of which a window has many."""
+    rate = 1e6 * values.get("MsgRate[Mpps]", 0.0) / configuration.directions
+    name = next((each for each in values if each.startswith("BW average")), None)
+    if name is None:
+        name, bandwidth = "MsgRate[Mpps]", rate * size
+    else:
+        unit = name[name.index("[") + 1 : -1]
+        if unit not in _UNITS:
+            wrong(line, f"bandwidth in {quoted(unit)}")
+        bandwidth = _UNITS[unit] * values[name] / configuration.directions
+    if not bandwidth > 0:
+        wrong(line, "neither a latency nor a bandwidth")
+    ns = 1e9 * size / bandwidth
+    step = ns * last_place(figures[name]) / values[name]
+    return Row(line, size, ns, figures, step=step, bandwidth=bandwidth, rate=rate or None)
+
+
+def _table(line: int, configuration: Configuration, rows: Sequence[Row], title: str) -> Table:
+    is_median = any("t_typical[usec]" in row.figures for row in rows)
+    statistic: Statistic = "median" if is_median else "mean"
+    return Table(TOOL, line, configuration, statistic, rows, facts={"title": title})
+
+
+FORMAT = Format("perftest", recognised_by(_HEADING_BEGIN.pattern, _JSON), _read)

@@ -1,0 +1,108 @@
+"""qperf: several tests in one text, each with its name and figures below it.
+
+A latency is that of a message one way, as its message rate shows, which counts both directions. KB,
+MB and GB are powers of 1000, KiB and MiB of 1024. The size is printed with -vu; else it is not
+known. Those of a loop (-oo msg_size) ascend.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from halftrip.tools.lines import Lines, last_place, positive, quoted, whole, wrong
+from halftrip.tools.tables import Format, Row, Table, settings
+
+TOOL = "qperf"
+_TEST = re.compile(r"(?P<name>[a-z][a-z0-9_]{0,40}_(lat|bw)|conf):\s*", re.ASCII)
+_FIGURE = re.compile(r"\s+(?P<name>[a-z_]+)\s+=\s+(?P<value>\S.*?)\s*")
+_TIMES = {"ns": 1.0, "us": 1e3, "ms": 1e6, "sec": 1e9}
+_RATES = {"bytes/sec": 1.0, "KB/sec": 1e3, "MB/sec": 1e6, "GB/sec": 1e9, "TB/sec": 1e12}
+_SIZE = re.compile(r"(?P<size>\d+) bytes|\S+ [KMG]iB \((?P<exact>[\d,]+)\)", re.ASCII)
+_HOSTS = ("loc_node", "rem_node")
+_Figures = dict[str, tuple[int, str]]
+
+
+def _recognised(lines: Lines) -> int | None:
+    for n, line in lines:
+        if _TEST.fullmatch(line) and n < len(lines) and _FIGURE.fullmatch(lines[n + 1]):
+            return n
+    return None
+
+
+def _read(lines: Lines) -> Sequence[Table]:
+    tests: list[tuple[int, str, _Figures]] = []
+    for n, line in lines:
+        if found := _TEST.fullmatch(line):
+            tests.append((n, found["name"], {}))
+        elif tests and (figure := _FIGURE.fullmatch(line)):
+            if figure["name"] in tests[-1][2]:
+                wrong(n, f"{figure['name']} a second time in one test")
+            tests[-1][2][figure["name"]] = n, figure["value"]
+        elif "failed" in line:
+            wrong(n, "qperf has failed, as it says here")
+    conf = next((figures for _, name, figures in tests if name == "conf"), {})
+    hosts = [conf[name][1] for name in _HOSTS if name in conf]
+    version = conf["loc_qperf"][1] if "loc_qperf" in conf else None
+    rows_of: dict[str, tuple[int, list[Row]]] = {}
+    for at, name, figures in tests:
+        if name != "conf":
+            _, rows = rows_of.setdefault(name, (at, []))
+            row = _row(at, name, figures)
+            if any(row.size == each.size for each in rows):
+                wrong(at, f"{name} a second time, and no other msg_size: print it with -vu")
+            rows.append(row)
+    return [
+        Table(
+            TOOL, line,
+            settings(
+                name.partition("_")[0], "pingpong" if name.endswith("_lat") else "stream",
+                variant=(("test", name),),
+            ),
+            "mean", rows, version=version, hosts=hosts if len(hosts) == 2 else [],
+        )
+        for name, (line, rows) in rows_of.items()
+    ]  # fmt: skip
+
+
+def _row(line: int, name: str, figures: _Figures) -> Row:
+    cells = {key: cell for key, (_, cell) in figures.items()}
+    size = _size(figures)
+    if name.endswith("_lat"):
+        at, _, value, step = _cell(line, figures, ("latency",), _TIMES)
+        return Row(at, size, value, cells, step=step)
+    # What arrived, where it says both.
+    at, place, value, step = _cell(line, figures, ("recv_bw", "bw"), _RATES)
+    if not size:
+        wrong(line, f"{place} without msg_size says nothing of a message: print it with -vu")
+    ns = 1e9 * size / value
+    return Row(at, size, ns, cells, step=ns * step / value, bandwidth=value)
+
+
+def _size(figures: _Figures) -> int | None:
+    if "msg_size" not in figures:
+        return None
+    line, cell = figures["msg_size"]
+    found = _SIZE.fullmatch(cell)
+    if found is None:
+        wrong(line, f"{quoted(cell)} is no size of a message")
+    return whole(line, found["size"] or found["exact"].replace(",", ""))
+
+
+def _cell(
+    line: int, figures: _Figures, names: Sequence[str], units: dict[str, float]
+) -> tuple[int, str, float, float]:
+    """The first of these figures that is there: its line, name, value, and the unit of its last
+    digit."""
+    for name in names:
+        if name in figures:
+            at, cell = figures[name]
+            text, _, unit = cell.partition(" ")
+            if unit not in units:
+                wrong(at, f"{quoted(cell)} is in none of {', '.join(units)}")
+            value = units[unit] * positive(at, text, f"{name} of 0")
+            return at, name, value, units[unit] * last_place(text)
+    return wrong(line, f"no {' or '.join(names)} below it: cut off, or not finished")
+
+
+FORMAT = Format("qperf", _recognised, _read)

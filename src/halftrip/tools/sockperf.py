@@ -1,0 +1,225 @@
+"""sockperf: the summary of a ping-pong, of a test under load or of a throughput test, and the full
+log of either of the first two, whose rows are single exchanges.
+
+sockperf has halved its round trips itself. A MB of it is 2^20 bytes. A log says the size of
+messages, and a throughput test in a note, or by its bandwidth and rate. The summary of a latency
+says nothing of it: its size is not known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from halftrip.results.configuration import UNKNOWN
+from halftrip.results.patterns import Pattern
+from halftrip.results.reported import Spread
+from halftrip.tools.lines import Lines, last_place, number, positive, size_by, whole, wrong
+from halftrip.tools.tables import Format, Row, Table, recognised_by, settings, timed
+
+TOOL = "sockperf"
+_COLOUR = re.compile(r"\x1b\[[\d;]{0,20}m", re.ASCII)
+_SAYS = "sockperf: "
+_LATENCY = re.compile(r"Summary: Latency is (\S+) usec\s*")
+_AVERAGE = re.compile(r"====> avg-latency=(\S+) \(std-dev=([^\s)]+).*\)\s*")
+_RATE = re.compile(r"Summary: Message Rate is (\S+) \[msg/sec\]\s*")
+_BANDWIDTH = re.compile(r"Summary: BandWidth is (\S+) MBps \((\S+) Mbps\)\s*")
+_COUNT = re.compile(r"Total (\d+) observations;.*")
+_PERCENTILE = re.compile(r"---> (?:(<MAX>|<MIN>) observation|percentile (\S+)) =\s*(\S+)\s*")
+_SIZE = re.compile(r"test was performed using the following parameters: .*--msg-size=(\d+)\b.*")
+_NOTE = re.compile(r"NOTE: test was performed, using msg-size=(\d+)\..*")
+_PROTOCOL = re.compile(r"\[ *\d+\] IP = .* # (TCP|UDP)\s*")
+_VERSION = re.compile(r"== version #(\S+) ==\s*")
+# A line of the log, as sockperf prints nearly all of them.
+_USUAL = re.compile(
+    r"(\d{1,15}), (\d{1,12}\.\d{1,9}), (\d{1,12}\.\d{1,9}), (\d{1,12}\.\d{1,9})", re.ASCII
+)
+_HEADING = "packet, txTime(sec), rxTime(sec), latency(usec)"
+_BEGIN = rf"{_SAYS}|{re.escape(_HEADING)}|.*{_SAYS}(Summary|---> percentile)"
+# How the lines with figures begin: one that goes on in another way was cut off or changed.
+_FIGURES = re.compile(
+    r"Summary: (?:Latency|Message Rate|BandWidth) is|====> avg-latency=|Total \d+ observations|"
+    r"---> "
+)
+_MEGABYTE = float(1 << 20)
+_SPREADS: dict[str, Spread] = {
+    "<MIN>": "min", "<MAX>": "max", "50.000": "p50", "90.000": "p90", "99.000": "p99",
+    "99.900": "p99.9",
+}  # fmt: skip
+_MOST_MESSAGES = 10**12
+
+
+class _Text:
+    """What the lines of a test say, each behind its number."""
+
+    def __init__(self, lines: Lines) -> None:
+        self.lines = lines
+        self.log: int | None = None
+        self.said: dict[re.Pattern[str], tuple[int, tuple[str, ...]]] = {}
+        self.percentiles: dict[str, tuple[int, str]] = {}
+        for n, line in lines:
+            if self.log is None:
+                self._take(n, line)
+            elif line.startswith(_SAYS):
+                wrong(n, "text inside of the log")
+
+    def _take(self, n: int, line: str) -> None:
+        text = _COLOUR.sub("", line)
+        if text.rstrip() == _HEADING:
+            self.log = n
+            return
+        text = text.partition(_SAYS)[2] or text
+        if text.startswith("ERROR"):
+            wrong(n, "sockperf has failed, as it says here")
+        if found := _PERCENTILE.fullmatch(text):
+            name = found[1] or found[2]
+            if name in self.percentiles:
+                wrong(n, f"percentile {name} a second time: import each test by itself")
+            self.percentiles[name] = n, found[3]
+            return
+        for pattern in (
+            _LATENCY, _AVERAGE, _RATE, _BANDWIDTH, _COUNT, _SIZE, _NOTE, _PROTOCOL, _VERSION,
+        ):  # fmt: skip
+            found = pattern.fullmatch(text)
+            if found is None:
+                continue
+            said = tuple(each or "" for each in found.groups())
+            before = self.said.get(pattern)
+            if before is not None and pattern not in (_SIZE, _NOTE, _PROTOCOL, _VERSION):
+                wrong(n, "a second summary: import each test by itself")
+            self.said[pattern] = n, said
+            return
+        if _FIGURES.match(text):
+            wrong(n, "no line of a summary as sockperf prints it: changed, or cut off")
+
+
+def _read(lines: Lines) -> Sequence[Table]:
+    text = _Text(lines)
+    line = 0
+    size: int | None = None
+    if _SIZE in text.said:
+        line, (cell,) = text.said[_SIZE]
+        size = whole(line, cell)
+    pattern: Pattern = "pingpong"
+    if text.log is not None:
+        line, row = text.log, _log(text, text.log, size)
+    elif _LATENCY in text.said or _AVERAGE in text.said:
+        line, row = _summary(text, size)
+    elif _RATE in text.said:
+        line, row = _throughput(text)
+        pattern = "stream"
+    else:
+        wrong(len(lines), "it ends before a summary: sockperf was interrupted")
+    protocol = text.said[_PROTOCOL][1][0].lower() if _PROTOCOL in text.said else UNKNOWN
+    version = text.said[_VERSION][1][0] if _VERSION in text.said else None
+    configuration = settings(protocol, pattern)
+    return [Table(TOOL, line, configuration, "mean", [row], version=version)]
+
+
+def _summary(text: _Text, size: int | None) -> tuple[int, Row]:
+    spread: dict[Spread, float] = {}
+    if _COUNT not in text.said:
+        wrong(len(text.lines), "it ends before the number of observations")
+    line, (count,) = text.said[_COUNT]
+    observations = whole(line, count)
+    if not 0 < observations <= _MOST_MESSAGES:
+        wrong(line, f"{count} observations")
+    line, cells = text.said.get(_LATENCY) or text.said[_AVERAGE]
+    figures = {"latency (usec)": cells[0], "observations": count}
+    mean = positive(line, cells[0], "messages that took no time")
+    if _AVERAGE in text.said:
+        at, (average, deviation) = text.said[_AVERAGE]
+        if number(at, average) != mean:
+            wrong(at, f"an average of {average}, but a latency of {cells[0]}")
+        figures["std-dev (usec)"] = deviation
+        spread["stddev"] = 1e3 * number(at, deviation)
+    _percentiles(text, figures, spread)
+    if not spread["min"] <= 1e3 * mean + 1 or not spread["max"] >= 1e3 * mean - 1:
+        wrong(line, "a mean that is not between the least and the most")
+    return line, timed(line, size, cells[0], 1e3, figures, iterations=observations, spread=spread)
+
+
+def _percentiles(text: _Text, figures: dict[str, str], spread: dict[Spread, float]) -> None:
+    """Adds the percentiles to the figures and the spread of a summary."""
+    for name, (at, cell) in text.percentiles.items():
+        value = 1e3 * number(at, cell)
+        if name in _SPREADS:
+            figures[f"percentile {name}"] = cell
+            spread[_SPREADS[name]] = value
+    for name in ("<MAX>", "<MIN>"):
+        if name not in text.percentiles:
+            wrong(len(text.lines), f"it ends before the line with {name}")
+
+
+def _throughput(text: _Text) -> tuple[int, Row]:
+    line, (cell,) = text.said[_RATE]
+    if _BANDWIDTH not in text.said:
+        wrong(line, "a message rate, but no bandwidth below it")
+    at, (megabytes, bits) = text.said[_BANDWIDTH]
+    rate, bandwidth = number(line, cell), _MEGABYTE * number(at, megabytes)
+    # Both are rounded, from the same figure.
+    most = 8 * last_place(megabytes) + last_place(bits)
+    if not abs(number(at, bits) - 8 * number(at, megabytes)) <= most:
+        wrong(at, f"{megabytes} MBps are not {bits} Mbps")
+    if not rate > 0 or not bandwidth > 0:
+        wrong(line, "nothing was sent")
+    steps = _MEGABYTE * last_place(megabytes), last_place(cell)
+    if _NOTE in text.said:
+        noted, (digits,) = text.said[_NOTE]
+        size: int | None = whole(noted, digits)
+        if not abs(bandwidth - float(digits) * rate) <= steps[0] + float(digits) * steps[1]:
+            wrong(at, f"bandwidth and message rate are not of {digits} bytes, as a note says")
+    else:
+        size = size_by((bandwidth, steps[0]), (rate, steps[1]))
+    if not size:
+        wrong(at, "bandwidth and message rate do not tell the size of a message")
+    figures = {"messages/s": cell, "MBps": megabytes, "Mbps": bits}
+    ns = 1e9 / rate
+    step = ns * last_place(cell) / rate
+    return at, Row(at, size, ns, figures, step=step, bandwidth=bandwidth, rate=rate)
+
+
+def _figures(n: int, line: str) -> tuple[int, float, float, float] | None:
+    """The figures in a line of the log; None where it has none."""
+    # A log has millions of lines: those that are as usual take a fraction of the time.
+    if usual := _USUAL.fullmatch(line):
+        packet, *times = usual.groups()
+        return int(packet), float(times[0]), float(times[1]), float(times[2])
+    cells = [cell.strip() for cell in line.split(",")]
+    if cells == [""] or line.startswith("-----"):
+        return None
+    if len(cells) != 4:
+        wrong(n, f"{len(cells)} figures below {_HEADING}")
+    return whole(n, cells[0]), number(n, cells[1]), number(n, cells[2]), number(n, cells[3])
+
+
+def _log(text: _Text, heading: int, size: int | None) -> Row:
+    """The row of the log below this line: a sample for each exchange."""
+    lines, times, before = text.lines, [], -1
+    for n, line in lines.below(heading):
+        figures = _figures(n, line)
+        if figures is None:
+            continue
+        packet, sent, received, half = figures
+        if packet <= before or received < sent:
+            wrong(n, "a packet out of order, or received before it was sent")
+        before = packet
+        # Of the whole exchange: its figure is half of that.
+        exchange = 2e3 * half
+        if not exchange <= 1e15:
+            wrong(n, f"{half:g} us is longer than any run")
+        times.append(round(exchange))
+    if not times:
+        wrong(len(lines), "it ends without a row of the log")
+    if not lines.is_whole:
+        wrong(len(lines), "the last line is cut off: it has no end")
+    if _COUNT in text.said:
+        at, (count,) = text.said[_COUNT]
+        if whole(at, count) > len(times):
+            wrong(len(lines), f"it ends after {len(times)} of {count} rows")
+    return Row(heading, size, 0.0, {}, samples=np.array(times, dtype=np.int64))
+
+
+FORMAT = Format("sockperf", recognised_by(_BEGIN), _read)

@@ -1,0 +1,133 @@
+"""What readers of other tools' outputs make: rows and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from halftrip.results.block import Times
+from halftrip.results.configuration import UNKNOWN, Configuration, EndSettings
+from halftrip.results.patterns import Mode, Pattern
+from halftrip.results.reported import Listing, Spread, Statistic, Variant
+from halftrip.tools.lines import Lines, last_place, positive, quoted, wrong
+
+
+class Row(NamedTuple):
+    """A row of another tool's table.
+
+    `size` is bytes, None where the tool does not say it. `ns` is the time of a message one way, ns;
+    `figures` are the cells as they were printed, by the names of the columns, and `line` is the
+    number of its line. `iterations` is how many exchanges the tool made for it (None: it does not
+    say). `launch` and `slice` tell repetitions apart.
+    `settings` are fields of the configuration in which it differs from its table. The others are
+    those of `Reported`. `samples`: the times of single exchanges, ns, where the tool prints each;
+    `ns` then does not count.
+    """
+
+    line: int
+    size: int | None
+    ns: float
+    figures: Mapping[str, str]
+    iterations: int | None = None
+    launch: int = 0
+    slice: int = 0
+    spread: Mapping[Spread, float] = {}
+    step: float = 0.0
+    bandwidth: float | None = None
+    rate: float | None = None
+    settings: Mapping[str, Any] = {}
+    samples: Times | None = None
+
+
+def below(line: int, names: Sequence[str], cells: Sequence[str]) -> dict[str, str]:
+    """The cells of a row by the names of the columns above it, of which there are as many."""
+    if len(cells) != len(names):
+        wrong(line, f"{len(cells)} figures below {len(names)} columns")
+    return dict(zip(names, cells, strict=True))
+
+
+def timed(
+    line: int,
+    size: int | None,
+    cell: str,
+    unit: float,
+    figures: Mapping[str, str],
+    none: str = "a message that took no time",
+    **known: Any,
+) -> Row:
+    """The row of a message whose time is in a cell, in a unit of so many ns; `none` is what is said
+    of 0, and `known` are other fields of it."""
+    time, step = unit * positive(line, cell, none), unit * last_place(cell)
+    return Row(line, size, time, figures, step=step, **known)
+
+
+class Table(NamedTuple):
+    """A table of another tool's: `configuration` is that of its rows, with a size of 0; its variant
+    tells the tables of one text apart. The others are those of `Source`. `in_order`: sizes ascend
+    within a launch and slice, as they do in all tools that print a row as soon as they have it."""
+
+    tool: str
+    line: int
+    configuration: Configuration
+    statistic: Statistic
+    rows: Sequence[Row]
+    version: str | None = None
+    hosts: Sequence[str] = ()
+    date: str | None = None
+    warm_up: int | None = None
+    facts: Mapping[str, str] = {}
+    listings: Sequence[Listing] = ()
+    in_order: bool = True
+
+
+class Format(NamedTuple):
+    """The output of another tool. `recognised` gives the number of the line by which it is
+    recognised (None: it is not this one). `read` makes tables of it, and raises WrongLineError."""
+
+    title: str
+    recognised: Callable[[Lines], int | None]
+    read: Callable[[Lines], Sequence[Table]]
+
+
+def recognised_by(pattern: str, json: str | None = None) -> Callable[[Lines], int | None]:
+    """Recognises a text by its first line that matches a pattern from its begin; `json` is that of
+    JSON, where the tool prints it, too."""
+    return lambda lines: lines.first(json if json is not None and lines.is_json else pattern)
+
+
+def settings(
+    transport: str,
+    pattern: Pattern,
+    mode: Mode = "blocking",
+    memory: tuple[str, str] = ("host", "host"),
+    variant: Variant = (),
+    **changes: Any,
+) -> Configuration:
+    """The configuration of a table, with a size of 0: what the tool does not say is unknown."""
+    initiator, responder = (
+        EndSettings(memory=each, pages="unknown", wait="unknown") for each in memory
+    )
+    values = {"buffers": UNKNOWN, "cache": UNKNOWN, "places": UNKNOWN, "datatype": "byte"}
+    return Configuration(
+        transport=transport,
+        pattern=pattern,
+        mode=mode,
+        size=0,
+        initiator=initiator,
+        responder=responder,
+        variant=variant,
+        **(values | changes),
+    )
+
+
+def date(line: int, text: str, pattern: str) -> str:
+    """A date that a tool prints, by a pattern of strptime, as ISO 8601, in UTC where it says no
+    more. Raises WrongLineError for none."""
+    try:
+        found = datetime.strptime(text, pattern)
+    except ValueError:
+        wrong(line, f"{quoted(text)} is no date")
+    if found.tzinfo is None:
+        found = found.replace(tzinfo=UTC)
+    return found.isoformat(timespec="seconds")

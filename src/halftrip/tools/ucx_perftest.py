@@ -1,0 +1,183 @@
+"""ucx_perftest: the text of a test, with or without -f, or its CSV (-v).
+
+A latency is that of a message one way, half a round trip, but for get, which is the whole time of
+an exchange that brings data one way. The time of a row is the overall average; the percentile
+beside it is of the last 2,048 samples alone. A bandwidth is by the sender's local completion, not
+by what has arrived, which is a fault of the tool. MB are 2^20 bytes. Rows of progress do not count.
+
+Only the server prints which test it is and the size of a message: where its lines are above the
+client's, both are taken from there. The client's heading alone says ``latency`` or ``overhead``,
+which does not tell get from a ping-pong nor put from a stream, and CSV says neither; they are read
+as a ping-pong (so is CSV) and a stream of a test that is unknown. The size then follows from
+bandwidth and message rate. A bandwidth has two decimals: some hundred MB/s and more tell any size
+below some KiB, less only a power of two that is alone in its range, and a few hundredths nothing:
+then the size is not known. Tests of several threads and batch files are not read, nor atomic
+operations.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from halftrip.results.configuration import Configuration
+from halftrip.results.patterns import Mode, Pattern
+from halftrip.results.reported import Spread
+from halftrip.tools.lines import Lines, last_place, number, quoted, size_by, whole, wrong
+from halftrip.tools.tables import Format, Row, Table, settings
+
+TOOL = "ucx-perftest"
+_TEXT = re.compile(
+    r"(?:\| +(?P<first>Stage|Test) +)?\| # iterations \| *(?P<time>typical|[\d.]{1,8}%ile) "
+    r"\| average \| overall \|  average \|  overall \| +average +\| +overall +\|\s*"
+)
+_CSV = re.compile(
+    r"(?P<first>\S*,)?iterations,(?P<time>\S+)_lat,avg_lat,overall_lat,avg_bw,overall_bw,"
+    r"avg_mr,overall_mr\s*"
+)
+_KIND = re.compile(r"\| +\| +\| +(?P<kind>latency|overhead) \(usec\) +\|.*")
+_SAID = re.compile(r"\| (?P<name>Test|Message size|Window size): +(?P<value>\S.*?) +\|\s*")
+_PROGRESS = re.compile(r"\s*\[thread \d+\]")
+_FINAL = "Final:"
+_SPREADS: dict[str, Spread] = {
+    "typical": "p50", "50.0%ile": "p50", "50.0_percentile": "p50", "90.0%ile": "p90",
+    "90.0_percentile": "p90", "99.0%ile": "p99", "99.0_percentile": "p99", "99.9%ile": "p99.9",
+    "99.9_percentile": "p99.9",
+}  # fmt: skip
+_FIGURES = (
+    "average latency (usec)", "overall latency (usec)", "average bandwidth (MB/s)",
+    "overall bandwidth (MB/s)", "average message rate (msg/s)", "overall message rate (msg/s)",
+)  # fmt: skip
+_MEGABYTE = float(1 << 20)
+_LARGEST_WINDOW = 10**6
+_UNKNOWN = "unknown"
+
+
+def _recognised(lines: Lines) -> int | None:
+    return next((n for n, line in lines if _TEXT.fullmatch(line) or _CSV.fullmatch(line)), None)
+
+
+def _read(lines: Lines) -> Sequence[Table]:
+    at = _recognised(lines)
+    if at is None:
+        wrong(len(lines), "no heading with iterations, latency, bandwidth and message rate")
+    said: dict[str, tuple[int, str]] = {}
+    kind = "latency"
+    for n in range(1, at):
+        if found := _SAID.fullmatch(lines[n]):
+            if found["name"] in said:
+                wrong(n, f"{found['name']} a second time: import each test by itself")
+            said[found["name"]] = n, found["value"]
+        elif found := _KIND.fullmatch(lines[n]):
+            kind = found["kind"]
+    configuration = _configuration(said, kind)
+    is_csv = _CSV.fullmatch(lines[at]) is not None
+    heading = _CSV.fullmatch(lines[at]) or _TEXT.fullmatch(lines[at])
+    time = heading["time"] if heading else ""
+    if is_csv and heading and heading["first"]:
+        wrong(at, "rows of a batch file do not say which tests they are")
+    line, cells = _final(lines, at, heading["first"] if heading else None, is_csv)
+    row, facts = _row(line, cells, time, said, configuration)
+    return [Table(TOOL, at, configuration, "mean", [row], facts=facts)]
+
+
+def _final(lines: Lines, at: int, first: str | None, is_csv: bool) -> tuple[int, list[str]]:
+    """The row of the whole test, by its line. Without ``Final:`` it is the last."""
+    found: tuple[int, list[str]] | None = None
+    for n, line in lines.below(at):
+        if _TEXT.fullmatch(line) or _CSV.fullmatch(line) or _SAID.fullmatch(line):
+            wrong(n, "a second test: import each by itself")
+        if _PROGRESS.match(line):
+            continue
+        if line.startswith(_FINAL) and not is_csv:
+            if found and first == "Stage":
+                wrong(n, "a second Final: rows of a batch file do not say which tests they are")
+            found = n, line.removeprefix(_FINAL).split()
+        elif first != "Stage" and (row := _unnamed(n, line, is_csv)):
+            if found and first == "Test":
+                wrong(n, "a second row, where -f prints one")
+            found = n, row
+    if found is None:
+        what = "Final:" if first == "Stage" else "figures"
+        wrong(len(lines), f"it ends before a row of {what}: ucx_perftest was interrupted")
+    return found
+
+
+def _unnamed(line: int, text: str, is_csv: bool) -> list[str]:
+    """The cells of a row that has no name before it; none of what is no row."""
+    if is_csv:
+        return [cell.strip() for cell in text.split(",")] if "," in text else []
+    cells = text.split()
+    if len(cells) > 8 and not text.startswith(("|", "+", "[")) and cells[1].isdigit():
+        wrong(line, "rows of a batch file do not say which tests they are")
+    return cells if cells and cells[0][0].isdigit() else []
+
+
+def _configuration(said: dict[str, tuple[int, str]], kind: str) -> Configuration:
+    line, title = said.get("Test", (0, _UNKNOWN))
+    pattern: Pattern = "pingpong" if kind == "latency" else "stream"
+    if title != _UNKNOWN:
+        pattern = _pattern(line, title.removeprefix("UCP "))
+    modes: dict[Pattern, Mode] = {"pingpong": "blocking", "stream": "nonblocking"}
+    fields: dict[str, Any] = {}
+    if "Window size" in said and pattern != "pingpong":
+        at, cell = said["Window size"]
+        window = whole(at, cell)
+        if not 1 <= window <= _LARGEST_WINDOW:
+            wrong(at, f"a window of {quoted(cell)}")
+        fields = {"window": window, "places": "own" if window == 1 else _UNKNOWN}
+    mode = modes.get(pattern, "onesided")
+    return settings("ucx", pattern, mode, variant=(("test", title),), **fields)
+
+
+def _pattern(line: int, title: str) -> Pattern:
+    kind = re.search(r"^get latency\b| latency\b| bandwidth\b", title)
+    if kind is None or "atomic" in title:
+        wrong(line, f"{quoted(title)} is not read here: latency, bandwidth and get are")
+    if kind[0] == " bandwidth":
+        return "put" if title.startswith("put ") else "stream"
+    return "pingpong" if kind[0] == " latency" else "get"
+
+
+def _row(
+    line: int,
+    cells: list[str],
+    time: str,
+    said: dict[str, tuple[int, str]],
+    configuration: Configuration,
+) -> tuple[Row, dict[str, str]]:
+    """The row of these cells, and what is to be said of its size."""
+    if len(cells) == 4:
+        wrong(line, "4 figures: a test of several threads is not read here")
+    if len(cells) != 8:
+        wrong(line, f"{len(cells)} figures, where ucx_perftest prints 8")
+    count = whole(line, cells[0])
+    typical, _, overall, _, bandwidth, _, rate = (number(line, cell) for cell in cells[1:])
+    if not (count and overall > 0 and rate > 0):
+        wrong(line, "no iterations, or messages that took no time")
+    size, facts = _size(said, cells)
+    figures = dict(zip(("# iterations", time, *_FIGURES), cells, strict=True))
+    ns, step = 1e3 * overall, 1e3 * last_place(cells[3])
+    if configuration.pattern in ("pingpong", "get"):
+        spread = {_SPREADS[time]: 1e3 * typical} if time in _SPREADS else {}
+        iterations = count if configuration.window == 1 else None
+        return Row(line, size, ns, figures, iterations, spread=spread, step=step), facts
+    # The percentile is of the calls that send, not of messages.
+    bytes_per_second = _MEGABYTE * bandwidth if size and bandwidth else None
+    return Row(
+        line, size, ns, figures, step=step, bandwidth=bytes_per_second, rate=rate
+    ), facts  # fmt: skip
+
+
+def _size(said: dict[str, tuple[int, str]], cells: list[str]) -> tuple[int | None, dict[str, str]]:
+    if "Message size" in said:
+        return whole(*said["Message size"]), {}
+    bandwidth, rate = (float(cells[n]) for n in (5, 7))
+    size = size_by(
+        (_MEGABYTE * bandwidth, _MEGABYTE * last_place(cells[5])), (rate, last_place(cells[7]))
+    )
+    return size, {"size": "by bandwidth and message rate"} if size else {}
+
+
+FORMAT = Format("ucx_perftest", _recognised, _read)

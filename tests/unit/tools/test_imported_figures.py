@@ -1,0 +1,393 @@
+"""What each figure of each tool becomes. Samples of mpptest, nccl-tests and perftest are laid out
+as their sources print them, with made-up figures; the others have been printed, some more of it."""
+
+import json
+
+import pytest
+
+from halftrip.errors import UsageError
+from harness.imports import imported_run, measured, one_way, sample
+
+PING, BOTH, STREAM = ({"pattern": each} for each in ("pingpong", "bidirectional", "stream"))
+# Tool, sample, which of its rows, what has been replaced in it, and what the row is.
+ROWS = [
+    ("osu", "latency", 0, (), PING | {
+        "transport": "mpi", "size": 8, "one_way": 380.0, "step": 10.0, "counted": False,
+        "spread": {"p50": 350.0, "p90": 480.0, "p99": 590.0},
+    }),
+    ("osu", "bw", 0, (), STREAM | {"window": 64, "bandwidth": 62.53e6}),
+    # The message rate has more digits than the bandwidth.
+    ("osu", "mbw-mr", 0, (), {"rate": 8371594.13, "one_way": 1e9 / 8371594.13}),
+    ("osu", "mbw-mr", 0, (("size: 64", "size: 16"),), {"window": 16}),
+    ("imb", "four-benchmarks", 0, (), PING | {"size": 0, "bandwidth": None}),
+    ("imb", "four-benchmarks", 1, (), PING | {
+        "size": 8, "iterations": 1000, "counted": True, "one_way": 350.0, "bandwidth": 22.61e6,
+    }),
+    ("imb", "four-benchmarks", 4, (), {"pattern": "pingping", "one_way": 370.0}),
+    ("imb", "four-benchmarks", 7, (), STREAM | {"window": 64, "variant": ()}),
+    # The sum of both directions.
+    ("imb", "four-benchmarks", 11, (), BOTH | {"rate": 5e6, "one_way": 200.0, "bandwidth": 40e6}),
+    # A megabyte depends on the version.
+    *(
+        ("imb", "four-benchmarks", 2, (("2021.3", version),), {"bandwidth": 1852.41 * unit})
+        for version, unit in (("4.1", 1 << 20), ("2017.1", 1 << 20), ("2018", 1e6))
+    ),
+    ("dragon", "latency", 0, (), PING | {"size": 8, "iterations": 30, "step": 1000.0}),
+    ("netpipe", "np-out", 0, (), PING | {"size": 1, "one_way": 7630.0, "step": 10.0}),
+    ("netpipe", "screen-tcp", 0, (), {
+        "transport": "tcp", "iterations": 12620, "counted": True, "one_way": 7630.0,
+    }),
+    ("mpptest", "cit", 1, (), {"size": 32, "one_way": 1512.0, "step": 0.001, "pair": (0, 1)}),
+    ("mpptest", "cit", 1, (("21164021.16\n", "21164021.16\t1.400000\t2.500000\n"),), {
+        "spread": {"min": 1400.0, "max": 2500.0}, "variant": (),
+    }),
+    ("mpptest", "cit", 0, (("type = blocking", "type = nonblocking"),), {
+        "variant": (("protocol", "nonblocking"),),
+    }),
+    ("nccl-tests", "sendrecv", -2, (), {
+        "pattern": "exchange", "transport": "nccl", "buffers": "separate", "size": 2097152,
+        "iterations": 20, "one_way": 76400.0, "bandwidth": 27.45e9,
+    }),
+    ("nccl-tests", "sendrecv", -1, (), {"buffers": "same", "one_way": 75920.0}),
+    # JSON has more digits.
+    ("nccl-tests", "sendrecv-json", 0, (), {"one_way": 16214.5}),
+    ("perftest", "send-lat", -1, (), PING | {
+        "transport": "verbs", "size": 4096, "iterations": 1000, "one_way": 2080.0, "spread": {
+            "min": 2010.0, "max": 5520.0, "p50": 2080.0, "stddev": 80.0, "p99": 2250.0,
+            "p99.9": 5520.0,
+        },
+    }),
+    ("perftest", "send-lat", 0, (("Send Latency", "RDMA_Write Latency"),), PING | {
+        "variant": (("verb", "write"),),
+    }),
+    # A read is not half of anything.
+    ("perftest", "send-lat", 0, (("Send Latency", "RDMA_Read Latency"),), {
+        "pattern": "get", "mode": "onesided", "messages_per_iteration": 1, "one_way": 850.0,
+    }),
+    ("perftest", "write-bw", -1, (), {
+        "pattern": "put", "window": 128, "bandwidth": 11779.42 * (1 << 20), "rate": 188471.0,
+    }),
+    ("perftest", "write-bw", -1, (("MB/sec", "Gb/sec"),), {"bandwidth": 11779.42 * 1.25e8}),
+    ("perftest", "write-bw", -1,
+     (("MB/sec", "Gb/sec"), ("RDMA_Write BW", "Send Bidirectional BW")),
+     BOTH | {"bandwidth": 11779.42 * 1.25e8 / 2}),
+    ("perftest", "send-lat-json", 0, (), {"one_way": 850.0}),
+    # A round trip has two messages, and so has a transaction.
+    ("qperf", "latency-bandwidth", 0, (), {
+        "transport": "tcp", "size": 64, "sample": 2 * 10200, "step": 100.0,
+    }),
+    ("qperf", "latency-bandwidth", 1, (), STREAM | {
+        "bandwidth": 27.8e6, "sample": round(1e9 * 64 / 27.8e6),
+    }),
+    ("qperf", "sizes", 2, (), {"size": 1024, "sample": 2 * 10400}),
+    ("netperf", "tcp-rr", 0, (), PING | {
+        "transport": "tcp", "mode": "blocking", "size": 64, "sample": round(1e9 / 43251.34),
+        "step": 1e9 / 2 / 43251.34 * 0.01 / 43251.34, "counted": False,
+        "variant": (("test", "TCP_RR"),),
+    }),
+    ("netperf", "tcp-rr", 0, (("TCP", "UDP"),), {
+        "transport": "udp", "variant": (("test", "UDP_RR"),),
+    }),
+    ("netperf", "tcp-stream", 0, (), STREAM | {
+        "size": 1500, "bandwidth": 9405.64e6 / 8, "variant": (("test", "TCP_STREAM"),),
+        "sample": round(1e9 * 1500 / (9405.64e6 / 8)),
+    }),
+    *(
+        ("netperf", "tcp-stream", 0, (("10^6bits", unit), ("9405.64", "2.50")),
+         {"bandwidth": 2.5 * amount})
+        for unit, amount in (
+            ("10^3bits", 125), ("10^9bits", 1.25e8), ("KBytes  ", 1 << 10), ("MBytes  ", 1 << 20),
+            ("GBytes  ", 1 << 30),
+        )
+    ),
+    # Of datagrams, those that have arrived.
+    ("netperf", "udp-stream", 0, (), {
+        "transport": "udp", "size": 1024, "bandwidth": 1113.98e6 / 8,
+        "one_way": 1024 / (1113.98e6 / 8) * 1e9,
+    }),
+    ("netperf", "selected-csv", 0, (), PING | {
+        "transport": "unknown", "known_size": None, "variant": (("test", "unknown"),),
+        "sample": 27840, "step": 5.0, "spread": {"p50": 13000, "p99": 29500},
+    }),
+    ("netperf", "selected-keys", 0, (), {
+        "transport": "tcp", "size": 8, "sample": 351660, "spread": {
+            "min": 140500, "p50": 167000, "p90": 195500, "p99": 265000, "max": 2060000,
+            "stddev": 30535,
+        },
+    }),
+    ("sockperf", "ping-pong", 0, (), {
+        "transport": "udp", "known_size": None, "iterations": 40925, "sample": 6710 * 2 * 40925,
+        "step": 1.0, "spread": {
+            "min": 5568, "p50": 5918, "p90": 7561, "p99": 9063, "p99.9": 36143, "max": 2522402,
+            "stddev": 23015,
+        },
+    }),
+    ("sockperf", "throughput", 0, (), STREAM | {
+        "size": 1000, "bandwidth": 150.608 * 2**20, "rate": 157924,
+    }),
+    # Bandwidth and rate of few messages are of many sizes; the note says which.
+    ("sockperf", "throughput", 0,
+     (("157924", "10"), ("150.608", "0.010"), ("1204.865", "0.076")), {"size": 1000}),
+    # As the times of sending and receiving of the first say: 2.414831122 and 2.414844262.
+    ("sockperf", "full-log", 0, (), {"transport": "unknown", "size": 64, "sample": 13140}),
+    ("ucx-perftest", "latency", 0, (), PING | {
+        "mode": "blocking", "transport": "ucx", "size": 64, "variant": (("test", "unknown"),),
+        "iterations": 500, "sample": 500 * 2 * 162301, "spread": {"p50": 647}, "step": 1.0,
+        "bandwidth": None, "rate": None,
+    }),
+    ("ucx-perftest", "bandwidth-final-only", 0, (), STREAM | {
+        "mode": "nonblocking", "size": 65536, "one_way": 572520.0, "counted": False, "rate": 1747,
+        # Percentiles are those of calls.
+        "bandwidth": 109.17 * (1 << 20), "spread": {},
+    }),
+    # A size that the digits do not tell.
+    ("ucx-perftest", "latency", 0,
+     (("0.38       0.38        6161", "0.12  0.12  1852"),), {"known_size": None}),
+    ("ucx-perftest", "csv", 0, (), PING | {
+        "size": 64, "one_way": 54788.0, "spread": {"p50": 646}, "variant": (("test", "unknown"),),
+    }),
+    ("ucx-perftest", "csv-server", 0, (), PING | {
+        "size": 64, "one_way": 54788.0, "variant": (("test", "tag match latency"),),
+    }),
+]  # fmt: skip
+# What is said of all rows.
+SOURCES = [
+    ("osu", "latency", {"version": "7.4", "statistic": "mean"}),
+    ("imb", "four-benchmarks", {"version": "2021.3", "date": "2023-06-01T23:13:46+00:00"}),
+    # The typical time is the median.
+    ("perftest", "send-lat", {"statistic": "median"}),
+    ("netperf", "selected-csv", {"statistic": "mean", "facts": {}}),
+    ("iperf3", "two-streams.json", {
+        "version": "3.12", "date": "2026-11-24T15:17:12+00:00", "hosts": ["10.0.0.2", "10.0.0.2"],
+    }),
+    ("ucx-perftest", "latency", {
+        "statistic": "mean", "place": 4, "facts": {"size": "by bandwidth and message rate"},
+    }),
+]  # fmt: skip
+
+
+def figure(found, name):
+    """One of a measurement, of its configuration, or of what was printed."""
+    if name == "one_way":
+        return one_way(found)
+    if name == "sample":
+        return int(found.samples[0])
+    owners = (found.reported, found.configuration, found)
+    return next(getattr(each, name) for each in owners if hasattr(each, name))
+
+
+@pytest.mark.parametrize(
+    ("tool", "name", "row", "changes", "wanted"), ROWS, ids=lambda each: str(each)[:30]
+)
+def test_a_row_has_its_figures(tool, name, row, changes, wanted):
+    found = measured(sample(tool, name, *changes), tool)[row]
+    for which, value in wanted.items():
+        is_number = isinstance(value, float | dict)
+        assert figure(found, which) == (pytest.approx(value, rel=5e-5) if is_number else value)
+
+
+@pytest.mark.parametrize(("tool", "name", "wanted"), SOURCES, ids=lambda each: str(each)[:30])
+def test_a_text_says_where_and_when(tool, name, wanted):
+    source = imported_run(sample(tool, name), tool).sources[0]
+    assert {which: getattr(source, which) for which in wanted} == wanted
+
+
+def only(text, tool=None):
+    (found,) = measured(text, tool)
+    return found
+
+
+# What single tools print beside.
+
+
+def test_figures_are_kept_by_the_names_of_their_columns():
+    """Also of columns that have one space between them, or two lines."""
+    found = measured(sample("osu", "bw"))[0]
+    tails = [f"P{share} Tail BW(MB/s)" for share in (50, 90, 99)]
+    assert list(found.reported.figures) == ["Size", "Bandwidth (MB/s)", *tails]
+    assert only(sample("netperf", "tcp-rr")).reported.figures == {
+        "Send Socket Size": "16384", "Recv Socket Size": "131072", "REQUEST_SIZE": "64",
+        "RESPONSE_SIZE": "64", "ELAPSED_TIME": "10.00", "TRANSACTION_RATE": "43251.34",
+    }  # fmt: skip
+    figures = only(sample("netperf", "udp-stream")).reported.figures
+    assert (figures["THROUGHPUT"], figures["REMOTE_RECV_THROUGHPUT"]) == ("1893.62", "1113.98")
+    found = only(sample("ucx-perftest", "latency")).reported.figures
+    assert (found["50.0%ile"], found["overall message rate (msg/s)"]) == ("0.647", "6161")
+    load = ("43251.34", "43251.34  0.86   -1.00  62.490  -1.00")
+    figures = only(sample("netperf", "tcp-rr", load)).reported.figures
+    assert (figures["CPU local"], figures["Service Demand remote"]) == ("0.86", "-1.00")
+
+
+def test_imb_without_a_version_has_no_megabyte():
+    text = sample("imb", "four-benchmarks")
+    rule = "#---------------------------------------------------"
+    rows = measured(text[text.index(f"{rule}\n# Benchmarking PingPong") :])
+    assert rows[2].reported.bandwidth is None
+    # That of Uniband is known by its messages.
+    assert rows[9].reported.bandwidth == pytest.approx(1024 * 4e6)
+
+
+def test_lines_that_others_print_do_not_count():
+    waiting = "# #processes = 2 \n# ( 62 additional processes waiting in MPI_Barrier)\n"
+    text = sample("imb", "four-benchmarks", ("# #processes = 2 \n", waiting))
+    assert len(measured("[0] MPI startup(): library kind: release\n" + text)) == 13
+    row = "           8             2"
+    info = (row, f"node1:1:1 [0] NCCL INFO comm\n{row}")
+    assert len(measured(sample("nccl-tests", "sendrecv", info))) == 8
+    text = sample("mpptest", "cit")
+    assert len(measured(text[text.index("#p0") : text.index("plot square")])) == 4
+    progress = "[thread 0]      701   5.901   716.076   716.076   0.09   0.09   1397   1397\n"
+    text = sample("ucx-perftest", "latency", ("Final:", f"{progress}Final:"))
+    assert only(text).samples[0] == 500 * 2 * 162301
+    # The advice of a note is no size.
+    note = next(
+        line for line in sample("sockperf", "throughput").splitlines(True) if "NOTE" in line
+    )
+    assert only(note + sample("sockperf", "ping-pong")).configuration.known_size is None
+
+
+def test_file_and_screen_of_one_run_of_netpipe_agree():
+    screen, file = (measured(sample("netpipe", name)) for name in ("screen-tcp", "np-out"))
+    for a, b in zip(screen, file, strict=False):
+        assert a.configuration.size == b.configuration.size
+        assert one_way(a) == pytest.approx(one_way(b))
+    # 1 Mbps is 2^20 bits per second: 1 byte in 7.63 us.
+    assert file[0].reported.bandwidth == pytest.approx(1 / 7.63e-6, rel=2e-3)
+
+
+def test_the_bandwidth_of_perftests_json_is_that_of_its_message_rate():
+    text = sample("perftest", "send-lat-json", ("Send Latency", "Send BW"))
+    begin, end = text.index('"t_min"'), text.rindex("}\n}") - 1
+    found = only(
+        text[:begin] + '"BW_peak": 100.5, "BW_average": 99.5, "MsgRate": 6.25' + text[end:]
+    )
+    assert found.configuration.window == 1
+    assert found.reported.bandwidth == pytest.approx(2 * 6.25e6)
+
+
+BANNER = "MIGRATED {} TEST from 0.0.0.0 () port 0 AF_INET to 10.0.0.2 () port 0 AF_INET\n"
+
+
+def test_netperfs_transactions_by_their_rate():
+    for text in (
+        BANNER.format("TCP REQUEST/RESPONSE") + "THROUGHPUT=50000.00\n",
+        BANNER.format("TCP REQUEST/RESPONSE") + "Throughput\n50000.00\n",
+        "Throughput,Throughput Units\n50000.00,Trans/s\n",
+        "RT_LATENCY=20.000\nTHROUGHPUT=40.00\nDIRECTION=Send|Recv\n",
+    ):
+        assert one_way(only(text, "netperf")) == 10000
+
+
+@pytest.mark.parametrize(
+    ("text", "test"),
+    [
+        ("PROTOCOL=UDP\nDIRECTION=Send\n", "UDP_STREAM"),
+        ("PROTOCOL=TCP\nDIRECTION=Recv\n", "TCP_MAERTS"),
+        ("PROTOCOL=TCP\nTHROUGHPUT_UNITS=10^6bits/s\n", "TCP_STREAM"),
+        # The latencies of a stream are those of calls.
+        (BANNER.format("TCP STREAM") + "MEAN_LATENCY=3.10\n", "TCP_STREAM"),
+        ("OMNI Send TEST from 0.0.0.0 ()\n", "unknown"),
+    ],
+)
+def test_netperfs_streams(text, test):
+    found = only(text + "LOCAL_SEND_SIZE=1000\nTHROUGHPUT=800.00\n", "netperf")
+    assert found.configuration.pattern == "stream"
+    assert found.configuration.variant == (("test", test),)
+    assert (one_way(found), found.reported.bandwidth, found.reported.spread) == (10000, 1e8, {})
+
+
+def test_a_percentile_of_netperf_alone_is_a_median():
+    run = imported_run("P50_LATENCY=6\n")
+    assert run.measurements[0].samples[0] == 6000
+    assert run.sources[0].statistic == "median"
+
+
+@pytest.mark.parametrize(
+    ("title", "pattern", "mode"),
+    [
+        ("UCP tag sync match latency", "pingpong", "blocking"),
+        ("am latency", "pingpong", "blocking"),
+        ("get latency / bandwidth / message rate", "get", "onesided"),
+        ("UCP put bandwidth", "put", "onesided"),
+        ("active message bandwidth / message rate", "stream", "nonblocking"),
+    ],
+)
+def test_ucx_perftests_server_says_which_test_it_is(title, pattern, mode):
+    box = "| API:          protocol layer  |\n| Test:         {}  |\n| Message size: {} |\n"
+    text = box.format(title, 60) + sample("ucx-perftest", "latency")
+    found = only(text)
+    assert (found.configuration.pattern, found.configuration.mode) == (pattern, mode)
+    assert found.configuration.variant == (("test", title),)
+    # What it says goes before what the digits of the client allow.
+    assert found.configuration.size == 60
+    assert one_way(found) == pytest.approx(162301)
+    assert imported_run(text).sources[0].facts == {}
+    window = "| Window size:  32            |\n" + box.format("tag match bandwidth", 65536)
+    found = only(window + sample("ucx-perftest", "bandwidth-final-only"))
+    assert found.configuration.window == 32
+    assert one_way(found) == pytest.approx(572520)
+
+
+def test_iperf3():
+    """The whole test, and each interval: what was received in all."""
+    said = json.loads(sample("iperf3", "two-streams.json"))
+    end, intervals = said["end"], said["intervals"]
+    intervals.append(intervals[0] | {"sum": intervals[0]["sum"] | {"bits_per_second": 2e10}})
+
+    def rates(changed, over):
+        return [
+            (each.configuration.pattern, dict(each.configuration.variant), each.reported.bandwidth)
+            for each in imported_run(json.dumps(changed)).measurements
+            if dict(each.configuration.variant)["over"] == over
+        ]
+
+    variant = {"direction": "to server", "over": "whole test", "streams": "2"}
+    received = end["sum_received"]["bits_per_second"] / 8
+    ((pattern, found, bandwidth),) = rates(said, "whole test")
+    assert (pattern, found, bandwidth) == ("stream", variant, pytest.approx(received))
+    sums = [each["sum"]["bits_per_second"] / 8 for each in intervals]
+    assert [each[2] for each in rates(said, "intervals")] == pytest.approx(sums)
+    said["start"]["test_start"]["reverse"] = 1
+    assert rates(said, "whole test")[0][1]["direction"] == "to client"
+    # With --bidir, the mean of both directions.
+    back = 3 * 8 * received
+    end["sum_received_bidir_reverse"] = end["sum_received"] | {"bits_per_second": back}
+    for each in intervals:
+        each["sum_bidir_reverse"] = each["sum"]
+    ((pattern, found, bandwidth),) = rates(said, "whole test")
+    assert (pattern, found["direction"]) == ("bidirectional", "both")
+    assert bandwidth == pytest.approx(2 * received)
+    # A sum that does not name the receiver counts what was sent.
+    del end["sum_received"], end["sum_received_bidir_reverse"]
+    end["sum"] = {"bits_per_second": 8e9, "lost_percent": 25}
+    said["start"]["test_start"]["protocol"] = "UDP"
+    assert rates(said, "whole test")[0][2] == pytest.approx(0.75e9)
+
+
+def test_pyperf():
+    """Each benchmark is a curve; runs are launches, and values slices."""
+    text = sample("pyperf", "two-benchmarks.json")
+    run = imported_run(text)
+    said = {
+        (each["metadata"]["name"], launch, number): value
+        for each in json.loads(text)["benchmarks"]
+        for launch, launched in enumerate(each["runs"])
+        for number, value in enumerate(launched["values"])
+    }
+    found = {
+        (each.configuration.variant[0][1], each.launch, each.slice): each
+        for each in run.measurements
+    }
+    assert found.keys() == said.keys()
+    for place, value in said.items():
+        assert float(found[place].reported.figures["value"]) == value
+        assert (found[place].iterations, found[place].configuration.known_size) == (1024, None)
+        assert found[place].samples[0] / 1024 / 2 == pytest.approx(1e9 * value, abs=1e-3)
+    assert {source.version for source in run.sources} == {"2.10.0"}
+    assert run.sources[0].hosts == ["node1"]
+
+
+def test_three_numbers_alone_are_not_recognised():
+    for text in ("1 2 3\n", "     1 0.999486   0.763\n", "1,0.999486,0.00000763\n"):
+        with pytest.raises(UsageError, match="the output of no tool that is known"):
+            measured(text)

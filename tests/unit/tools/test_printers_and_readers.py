@@ -1,0 +1,135 @@
+"""What a tool's printer prints, its reader reads: the same rows, within the digits printed. What
+the tool itself had printed is printed again."""
+
+from typing import NamedTuple
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from halftrip.registry import IMPORTERS, STYLES
+from harness import runs
+from harness.imports import SAMPLES, imported_run, in_style, one_way, reference
+
+
+class Prints(NamedTuple):
+    """What a tool prints: `patterns` by the windows they may have, the least time that its digits
+    tell, ns, and the bytes that all sizes are multiples of."""
+
+    patterns: dict
+    least_ns: float = 20.0
+    unit: int = 1
+    modes: tuple = ("blocking",)
+    pairs: tuple = ((0, 1),)
+
+
+PINGPONG, STREAM, BOTH = {"pingpong": [1]}, {"stream": [64]}, {"bidirectional": [64]}
+WINDOWS = [2, 64, 100]
+TOOLS = {
+    "osu": Prints(PINGPONG | {"stream": WINDOWS, "bidirectional": WINDOWS}),
+    "imb": Prints(PINGPONG | {"pingping": [1]} | STREAM | BOTH),
+    "mpi4py-ve": Prints(PINGPONG),
+    "eight-measurements": Prints(PINGPONG),
+    "dragon": Prints(PINGPONG | {"stream": WINDOWS}, 2100.0, pairs=((0, 1), (1, 0))),
+    "one-box": Prints(PINGPONG, 2100.0, 4),
+    "hpcbench": Prints(PINGPONG | {"stream": WINDOWS}, modes=("blocking", "nonblocking")),
+}
+# Tools whose published texts, by their numbers, have prose beside the tables; samples of the others
+# have nothing else.
+PUBLISHED = ("mpi4py-ve", "eight-measurements", "dragon", "one-box")
+SAMPLES_OF = [
+    pytest.param(path.parent.name, path.read_text(), id=f"{path.parent.name}-{path.stem}")
+    for tool in sorted(TOOLS.keys() - set(PUBLISHED))
+    for path in sorted((SAMPLES / tool).iterdir())
+]
+
+
+@st.composite
+def made(draw, tool):
+    """A run of one pattern, as the tool may measure it."""
+    prints = TOOLS[tool]
+    pattern = draw(st.sampled_from(list(prints.patterns)))
+    units = st.integers(1, (1 << 24) // prints.unit)
+    sizes = [prints.unit * n for n in draw(st.lists(units, min_size=1, max_size=5, unique=True))]
+    if tool == "one-box":
+        # Its sentence has the first and the last.
+        sizes = [4, max(8, *sizes)]
+    repeats = tool == "eight-measurements" or (tool == "hpcbench" and len(sizes) == 1)
+    window = draw(st.sampled_from(prints.patterns[pattern]))
+    fields = {
+        "pattern": pattern,
+        "window": window,
+        "iterations": draw(st.sampled_from([1, 10])),
+        "mode": draw(st.sampled_from(prints.modes)),
+        "verify": tool == "osu" and draw(st.booleans()),
+        "usage": (runs.usage(), runs.usage()),
+    }
+    messages = fields["iterations"] * window * (2 if pattern == "pingpong" else 1)
+    found = []
+    for launch in range(draw(st.integers(1, 4)) if repeats else 1):
+        for size in sorted(sizes):
+            for pair in prints.pairs:
+                ns = messages * draw(st.floats(prints.least_ns, min(1e6, 5e4 * size)))
+                samples = [round(ns * factor) for factor in (0.9, 1.0, 1.3)]
+                place = {"launch": launch, "pair": pair}
+                found.append(runs.measurement("mpi", size, samples=samples, **fields, **place))
+    return runs.run(*found)
+
+
+def by_point(run, tool):
+    """The measurements by what they are of, in the order of their repetitions."""
+    found = {}
+    for each in sorted(run.measurements, key=lambda each: (each.launch, each.slice)):
+        names = ["pattern", "mode", "size", "pair", *["window"] * (tool != "hpcbench")]
+        point = tuple(getattr(each.configuration, name) for name in names)
+        found.setdefault(point, []).append(each)
+    return found
+
+
+def test_every_tool_that_is_read_and_printed_is_tried():
+    assert set(TOOLS) == set(STYLES) & set(IMPORTERS)
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+@settings(max_examples=30)
+@given(data=st.data())
+def test_its_text_is_read_as_the_same_run(tool, data):
+    run = data.draw(made(tool))
+    text = in_style(run, tool)
+    again = imported_run(text)
+    own = in_style(again, tool)
+    assert in_style(imported_run(own), tool) == own
+    # A report of eight measurements has what measured it, and cold exchanges, where it is ours.
+    assert own == text or tool == "eight-measurements"
+    before, after = by_point(run, tool), by_point(again, tool)
+    assert after.keys() == before.keys()
+    for point, measured in before.items():
+        for mine, its in zip(measured, after[point], strict=True):
+            ns = float(mine.samples.mean()) / mine.iterations
+            ns /= mine.configuration.messages_per_iteration
+            step = its.reported.step
+            if tool in ("imb", "dragon"):
+                assert its.iterations == mine.samples.size * mine.iterations
+            assume(step < 0.5 * ns)
+            # Half a unit of the last digit, more where a rate has so few that it is not linear.
+            slack = 1.01 if its.reported.bandwidth is not None else 0.51
+            assert abs(one_way(its) - ns) <= slack * step + 1.0 + 1e-9 * ns
+
+
+@pytest.mark.parametrize(("tool", "text"), SAMPLES_OF)
+def test_what_it_had_printed_is_printed_again(tool, text):
+    assert in_style(imported_run(text), tool) == text.replace("Test done!\n", "")
+
+
+def figures(run):
+    """What was printed of each configuration and launch; in which order does not matter."""
+    return {(each.configuration, each.launch): each.reported.figures for each in run.measurements}
+
+
+@pytest.mark.parametrize("tool", PUBLISHED)
+def test_published_figures_are_printed_again_to_the_last_digit(tool):
+    run = imported_run(reference(PUBLISHED.index(tool)))
+    text = in_style(run, tool)
+    again = imported_run(text)
+    assert figures(again) == figures(run)
+    assert in_style(again, tool) == text

@@ -1,0 +1,306 @@
+"""The published texts of five older systems, prose and all: their figures, whatever is wrong with
+them, and their own tables again."""
+
+import re
+
+import pytest
+
+from halftrip.analysis.verdict import verdicts
+from halftrip.report.document import document
+from halftrip.tools.hpcbench import files
+from halftrip.tools.hpcbench.throughput import throughput
+from harness.files import ROOT
+from harness.imports import causes, figures, imported_run, in_style, reference, sample, table
+
+MPI4PY_VE, EIGHT, DRAGON, ONE_BOX, HPCBENCH = range(5)
+STYLES = {
+    MPI4PY_VE: "mpi4py-ve",
+    EIGHT: "eight-measurements",
+    DRAGON: "dragon",
+    ONE_BOX: "one-box",
+    HPCBENCH: "hpcbench",
+}
+MPI4PY_VE_TABLES = {
+    "mpi4py-ve-vh-vh": "VH-VH",
+    "mpi4py-ve-vh-ve": "VH-VE",
+    "mpi4py-ve-ve-ve-same-node": "VE-VE (same VE node)",
+    "mpi4py-ve-ve-ve-two-nodes": "VE-VE (different VE node)",
+}
+
+
+@pytest.fixture(scope="module")
+def runs():
+    return {number: imported_run(reference(number)) for number in STYLES}
+
+
+@pytest.mark.parametrize(("name", "between"), MPI4PY_VE_TABLES.items())
+def test_mpi4py_ve_figures(runs, name, between):
+    run = runs[MPI4PY_VE]
+    found = figures(run, variant=(("between", between),))
+    assert [tuple(each.values()) for each in found] == [tuple(row.values()) for row in table(name)]
+    rows = {
+        row.configuration.size: row
+        for row in document(run).rows
+        if row.configuration.variant == (("between", between),)
+    }
+    for row in table(name):
+        shown = rows[int(row["size_bytes"])]
+        assert shown.summary.latency == pytest.approx(1e9 * float(row["one_way_s"]))
+        assert shown.summary.bandwidth == pytest.approx(float(row["bandwidth_gib_per_s"]) * 2**30)
+
+
+def test_eight_measurements_figures(runs):
+    run = runs[EIGHT]
+    for row in table("eight-measurements"):
+        size, *totals = row.values()
+        measured = [m for m in run.measurements if m.configuration.size == int(size)]
+        assert [m.launch for m in measured] == list(range(8))
+        assert [m.reported.figures["total (ms)"] for m in measured] == totals
+        assert {m.iterations for m in measured} == {100_000}
+        times = [m.samples[0] / m.iterations / 2 for m in measured]
+        assert times == pytest.approx([float(total) * 10 / 2 for total in totals])
+
+
+@pytest.mark.parametrize(("name", "launch", "column"), [
+    ("dragon-latency", 0, "Lat"),
+    ("dragon-message-rate", 1, "Msg/Sec"),
+    ("dragon-bandwidth", 2, "Bandwidth"),
+])  # fmt: skip
+def test_dragon_figures(runs, name, launch, column):
+    run = runs[DRAGON]
+    wanted = {}
+    for row in table(name):
+        node, *_, value = row.values()
+        wanted.setdefault(int(node), []).append((row["size_bytes"], value))
+    for node, cells in wanted.items():
+        found = [
+            m
+            for m in run.measurements
+            if m.launch == launch and m.configuration.pair == (node, node ^ 1)
+        ]
+        said = [(m.reported.figures["MsgSize"], m.reported.figures[column]) for m in found]
+        assert said == cells
+
+
+def test_one_box_figures(runs):
+    run = runs[ONE_BOX]
+    said = {
+        (dict(m.configuration.variant)["boxes"], m.configuration.size): m.reported.figures
+        for m in run.measurements
+    }
+    assert said == {
+        ("One Box", 4): {"time (s)": "2E-6"},
+        ("One Box", 4000): {"time (s)": "8E-6"},
+        ("Two Boxes", 4): {"time (s)": "1.44E-4"},
+        ("Two Boxes", 4000): {"time (s)": "1.81E-4"},
+    }
+
+
+@pytest.mark.parametrize("number", STYLES)
+def test_what_is_not_said_stays_unknown(runs, number):
+    run = runs[number]
+    assert run.environments == ()
+    for each in run.measurements:
+        for end in each.configuration.ends:
+            assert (end.wait, end.pages) == ("unknown", "unknown")
+        assert each.first is each.warm_up is each.at is None
+    warm_up = {MPI4PY_VE: 0, EIGHT: 0}.get(number)
+    assert {source.warm_up for source in run.sources} == {warm_up}
+
+
+@pytest.mark.parametrize(("number", "line", "count"), [
+    (MPI4PY_VE, r"\{'dev1'.*|\|.*|\$ mpiexec.*|Issuing.*|Data transfer.*", 30),
+    (EIGHT, r"Table [12].*|Size.*|\(Bytes\).*|\d.*", 30),
+    # The nodes' lines come in whatever order, behind what the runtime prints.
+    (DRAGON, r".*?(\d-stdout: .*MsgSize = .*)", 36),
+    (HPCBENCH, r"\s*\d+ .*\d|#.*|MPI R.*|Message size.*", 500),
+])  # fmt: skip
+def test_its_own_style_has_the_lines_of_the_text(runs, number, line, count):
+    said, printed = (
+        [found[found.lastindex or 0] for each in text.splitlines()
+         if (found := re.fullmatch(line, each if number == HPCBENCH else each.strip()))]
+        for text in (reference(number).decode(), in_style(runs[number], STYLES[number]))
+    )  # fmt: skip
+    assert len(said) >= count
+    if number == DRAGON:
+        said, printed = sorted(said), sorted(printed)
+    assert printed == said
+
+
+def test_cold_first_rows_and_the_outlier_are_found(runs):
+    found = causes(runs[MPI4PY_VE])
+    cold = {place for place, cause in found.items() if cause.name == "cold start"}
+    assert cold == {((between,), 8) for between in MPI4PY_VE_TABLES.values()}
+    outlier = found[("VH-VH",), 2048]
+    assert outlier.name == "contradicted"
+    assert "36.1 us, where 4K take 5.90 us" in outlier.seen
+
+
+def test_the_measurement_in_another_mode_is_found(runs):
+    found = causes(runs[EIGHT])
+    assert {size for (_, size), cause in found.items() if cause is not None} == {
+        4 << power for power in range(12)
+    }
+    for (_, size), cause in found.items():
+        if size <= 8192:
+            assert cause.name == "another mode"
+            assert cause.seen.startswith("launch 0 took")
+
+
+def test_the_contradiction_of_two_programs_is_found(runs):
+    rows = [
+        row
+        for row in document(runs[DRAGON]).rows
+        if row.configuration.size == 8 and row.configuration.window == 64
+    ]
+    assert len(rows) == 2
+    for row in rows:
+        assert row.verdict.word == "no"
+        assert row.verdict.cause.name == "contradicted"
+        assert "7.6 times as long as another" in row.verdict.cause.seen
+
+
+def test_the_clock_of_one_microsecond_is_found(runs):
+    found = causes(runs[ONE_BOX])
+    assert {place for place, cause in found.items() if cause.name == "coarse clock"} == {
+        (("One Box",), 4),
+        (("One Box",), 4000),
+    }
+
+
+def test_each_row_has_the_table_that_it_is_in(runs):
+    """Tables of one text may differ in their pattern alone: then the line of a row decides."""
+    imb = imported_run((ROOT / "tests/golden/imports/imb/four-benchmarks.txt").read_bytes())
+    for run in (*runs.values(), imb):
+        places = sorted(source.place for source in run.sources)
+        for configuration, source in run.source_of.items():
+            rows = [m.reported.place for m in run.by_configuration[configuration]]
+            assert source.place <= min(rows)
+            assert not any(source.place < place <= min(rows) for place in places)
+            assert source.variant == configuration.variant
+        assert run.source_of.keys() == run.by_configuration.keys()
+
+
+NETWORKS = {"gigabit-ethernet": "Gigabit Ethernet", "myrinet": "Myrinet"}
+TESTS = (
+    "blocking-ping-pong-fixed",
+    "blocking-stream-exponential",
+    "blocking-stream-fixed",
+    "blocking-stream-fixed-with-syslog",
+    "nonblocking-ping-pong-exponential",
+    "nonblocking-ping-pong-fixed",
+    "nonblocking-stream-fixed",
+)
+ROUND_TRIPS = {
+    ("gigabit-ethernet", 64): (72.694, 72.716, 72.763, 72.541, 72.749),
+    ("myrinet", 1024): (32.261, 32.312, 32.328, 32.261, 32.246),
+}
+
+
+def of(runs, network, test):
+    """The measurements of a table, in the order of its lines."""
+    mode, pattern, name, logged = re.fullmatch(
+        r"(\w+)-(stream|ping-pong)-(\w+)(-with-syslog)?", test
+    ).groups()
+    name += " with system log" * (logged is not None)
+    return named(runs, network, name, mode=mode, pattern=pattern.replace("-", ""))
+
+
+def named(runs, network, name, **wanted):
+    wanted["variant"] = (("network", NETWORKS[network]), ("test", name))
+    found = [
+        each
+        for each in runs[HPCBENCH].measurements
+        if all(getattr(each.configuration, field) == value for field, value in wanted.items())
+    ]
+    return sorted(found, key=lambda each: each.reported.place)
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("test", TESTS)
+def test_all_figures_of_a_table_are_there(runs, network, test):
+    """All messages of a row take the elapsed time, which is rounded to 10 ms."""
+    rows = [list(row.values()) for row in table(f"hpcbench-{network}-{test}")]
+    found = of(runs, network, test)
+    assert [list(each.reported.figures.values()) for each in found] == rows
+    for each in found:
+        (total,) = each.samples
+        elapsed = float(each.reported.figures["Master-node Elapsed-time"])
+        # The throughput, too, is rounded.
+        rounding = 1e-9 * total * each.reported.step / each.one_way_blocks[0][0]
+        assert abs(total / 1e9 - elapsed) <= 0.005 + rounding
+        rate = float(each.reported.figures["Throughput"])
+        again = throughput(each.configuration, each.iterations, total / 1e9)
+        assert again == pytest.approx(rate, rel=1e-6)
+
+
+def test_the_settings_are_those_of_the_experiment(runs):
+    (each, *others) = of(runs, "myrinet", "nonblocking-ping-pong-fixed")
+    configuration = each.configuration
+    assert (configuration.pattern, configuration.mode) == ("pingpong", "nonblocking")
+    assert (configuration.transport, configuration.size) == ("mpi", 1 << 20)
+    assert (configuration.directions, configuration.window) == (2, 1)
+    assert (each.iterations, each.slice) == (567, 0)
+    assert [other.slice for other in others] == [1, 2, 3, 4, 5]
+    # The sum of both ways.
+    assert each.reported.bandwidth == pytest.approx(3776.2298e6 / 8 / 2)
+    (blocking, *_) = of(runs, "myrinet", "blocking-ping-pong-fixed")
+    assert blocking.reported.bandwidth == pytest.approx(1910.7564e6 / 8)
+    # Without the acknowledgement of 2 bytes.
+    (first, *_) = of(runs, "gigabit-ethernet", "blocking-stream-exponential")
+    assert first.iterations == 10_000
+    assert first.reported.bandwidth == pytest.approx(0.0081e6 / 8 / 1.0002)
+
+
+def test_round_trips_are_halved(runs):
+    for (network, size), times in ROUND_TRIPS.items():
+        name = f"round trip of {'1K' if size == 1024 else size}"
+        found = named(runs, network, name)
+        assert [each.samples[0] for each in found] == [round(1000 * time) for time in times]
+        one_way = [each.one_way_blocks[0][0] for each in found]
+        assert one_way == pytest.approx([500 * time for time in times])
+        assert {each.configuration.size for each in found} == {size}
+
+
+def test_every_table_has_its_date_hosts_and_logs(runs):
+    assert len(runs[HPCBENCH].sources) == 18
+    assert all(each.hosts == ["mk3", "mk4"] for each in runs[HPCBENCH].sources)
+    assert runs[HPCBENCH].sources[0].date == "2004-07-14T16:32:53+00:00"
+    logged = [each for each in runs[HPCBENCH].sources if each.listings]
+    assert [dict(each.variant)["network"] for each in logged] == ["Gigabit Ethernet", "Myrinet"]
+    for each in logged:
+        names = ("", " <loop>", " <eth0>", *(f" CPU{cpu}" for cpu in range(4)))
+        titles = [listing.title for listing in each.listings]
+        assert titles == [f"{log}{name}" for log in ("m_log", "s_log") for name in names]
+        assert {len(listing.rows) for listing in each.listings} == {1, 7}
+    eth0 = logged[0].listings[2]
+    assert dict(zip(eth0.columns, eth0.rows[1], strict=True))["SentByte"] == "586438922"
+
+
+def test_the_milliseconds_of_gigabit_are_found(runs):
+    """1 to 8 bytes cost 1 ms each, 16 bytes 11 us: the author "couldn't figure out" why."""
+    found = {
+        (dict(each.variant)["network"], each.pattern, each.size): verdict.cause
+        for each, verdict in verdicts(runs[HPCBENCH]).items()
+        if verdict.cause is not None and verdict.cause.name != "no interval"
+    }
+    assert set(found) == {("Gigabit Ethernet", "stream", size) for size in (1, 2, 4, 8)}
+    assert {cause.name for cause in found.values()} == {"contradicted"}
+    assert all("wait for a timer" in cause.advice for cause in found.values())
+    assert re.search("where 16 take 10.6 us: more goes faster", found[min(found)].seen)
+
+
+def test_hpcbenchs_logs_are_files_of_their_own(runs):
+    found = files(document(runs[HPCBENCH]))
+    assert len(found) == 18 + 4
+    assert found["-13.m_log"].startswith("# mk3 syslog -- Wed Jul 14 20:10:55 2004\n")
+    assert found["-14.s_log"].startswith("# mk4 syslog -- Wed Jul 14 20:19:47 2004\n")
+
+
+def test_networks_of_hpcbench_are_programs_where_nothing_is_said_of_them():
+    fixed = sample("hpcbench", "fixed").replace("ping-pong", "stream")
+    assert [source.variant for source in imported_run(fixed).sources] == [()]
+    text = "".join(f"$ {name}run -n 2 {name}test -r 5\n{fixed}" for name in ("mpi", "tcp-mpi"))
+    text = text.replace("tcp-mpirun", "mpirun")
+    run = imported_run(text)
+    assert [dict(each.variant)["network"] for each in run.sources] == ["mpitest", "tcp-mpitest"]

@@ -1,0 +1,242 @@
+"""What tools do not print, or print of something that is not read here, is refused by name."""
+
+import json
+
+import pytest
+
+from halftrip.errors import UsageError
+from harness.imports import imported_run, measured, sample
+
+# Sample, what is replaced in it, by what, and what is said; by tool. The general mistakes, such as
+# a cut-off line or a figure below zero, are those of test_bad_imports.
+CHANGES = {
+    "osu": [
+        ("mbw-mr", "pairs: 1 ]", "pairs: 4 ]", "line 3: 4 pairs at once"),
+        ("mbw-mr", "window size: 64", "window size: 0", "line 3: a window of 0"),
+        ("mbw-mr", "Multiple Bandwidth / Message Rate", "Allreduce Latency",
+         "line 1: no point-to-point"),
+        ("mbw-mr", "# Size  ", "# Sizes  ", "line 5: neither a comment nor the heading"),
+        ("latency-validated", "0.49              Pass", "0.49 Fail",
+         "line 5: its validation failed"),
+    ],
+    "imb": [
+        *(
+            ("four-benchmarks", "# Benchmarking PingPing ", f"# Benchmarking {name} ",
+             f"line 42: '{name}' is not read here: PingPong, ")
+            for name in ("Sendrecv", "Barrier")
+        ),
+        ("four-benchmarks", "# Benchmarking PingPing ", "# Benchmarking PingPong ",
+         "a second table of PingPong"),
+        ("four-benchmarks", "MPI-1 part", "MPI-IO part", "only MPI-1 is read"),
+        ("four-benchmarks", "#processes = 2 ", "#processes = 4 ", "4 processes: only those of a"),
+        ("four-benchmarks", "# #processes = 2 ", "# ( 2 groups of 2 processes each running",
+         "several groups"),
+        ("four-benchmarks", "t[usec]", "t_min[usec]", "not the columns of PingPong"),
+        ("four-benchmarks", "      0.35  ", "   time-out.", "'time-out.' is no number"),
+        ("four-benchmarks", "         1000         0.35", "            0         0.35",
+         "no repetitions"),
+        ("four-benchmarks", "         0.35", "         0.00", "a message that took no time"),
+        ("four-benchmarks", "      8371594", "            0", "no messages"),
+        ("four-benchmarks", "            0         1000         0.33", "\n            0  1000  0.3",
+         "without a row"),
+        ("four-benchmarks", "Thu Jun", "Someday", "is no date"),
+    ],
+    "hpcbench": [
+        ("fixed", "Test repetition: 5", "Test repetition: 6", "line 18: 5 rows, where it says 6"),
+        ("fixed", "\n3  ", "\n4  ", "line 16: repetition 4, where 3 is the next"),
+        ("fixed", "822.8124", "0.0000", "line 14: no throughput"),
+        ("fixed", "Iteration : 492", "Iteration : 0", "line 13: no iterations"),
+        ("fixed", "# Blocking", "# Other", "no comment with communication (MPI_...) below"),
+        ("fixed", "Wed Jul 14", "Wed Jul 44", "line 1: 'Wed Jul 44 16:32:53 2004' is no date"),
+        ("exponential", "        16 ", "         8 ", "size 8 comes a second time"),
+        ("round-trip", "(2)", "(3)", "line 4: round trip 3, where 2 is the next"),
+        ("round-trip", "72.716 usec", "72.716 sec", "line 4: 'sec' is neither usec nor msec"),
+        ("system-log", "Watch times: 3", "Watch times: 4", "3 rows of the system log, where it"),
+        ("system-log", "<eth0>", "<eth1>", "the table of eth1, where eth0 is the next"),
+    ],
+    "iperf3": [
+        ("two-streams.json", '"end":\t{', '"error": "interrupt - it has terminated", "end":\t{',
+         "interrupt"),
+        ("two-streams.json", '"blksize":\t65536', '"blksize":\t0', "blocks of 0"),
+        ("two-streams.json", '"protocol":\t"TCP"', '"protocol":\t"SCTP"', "sctp"),
+        ("two-streams.json", '"timesecs":\t1795533432', '"timesecs":\t1', "in the year 1970"),
+    ],
+    "mpptest": [
+        ("cit", "type = blocking", "type = blocking-bisect", "'blocking-bisect' is not read here"),
+        ("cit", "0\t1\t1\t32", "0\t0\t1\t32", "ranks 0 and 0"),
+        ("cit", "1.512000", "0.000000", "took no time"),
+    ],
+    "nccl-tests": [
+        ("sendrecv", "sendrecv_perf", "all_reduce_perf", "'all_reduce_perf' is not read here"),
+        ("sendrecv", "sendrecv_perf", "sendrecv", "no line says that it is of sendrecv_perf"),
+        ("sendrecv", "#  Rank  1", "# Rang 1", "1 ranks"),
+        ("sendrecv", "     time   algbw", "      lat   algbw", "columns of nccl-tests that are"),
+        ("sendrecv-json", '"nwrong":0.0', '"nwrong":3.0', "3.0 wrong elements"),
+        ("sendrecv-json", '"time":16.214513', '"time":[]', "time is no figure"),
+        ("sendrecv-json", '"results":[', '"result":[', "no results"),
+    ],
+    "netperf": [
+        ("tcp-rr", "64       64 ", "64       1024", "two sizes"),
+        ("tcp-rr", "first burst 0", "first burst 16", "burst of 16"),
+        ("tcp-rr", "REQUEST/RESPONSE", "Connect/Request/Response", "connects"),
+        ("tcp-stream", "131072", "netperf: send_omni: failed\n131072", "failed"),
+        ("udp-stream", "212992           10.00     1359834           1113.98", "", "interrupted"),
+        ("selected-csv", "27.84,", "", "3 figures"),
+        ("selected-csv", "35854.15", "358.54", "bits or transactions"),
+        ("selected-csv", "59\n", "59\n1.00,2.00,3,4\n", "line 3: a second row"),
+        ("selected-keys", "RESPONSE_SIZE=8", "RESPONSE_SIZE=9", "two sizes"),
+        ("selected-keys", "P90_LATENCY", "P50_LATENCY", "line 7: P50_LATENCY a second time"),
+    ],
+    "netpipe": [
+        ("np-out", "       2 1.831728", "       2 9.831728", "line 2: 9.831728 Mbps is not the"),
+        ("screen-tcp", "  1:       2 bytes", "  3:       2 bytes", "row 3, where row 1 is exp"),
+        ("screen-tcp", "7.63 usec", "7.63 msec", "not all that NetPIPE prints"),
+        ("screen-tcp", "1.00 Mbps in       7.63", "1.00 Mbps in       0.00", "took no time"),
+    ],
+    "perftest": [
+        ("write-bw", "RDMA_Write BW", "Atomic_CMP_AND_SWAP BW", "is not read here: Send Latency"),
+        ("write-bw", "RDMA_Write BW Test", "", "no line above says which test"),
+        ("write-bw", "MsgRate[Mpps]", "#bytes", "names a column twice"),
+        ("write-bw", "BW average[MB/sec]", "BW average[KB/day]", "bandwidth in 'KB/day'"),
+        ("write-bw", "TX depth        : 128", "TX depth        : 0", "a TX depth of 0"),
+        ("write-bw", "12.90", "0.00", "neither a latency nor a bandwidth"),
+    ],
+    "pyperf": [
+        ("two-benchmarks.json", '"unit":"second"', '"unit":"byte"', "no times"),
+        ("two-benchmarks.json", '"copy_4096"', '"pipe_bytes_64"', "a second time"),
+        ("two-benchmarks.json", '"loops":1024', '"loops":0', "is 0"),
+        ("two-benchmarks.json", '"date":"2026-11-24', '"date":"2026-13-24', "no date"),
+        ("two-benchmarks.json", '"values":[', '"values":["x",', "no number"),
+    ],
+    "qperf": [
+        ("latency-bandwidth", "10.2 us", "10.2 weeks", "in none of"),
+        ("latency-bandwidth", "bw        =  27.8", "bx        =  27.8", "no recv_bw or bw"),
+        ("latency-bandwidth", "msg_size  =    64 bytes", "msg_sizo  =    64 bytes",
+         "without msg_size"),
+        ("latency-bandwidth", "tcp_bw:", "failed to connect", "failed"),
+        ("sizes", "32 bytes", "2048 bytes", "size 1024 comes behind 2048"),
+    ],
+    "sockperf": [
+        ("ping-pong", "sockperf: Summary: Latency is 6.710", "sockperf: ERROR: gone", "failed"),
+        ("ping-pong", "is 6.710 usec", "is 6.711 usec", "an average of"),
+        ("ping-pong", "<MIN>", "percentile", "before the line with <MIN>"),
+        ("throughput", "is 157924", "is 0", "nothing was sent"),
+        ("throughput", "(1204.865 Mbps)", "(1205.865 Mbps)", "150.608 MBps are not"),
+        ("throughput", "msg-size=1000", "msg-size=1001", "are not of 1001 bytes"),
+        ("full-log", "\n1, 2.4", "\n0, 2.4", "out of order"),
+        ("full-log", "Total 15 ", "Total 16 ", "after 15 of 16"),
+    ],
+    "ucx-perftest": [
+        ("latency", "Final:  ", "Finel:  ", "interrupted"),
+        ("latency", "    6161\n", "\n", "7 figures"),
+        ("latency", "162.301   162.301", "162.301     0.000", "took no time"),
+        ("bandwidth-final-only", "        500  ", "tag_bw  500  ", "batch file"),
+        ("csv-server", "tag match latency", "atomic add latency", "not read here"),
+        ("csv-server", "| Data layout:", "| Test:       x |\n| Data layout:", "a second time"),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("tool", "change"),
+    [
+        pytest.param(tool, each, id=f"{tool}-{each[-1]}")
+        for tool in CHANGES
+        for each in CHANGES[tool]
+    ],
+)
+def test_what_a_tool_does_not_print(tool, change):
+    name, old, new, said = change
+    with pytest.raises(UsageError) as caught:
+        imported_run(sample(tool, name, (old, new)), tool)
+    assert said in str(caught.value)
+
+
+TCP_STREAM = "MIGRATED TCP STREAM TEST from 0.0.0.0 () port 0 AF_INET to b () port 0 AF_INET\n"
+
+
+def test_what_was_not_selected_of_netperf():
+    for text, said in (
+        ("REQUEST_SIZE=8\n", "neither THROUGHPUT_UNITS nor"),
+        ("THROUGHPUT=8.00\n", "neither THROUGHPUT_UNITS nor"),
+        ("MAX_LATENCY=8\n", "select one"),
+        ("DIRECTION=Send\n", "no THROUGHPUT"),
+        ("DIRECTION=Send\nTHROUGHPUT=8.00\n", "without LOCAL_SEND_SIZE"),
+        ("DIRECTION=Send\nTHROUGHPUT=8.00\nTHROUGHPUT_UNITS=cars/s\n", "in 'cars'"),
+        (TCP_STREAM, "ends before a result"),
+        ('Throughput,Throughput Units\n8.00,"Trans/s\n', "no CSV"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            imported_run(text, "netperf")
+
+
+def test_what_is_interrupted_or_of_several_threads():
+    text = sample("ucx-perftest", "latency")
+    row = text[text.index("Final:") :]
+    for whole, said in (
+        (text + row, "line 7: a second Final"),
+        (text.replace(row, "Final:      500     162.301     0.38     6161\n"), "several threads"),
+        ("sockperf: Starting test...\n", "interrupted"),
+        (sample("pyperf", "two-benchmarks.json")[:900], "no JSON"),
+        (sample("iperf3", "two-streams.json")[:2000], "no JSON"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            measured(whole)
+
+
+@pytest.mark.parametrize(("bits", "said"), [(-1.5, "is negative"), (1e300, "is too")])
+def test_a_bandwidth_of_a_stream_of_iperf3_that_is_none(bits, said):
+    for where in ("sender", "receiver", "interval"):
+        found = json.loads(sample("iperf3", "two-streams.json"))
+        one = found["intervals"][0] if where == "interval" else found["end"]
+        stream = one["streams"][0]
+        (stream if where == "interval" else stream[where])["bits_per_second"] = bits
+        with pytest.raises(UsageError, match=rf"streams\[0\]\S*bits_per_second: .* {said}"):
+            measured(json.dumps(found))
+
+
+@pytest.mark.parametrize(("bits", "said"), [(0, "nothing was received"), (5e-324, "is too small")])
+def test_a_bandwidth_of_iperf3_that_is_almost_none(bits, said):
+    found = json.loads(sample("iperf3", "two-streams.json"))
+    found["end"]["sum_received"]["bits_per_second"] = bits
+    with pytest.raises(UsageError, match=said):
+        measured(json.dumps(found) + "\n")
+
+
+def test_a_message_is_short_whatever_a_text_says():
+    said = {"start": {"version": "iperf 3.12"}, "error": "unable to connect: " + "x " * 1000}
+    long = sample("qperf", "sizes", ("10.4 us", "10.4 " + "x" * 1000))
+    for text, begin in (
+        (json.dumps(said), "iperf3 has failed: unable to connect: x"),
+        (long, "is in none of ns, us"),
+    ):
+        with pytest.raises(UsageError, match=begin) as caught:
+            measured(text)
+        assert len(str(caught.value)) < 400
+
+
+def refused(text):
+    with pytest.raises(UsageError) as caught:
+        imported_run(text, "hpcbench")
+    return str(caught.value)
+
+
+def test_a_test_twice_a_log_alone_and_a_line_that_is_cut_off_are_refused():
+    fixed, logged = (sample("hpcbench", name) for name in ("fixed", "system-log"))
+    said = "line 19: fixed blocking stream a second time, as in line 1: import each by itself"
+    assert said in refused(fixed + fixed)
+    alone = logged[logged.index("# node1 syslog") :]
+    assert "line 1: a system log without the output of its test" in refused(alone)
+    with pytest.raises(UsageError, match="recognised by line 1"):
+        imported_run(alone)
+    assert "line 18: the last line is cut off: it has no end" in refused(fixed[:-2])
+
+
+def test_lines_that_are_longer_than_any_tool_prints_take_no_longer():
+    """Each is tried from its begin alone, not from every place in it."""
+    prose = "$ mpirun " + "a" * 10**6
+    assert imported_run(f"{prose}\n{sample('hpcbench', 'fixed')}").sources[0].place == 2
+    comments = sample("hpcbench", "fixed").replace("# Hosts: ", "# Hosts: " + " " * 10**6, 1)
+    assert "line 3: more comments than the tool prints" in refused(comments)
+    names = sample("hpcbench", "system-log").replace("( loop", "( " + "x " * 10**5, 1)
+    assert "a line that is longer than the tool prints" in refused(names)
