@@ -11,7 +11,6 @@ from halftrip.plan.memory import staging_option
 from halftrip.plan.vary import STARTING_KEYS
 from halftrip.results.configuration import TUNING, UNTUNED, Configuration
 from halftrip.results.memory_name import is_of_host
-from halftrip.results.patterns import SHAPES
 from halftrip.results.sides import SIDE
 
 # Sizes from this share of the lowest place to this many times the highest, and so many to each
@@ -81,7 +80,7 @@ def curve_keys(curve: Configuration, plan: Mapping[str, Any]) -> dict[str, Any]:
         keys["delay"] = [curve.delay]
     if not all(is_of_host(end.memory) for end in curve.ends):
         keys["staging"] = [staging_option(curve.staging)]
-    if curve.window != (SHAPES[curve.pattern].window or 1):
+    if curve.window != (curve.shape.window or 1):
         keys["window"] = [curve.window]
     if curve.rate is not None:
         keys["rate"] = curve.rate

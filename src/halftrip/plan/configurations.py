@@ -29,7 +29,7 @@ from halftrip.results.configuration import (
     Wait,
 )
 from halftrip.results.memory_name import both_memories, is_of_host
-from halftrip.results.patterns import SHAPES, Pattern
+from halftrip.results.patterns import SHAPES, STREAM, Pattern
 from halftrip.units import significant
 
 # The size of the messages that are counted in a second, and what else has several values.
@@ -81,7 +81,7 @@ def _of_message_rate(plan: Plan) -> Plan:
     """A stream of small messages, the first of every other setting."""
     return msgspec.structs.replace(
         plan,
-        pattern=("stream",),
+        pattern=(STREAM,),
         mode=(),
         sizes=(_MESSAGE_BYTES,),
         perturb=0,
@@ -248,7 +248,7 @@ def _places(plan: Plan, window: int, cache: Cache) -> tuple[Places, ...]:
 
 def _delays(plan: Plan, pattern: Pattern, window: int) -> tuple[int, ...]:
     """The delays of a window's messages: a stream of one has nothing between its sends."""
-    return (0,) if pattern == "stream" and window == 1 else plan.delay
+    return (0,) if pattern == STREAM and window == 1 else plan.delay
 
 
 def _windows(plan: Plan, pattern: Pattern) -> tuple[int, ...]:

@@ -26,13 +26,15 @@ from halftrip.results.configuration import (
     Touch,
     Wait,
 )
-from halftrip.results.patterns import Mode, Pattern
+from halftrip.results.patterns import ROUND_TRIP, SHAPES, STREAM, Mode, Pattern
 
 
 def _requested(setting: Any) -> tuple[str, ...]:
     """The values of a setting that can be asked for."""
     return tuple(value for value in get_args(setting) if value != UNKNOWN)
 
+
+_PUT_AND_GET = ", ".join(name for name, shape in SHAPES.items() if shape.is_one_sided)
 
 OPTIONS: dict[str, Option] = {
     "transport": Option(
@@ -47,13 +49,13 @@ OPTIONS: dict[str, Option] = {
     ),
     "pattern": Option(
         parsing.some_of(get_args(Pattern)),
-        "pingpong, stream, bidirectional, exchange, pingping, put, get. [pingpong]",
+        f"{', '.join(SHAPES)}. [{ROUND_TRIP}]",
         ("-p",),
         group="what",
     ),
     "mode": Option(
         parsing.some_of(get_args(Mode)),
-        "blocking, nonblocking, persistent, ssend, onesided. [blocking; onesided for put, get]",
+        f"{', '.join(get_args(Mode))}. [blocking; onesided for {_PUT_AND_GET}]",
         ("-c",),
         group="what",
     ),
@@ -64,7 +66,10 @@ OPTIONS: dict[str, Option] = {
         group="what",
     ),
     "window": Option(
-        parsing.windows, "Messages in flight. [64; 1 for put, get]", ("-W",), group="what"
+        parsing.windows,
+        f"Messages in flight. [{SHAPES[STREAM].window}; 1 for {_PUT_AND_GET}]",
+        ("-W",),
+        group="what",
     ),
     "message_rate": Option(
         parsing.flag,

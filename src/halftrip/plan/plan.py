@@ -25,7 +25,7 @@ from halftrip.results.configuration import (
     Socket,
     Touch,
 )
-from halftrip.results.patterns import Mode, Pattern
+from halftrip.results.patterns import ROUND_TRIP, Mode, Pattern
 from halftrip.results.reported import Variant
 from halftrip.results.sides import BASE, SIDE
 from halftrip.simulation.path_model import PathModel
@@ -133,7 +133,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     transport: tuple[str, ...] = DEFAULT_TRANSPORTS
-    pattern: tuple[Pattern, ...] = ("pingpong",)
+    pattern: tuple[Pattern, ...] = (ROUND_TRIP,)
     mode: tuple[Mode, ...] = ()
     sizes: tuple[int, ...] = parse_sizes(DEFAULT_SIZES)
     message_rate: bool = False

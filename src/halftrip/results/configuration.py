@@ -26,7 +26,16 @@ from halftrip.results.bounds import (
     SocketBytes,
     Window,
 )
-from halftrip.results.patterns import Mode, Pattern, is_both_ways, trips
+from halftrip.results.patterns import (
+    ROUND_TRIP,
+    SHAPES,
+    Mode,
+    Pattern,
+    Shape,
+    is_both_ways,
+    is_in_turn,
+    trips,
+)
 from halftrip.results.reported import Variant
 from halftrip.units import format_size
 
@@ -135,7 +144,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     transport: Name
-    pattern: Pattern = "pingpong"
+    pattern: Pattern = ROUND_TRIP
     mode: Mode = "blocking"
     size: Size
     initiator: EndSettings
@@ -231,6 +240,21 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     @property
+    def shape(self) -> Shape:
+        """What its pattern is."""
+        return SHAPES[self.pattern]
+
+    @property
+    def is_one_sided(self) -> bool:
+        """Whether the initiator reaches into memory that the responder exposes."""
+        return self.mode == "onesided"
+
+    @property
+    def is_in_turn(self) -> bool:
+        """Whether the reply is sent after the request arrives."""
+        return is_in_turn(self.pattern, self.mode)
+
+    @property
     def messages_per_iteration(self) -> int:
         """How many one-way messages follow each other in an iteration."""
         return trips(self.pattern, self.mode) * self.window
@@ -255,7 +279,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_rate(self) -> bool:
         """Whether its result is a bandwidth rather than the time of one message."""
-        return self.pattern in ("stream", "bidirectional") or self.window > 1
+        return self.shape.is_stream or self.window > 1
 
     @property
     def directions(self) -> int:

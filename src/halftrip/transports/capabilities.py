@@ -23,7 +23,7 @@ from halftrip.results.configuration import (
     Wait,
 )
 from halftrip.results.memory_name import is_of_host, parse_memory
-from halftrip.results.patterns import Mode, Pattern, is_in_turn
+from halftrip.results.patterns import ONE_WAY, Mode, Pattern
 
 _SAME = "only a ping-pong in turn sends from the buffer that it receives into"
 
@@ -130,14 +130,13 @@ class Capabilities(NamedTuple):
                 )
             if not self._takes(end.memory, configuration):
                 return self._other_memory(end.memory, configuration.transport)
-            if end.pages == "huge" and configuration.mode == "onesided":
+            if end.pages == "huge" and configuration.is_one_sided:
                 return "--pages huge: a window has pages of the default size"
         no_delay = self._no_delay(configuration)
         no_staging = _no_staging(configuration)
         refusals = (
             (
-                configuration.buffers == "same"
-                and not is_in_turn(configuration.pattern, configuration.mode),
+                configuration.buffers == "same" and not configuration.is_in_turn,
                 f"--buffers same: {_SAME}",
             ),
             (
@@ -173,7 +172,7 @@ class Capabilities(NamedTuple):
             (bool(no_delay), no_delay),
             (bool(no_staging), no_staging),
             (
-                configuration.touch != "none" and configuration.mode != "onesided",
+                configuration.touch != "none" and not configuration.is_one_sided,
                 (
                     f"--touch {configuration.touch}: "
                     "only put and get leave the peer's memory to be touched"
@@ -190,7 +189,7 @@ class Capabilities(NamedTuple):
     @staticmethod
     def _is_window(end: EndSettings, configuration: Configuration) -> bool:
         """Whether the peer reaches into this end's memory, which its transport allocates."""
-        return configuration.mode == "onesided" and end is configuration.responder
+        return configuration.is_one_sided and end is configuration.responder
 
     def _takes(self, memory: str, configuration: Configuration) -> bool:
         """Whether messages can be in an end's memory."""
@@ -235,7 +234,7 @@ def _no_staging(configuration: Configuration) -> str:
     refusals = (
         (mode != "blocking", f"no staged messages with {mode} calls, only with blocking ones"),
         (
-            in_chunks and configuration.pattern not in ("pingpong", "stream"),
+            in_chunks and configuration.pattern not in ONE_WAY,
             "--staging chunk: only messages of a ping-pong or a stream are sent in chunks",
         ),
         (datatype != "byte", f"--datatype {datatype}: staged messages are bytes"),

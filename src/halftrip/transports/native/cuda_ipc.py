@@ -68,7 +68,7 @@ class CudaIpcPath(Path):
         self._pair = pair
 
     def endpoint(self, configuration: Configuration, buffers: Buffers) -> Endpoint:
-        if configuration.mode == "onesided":
+        if configuration.is_one_sided:
             return CudaIpcWindow(self._pair, configuration, buffers)
         return CudaIpcMessages(self._pair, configuration, buffers)
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from halftrip.dragon import process
 from halftrip.results.configuration import Configuration
+from halftrip.results.patterns import ONE_WAY
 from halftrip.transports.base import PairContext, PathSettings
 from halftrip.transports.capabilities import Capabilities
 from halftrip.transports.python.endpoint import (
@@ -21,7 +22,7 @@ from halftrip.transports.python.endpoint import (
     PythonPath,
     PythonTransport,
 )
-from halftrip.transports.python.patterns import ONE_WAY, PATTERNS, Calls
+from halftrip.transports.python.patterns import PATTERNS, Calls
 
 _NO_OTHER_WAIT = "how they wait is the choice of Dragon's runtime: adaptive"
 _TOO_SMALL = "Dragon has no empty messages"
