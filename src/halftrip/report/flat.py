@@ -5,25 +5,21 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import msgspec
-
 from halftrip.analysis.counters import cost_fields
 from halftrip.analysis.usage import usage_figures
+from halftrip.plan.settings import SETTINGS
 from halftrip.report.rows import Row
-from halftrip.results.configuration import (
-    TUNABLE,
-    TUNING,
-    UNTUNED,
-    Configuration,
-    TuningField,
-)
+from halftrip.results.configuration import Configuration
 from halftrip.results.reported import Variant
 from halftrip.stats.summary import Summary
 from halftrip.stats.tails import Quantile
 from halftrip.units import with_units
 
-# What a column of that name says is how much of its time an end polled.
-_TUNING = {"busy_poll": "socket_busy_poll"}
+# The columns that came first; newer settings are behind them.
+_FIRST = (
+    *("transport", "pattern", "mode", "size", "memory", "buffers", "pages", "cache", "wait"),
+    *("pair", "window", "align", "datatype", "rate", "verify", "thread", "concurrency"),
+)
 
 
 def or_none(value: float) -> float | None:
@@ -34,33 +30,18 @@ def or_none(value: float) -> float | None:
 def configuration_fields(configuration: Configuration) -> dict[str, Any]:
     """The fields of a configuration. Settings of both ends are texts such as ``spin``, or
     ``spin:block``."""
-    fields = msgspec.structs.asdict(configuration)
-    return {
+    settings = {each.figure: each.in_effect(configuration) for each in SETTINGS.values()}
+    fields = settings | {
         "transport": configuration.transport,
         "pattern": configuration.pattern,
         "mode": configuration.mode,
         "size": configuration.known_size,
-        "memory": configuration.both_ends("memory"),
-        "buffers": configuration.buffers,
-        "pages": configuration.both_ends("pages"),
-        "cache": configuration.cache,
-        "wait": configuration.both_ends("wait"),
         "pair": "-".join(map(str, configuration.pair)),
-        **{
-            name: fields[name]
-            for name in ("window", "align", "datatype", "rate", "verify", "thread")
-        },
+        "thread": configuration.thread,
         "concurrency": configuration.concurrency,
-        "places": configuration.message_places,
-        "touch": configuration.touch,
-        "delay": configuration.delay,
-        **{
-            name: fields[name]
-            for name in ("object", "socket", "ownership", "staging", "device_copy")
-        },
-        **{_TUNING.get(name, name): _tuning(configuration, name) for name in TUNING},
         "variant": variant_text(configuration.variant),
     }
+    return {name: fields[name] for name in (*_FIRST, *settings, "variant")}
 
 
 def curve_fields(curve: Configuration) -> dict[str, Any]:
@@ -73,13 +54,6 @@ def curve_fields(curve: Configuration) -> dict[str, Any]:
 def variant_text(variant: Variant) -> str:
     """A variant in one text: ``env.UCX_TLS tcp, mpiexec mpiexec.mpich``."""
     return ", ".join(f"{name} {value}" for name, value in variant)
-
-
-def _tuning(configuration: Configuration, name: TuningField) -> int | bool | str | None:
-    """A setting of sockets; None where the transport has no such one."""
-    value: int | bool | str = getattr(configuration.tuning, name)
-    has_it = name in TUNABLE.get(configuration.transport, ())
-    return value if has_it or value != getattr(UNTUNED, name) else None
 
 
 def summary_fields(summary: Summary) -> dict[str, Any]:

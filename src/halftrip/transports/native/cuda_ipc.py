@@ -46,7 +46,7 @@ class CudaIpcTransport(Transport):
         of_host=False,
         memories=("cuda",),
         opens_memory=True,
-        device_copies=("driver", "engine"),
+        settings={"device_copy": ("driver", "engine")},
     )
 
     def missing(self, pair: PairContext) -> str | None:

@@ -67,7 +67,7 @@ class MpiTransport(Transport):
         },
         waits=mpi.WAITS,
         no_other_wait=mpi.NO_OTHER_WAIT,
-        datatypes=("byte", "contiguous", "vector"),
+        settings={"datatype": ("byte", "contiguous", "vector")},
         staging=("none", "staged"),
         delayed=delayed_of("MpiInt"),
         largest=mpi.LARGEST,

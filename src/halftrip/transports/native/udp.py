@@ -70,7 +70,7 @@ class UdpTransport(Transport):
         largest=_LARGEST,
         too_large=f"a datagram holds at most {_LARGEST} bytes",
         lossy=True,
-        tunings=TUNABLE["udp"],
+        settings=dict.fromkeys(TUNABLE["udp"], ()),
     )
 
     def missing(self, pair: PairContext) -> str | None:

@@ -39,7 +39,7 @@ class DragonPipeTransport(_DragonObjects):
         patterns={"blocking": ONE_WAY},
         waits=("adaptive",),
         no_other_wait=_NO_OTHER_WAIT,
-        objects=("buffer", "bytes", "array", "dict"),
+        settings={"object": ("buffer", "bytes", "array", "dict")},
         smallest=1,
         too_small=_TOO_SMALL,
     )
@@ -53,7 +53,7 @@ class DragonQueueTransport(_DragonObjects):
         patterns={"blocking": PATTERNS},
         waits=("adaptive",),
         no_other_wait=_NO_OTHER_WAIT,
-        objects=("bytes", "array", "dict"),
+        settings={"object": ("bytes", "array", "dict")},
         smallest=1,
         too_small=_TOO_SMALL,
     )

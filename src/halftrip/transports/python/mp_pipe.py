@@ -34,7 +34,7 @@ class PipeTransport(PythonTransport):
         ),
         waits=("block",),
         no_other_wait="connections of multiprocessing have blocking calls only",
-        objects=("buffer", "bytes", "array", "dict"),
+        settings={"object": ("buffer", "bytes", "array", "dict")},
     )
 
     def missing(self, pair: PairContext) -> str | None:

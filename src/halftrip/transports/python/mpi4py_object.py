@@ -38,7 +38,7 @@ class Mpi4pyObjectTransport(Mpi4pyTransport):
             "persistent": "mpi4py has no persistent calls for objects",
             "onesided": "mpi4py has no one-sided calls for objects",
         },
-        objects=("bytes", "array", "dict"),
+        settings={"object": ("bytes", "array", "dict")},
         largest=mpi.LARGEST - _BESIDE_PAYLOAD,
         too_large=f"{mpi.TOO_LARGE}, and pickling adds some",
     )

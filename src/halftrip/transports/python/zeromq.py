@@ -47,8 +47,10 @@ class ZmqTransport(PythonTransport):
         patterns={"blocking": PATTERNS},
         waits=("block",),
         no_other_wait="a thread of ZeroMQ wakes up whoever waits for a message",
-        objects=("buffer", "bytes", "array", "dict"),
-        sockets=("pair", "req"),
+        settings={
+            "object": ("buffer", "bytes", "array", "dict"),
+            "socket": ("pair", "req"),
+        },
     )
 
     @abstractmethod
