@@ -86,10 +86,13 @@ class Setting(NamedTuple):
 
     `heading` is what tables call it, and `write` makes text of a value, `no_value` of None. What
     all rows have in common is left out where it is `usual`, and in a brief heading where it is the
-    `default` of a plan. Simulated paths do not have what `is_of_buffers`. `column` is its name in
-    CSV and JSON, if that is another; `attribute` what has the value in effect. Rows stand in the
+    `default` of a plan. Simulated paths do not have what `is_of_buffers`. `attribute` is what
+    has the value in effect. Rows stand in the
     order of all settings, then of sizes; of one that is not `before_size`, in that of sizes first.
     Tables leave it out of a configuration to which it does not apply.
+
+    In CSV and JSON it is called `column`, if that is not its name, with its `unit` behind; `kind`
+    is that of the values, with a question mark where there may be none, and `says` what it is.
     """
 
     name: str
@@ -109,6 +112,9 @@ class Setting(NamedTuple):
     default: str | None = None
     is_of_buffers: bool = False
     column: str = ""
+    unit: str = ""
+    kind: str = "text"
+    says: str = ""
     attribute: str = ""
     before_size: bool = True
     applies: Callable[[Configuration], bool] = lambda _: True
@@ -123,8 +129,8 @@ class Setting(NamedTuple):
 
     @property
     def figure(self) -> str:
-        """Its name in CSV and JSON, without a unit."""
-        return self.column or self.name
+        """Its name in CSV and JSON, which ends in its unit."""
+        return "_".join(filter(None, (self.column or self.name, self.unit)))
 
     @property
     def field(self) -> str:

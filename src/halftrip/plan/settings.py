@@ -89,6 +89,8 @@ _TABLE = (
         group="what",
         values=windows,
         usual="1",
+        kind="whole",
+        says="Messages in flight",
     ),
     Setting(
         "places",
@@ -99,12 +101,14 @@ _TABLE = (
         is_of_buffers=True,
         attribute="message_places",
         applies=lambda configuration: configuration.window > 1,
+        says="Whether each message of a window has memory of its own: own or same",
     ),
     Setting(
         "touch",
         parsing.some_of(get_args(Touch)),
         "Does the peer read what is put, write what is got? none, untimed, timed. [none]",
         usual="none",
+        says="Whether the target of one-sided calls reads or writes its memory between windows",
     ),
     Setting(
         "delay",
@@ -114,6 +118,9 @@ _TABLE = (
         values=delays,
         write=lambda ns: f"{ns / 1e3:g} us",
         usual="0 us",
+        unit="ns",
+        kind="whole",
+        says="How long the initiator computes between its calls, ns",
     ),
     Setting(
         "wait",
@@ -122,6 +129,7 @@ _TABLE = (
         group="what",
         place="ends",
         values=asked_or_own,
+        says="How an end waits for a message; initiator:responder where both differ",
     ),
     Setting(
         "buffers",
@@ -129,6 +137,7 @@ _TABLE = (
         "Receive into the buffer sent from? same, separate. [separate]",
         default="separate",
         is_of_buffers=True,
+        says="Whether an end receives into the buffer that it sends from: same or separate",
     ),
     Setting(
         "memory",
@@ -139,6 +148,7 @@ _TABLE = (
         default="host",
         is_of_buffers=True,
         before_size=False,
+        says="The kind of memory of the buffers; initiator:responder where both differ",
     ),
     Setting(
         "pages",
@@ -147,6 +157,7 @@ _TABLE = (
         place="ends",
         default="4K",
         is_of_buffers=True,
+        says="Page size of the buffers; initiator:responder where both differ",
     ),
     Setting(
         "cache",
@@ -155,6 +166,7 @@ _TABLE = (
         group="what",
         default="hot",
         is_of_buffers=True,
+        says="hot: the same buffer again; cold: a ring larger than the last-level cache",
     ),
     Setting(
         "align",
@@ -163,6 +175,9 @@ _TABLE = (
         write=lambda count: str(count) if count else "page",
         usual="page",
         is_of_buffers=True,
+        unit="bytes",
+        kind="whole",
+        says="How many bytes after an aligned address buffers start; 0: at a page, bytes",
     ),
     Setting(
         "datatype",
@@ -170,6 +185,7 @@ _TABLE = (
         "What MPI is told: byte, contiguous, vector. [byte]",
         standard="byte",
         usual="byte",
+        says="What MPI is told that a message is made of",
     ),
     Setting(
         "object",
@@ -179,6 +195,7 @@ _TABLE = (
         values=of_transport,
         standard="buffer",
         usual="buffer",
+        says="What a Python program sends: a buffer, or an object that is pickled",
     ),
     Setting(
         "socket",
@@ -186,6 +203,8 @@ _TABLE = (
         "Type of ZeroMQ sockets: pair, req (with rep). [pair]",
         place="transport",
         values=of_transport,
+        kind="text?",
+        says="The type of ZeroMQ socket",
     ),
     Setting(
         "ownership",
@@ -193,6 +212,8 @@ _TABLE = (
         "Who has a Dragon message's memory after a send: keep, transfer. [keep]",
         place="transport",
         values=of_transport,
+        kind="text?",
+        says="Whether a Dragon sender keeps the memory of a message",
     ),
     Setting(
         "staging",
@@ -202,6 +223,9 @@ _TABLE = (
         values=stagings,
         write=lambda chunk: f"chunks of {format_size(chunk)}" if chunk else "whole",
         is_of_buffers=True,
+        unit="bytes",
+        kind="whole?",
+        says="Chunks by way of page-locked memory, bytes; 0: whole; none: not staged",
     ),
     Setting(
         "device_copy",
@@ -210,12 +234,17 @@ _TABLE = (
         place="transport",
         values=of_transport,
         usual="driver",
+        kind="text?",
+        says="Who copies between devices: driver (its choice) or engine",
     ),
     _socket(
         "socket_buffer",
         SOCKET_BUFFERS,
         "Room in a socket of tcp, udp, unix, each way: 64K, 4M, system. [system]",
         format_size,
+        unit="bytes",
+        kind="whole?",
+        says="What a socket may hold in each direction, bytes; 0: not set",
     ),
     _socket(
         "nodelay",
@@ -224,19 +253,32 @@ _TABLE = (
         _yes_or_no,
         "yes",
         negatable=True,
+        kind="yes or no?",
+        says="Whether TCP sends small segments at once",
     ),
     _socket(
         "congestion",
         parsing.several(parsing.algorithm),
         "TCP's congestion control: cubic, reno, bbr, what the kernel has. [system]",
+        kind="text?",
+        says="TCP's congestion control algorithm",
     ),
-    _socket("mss", SEGMENTS, "Largest TCP segment, with its options. [system]"),
+    _socket(
+        "mss",
+        SEGMENTS,
+        "Largest TCP segment, with its options. [system]",
+        unit="bytes",
+        kind="whole?",
+        says="Largest TCP segment, bytes; 0: that of the path",
+    ),
     _socket(
         "dscp",
         CODE_POINTS,
         "Code point of tcp and udp packets: 0 to 63, EF, CS1, AF11 and so on. [0]",
         lambda number: _CODE_POINTS.get(number, str(number)),
         "0",
+        kind="whole?",
+        says="Code point in the header of each packet",
     ),
     _socket(
         "busy_poll",
@@ -246,12 +288,17 @@ _TABLE = (
         heading="socket busy poll",
         # `busy_poll` is how much of its time an end polled.
         column="socket_busy_poll",
+        unit="us",
+        kind="whole?",
+        says="For how long a call polls the device's queue, microseconds",
     ),
     _socket(
         "streams",
         STREAMS,
         "TCP connections that a thread uses in turn, message by message. [1]",
         usual="1",
+        kind="whole?",
+        says="TCP connections that one thread uses in turn",
     ),
     _socket(
         "zerocopy",
@@ -260,6 +307,8 @@ _TABLE = (
         _yes_or_no,
         "no",
         negatable=True,
+        kind="yes or no?",
+        says="Whether the kernel sends without a copy: MSG_ZEROCOPY",
     ),
     Setting(
         "rate",
@@ -270,6 +319,9 @@ _TABLE = (
         no_value="all it can",
         usual="all it can",
         before_size=False,
+        unit="bytes_per_s",
+        kind="number?",
+        says="What a sender offers, bytes per second; none: as much as it can",
     ),
     Setting(
         "verify",
@@ -281,6 +333,8 @@ _TABLE = (
         write=_yes_or_no,
         usual="no",
         before_size=False,
+        kind="yes or no",
+        says="Whether messages are filled and checked",
     ),
 )
 

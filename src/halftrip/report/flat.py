@@ -17,8 +17,14 @@ from halftrip.units import with_units
 
 # The columns that came first; newer settings are behind them.
 _FIRST = (
-    *("transport", "pattern", "mode", "size", "memory", "buffers", "pages", "cache", "wait"),
-    *("pair", "window", "align", "datatype", "rate", "verify", "thread", "concurrency"),
+    *("transport", "pattern", "mode", "size_bytes", "memory", "buffers", "pages", "cache", "wait"),
+    *("pair", "window", "align_bytes", "datatype", "rate_bytes_per_s", "verify", "thread"),
+    "concurrency",
+)
+# All settings, in the order of columns.
+SETTING_COLUMNS = (
+    *dict.fromkeys((*_FIRST, *(each.figure for each in SETTINGS.values()))),
+    "variant",
 )
 
 
@@ -28,27 +34,26 @@ def or_none(value: float) -> float | None:
 
 
 def configuration_fields(configuration: Configuration) -> dict[str, Any]:
-    """The fields of a configuration. Settings of both ends are texts such as ``spin``, or
-    ``spin:block``."""
-    settings = {each.figure: each.in_effect(configuration) for each in SETTINGS.values()}
-    fields = settings | {
+    """The fields of a configuration; names end in units. Settings of both ends are texts such as
+    ``spin``, or ``spin:block``."""
+    fields = {each.figure: each.in_effect(configuration) for each in SETTINGS.values()} | {
         "transport": configuration.transport,
         "pattern": configuration.pattern,
         "mode": configuration.mode,
-        "size": configuration.known_size,
+        "size_bytes": configuration.known_size,
         "pair": "-".join(map(str, configuration.pair)),
         "thread": configuration.thread,
         "concurrency": configuration.concurrency,
         "variant": variant_text(configuration.variant),
     }
-    return {name: fields[name] for name in (*_FIRST, *settings, "variant")}
+    return {name: fields[name] for name in SETTING_COLUMNS}
 
 
 def curve_fields(curve: Configuration) -> dict[str, Any]:
-    """The fields of a curve, which has no size; names end in units."""
+    """The fields of a curve, which has no size."""
     fields = configuration_fields(curve)
-    del fields["size"]
-    return with_units(fields)
+    del fields["size_bytes"]
+    return fields
 
 
 def variant_text(variant: Variant) -> str:
@@ -109,4 +114,4 @@ def flat(row: Row) -> dict[str, Any]:
         "cause": row.verdict.cause.name if row.verdict.cause else None,
         "flags": " ".join(flag.name for flag in row.flags),
     }
-    return with_units(configuration_fields(row.configuration) | figures)
+    return configuration_fields(row.configuration) | with_units(figures)
