@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
+from operator import attrgetter
 from typing import Any, Literal, NamedTuple, cast
+
+import msgspec
 
 from halftrip.plan import memory
 from halftrip.results.configuration import TUNABLE, UNKNOWN, Configuration, EndField
@@ -13,6 +17,10 @@ from halftrip.results.patterns import SHAPES, STREAM
 # The values of the settings of which a transport has its own, by name, its default first; none of
 # a setting that takes any number. It has no others of these settings.
 Choices = Mapping[str, tuple[Any, ...]]
+
+
+# A value of a configuration.
+Of = Callable[[Configuration], Any]
 
 
 class Point(NamedTuple):
@@ -75,7 +83,7 @@ def stagings(point: Point) -> tuple[int | None, ...]:
     return tuple(possible) or (None if kinds[0] == "none" else 0,)
 
 
-class Setting(NamedTuple):
+class Setting(msgspec.Struct, frozen=True, dict=True):
     """`name` is that of its option and key of a plan, and of its field in the configuration, in the
     settings of both `ends`, or in those of its `sockets` (`place`). Of a setting in the place
     `transport` only some have any: `Capabilities.settings`, which also has those of sockets.
@@ -142,22 +150,27 @@ class Setting(NamedTuple):
         """Whether each transport has values of its own: `Choices`."""
         return self.place in ("transport", "sockets") or self.values in (asked_or_own, stagings)
 
-    def of(self, configuration: Configuration) -> Any:
+    @cached_property
+    def of(self) -> Of:
         """The value that a configuration has; of ends, a text such as ``spin:block``."""
         if self.place == "ends":
-            return configuration.both_ends(cast("EndField", self.name))
-        if self.place == "sockets":
-            return getattr(configuration.tuning, self.name)
-        return getattr(configuration, self.name)
+            field = cast("EndField", self.name)
+            return lambda configuration: configuration.both_ends(field)
+        return attrgetter(f"tuning.{self.name}" if self.place == "sockets" else self.name)
 
-    def in_effect(self, configuration: Configuration) -> Any:
+    @cached_property
+    def in_effect(self) -> Of:
         """The same as far as it has an effect; None of sockets that have no such setting."""
-        if self.attribute:
-            return getattr(configuration, self.attribute)
-        value = self.of(configuration)
-        if self.place != "sockets" or value != self.standard:
-            return value
-        return value if self.name in TUNABLE.get(configuration.transport, ()) else None
+        if self.place != "sockets":
+            return attrgetter(self.attribute) if self.attribute else self.of
+        of, standard = self.of, self.standard
+        having = {transport for transport, names in TUNABLE.items() if self.name in names}
+
+        def in_effect(configuration: Configuration) -> Any:
+            value = of(configuration)
+            return value if value != standard or configuration.transport in having else None
+
+        return in_effect
 
     def text(self, configuration: Configuration) -> str:
         """The value as text; nothing where a configuration has no such setting, or where the tool

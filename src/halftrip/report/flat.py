@@ -21,11 +21,9 @@ _FIRST = (
     *("pair", "window", "align_bytes", "datatype", "rate_bytes_per_s", "verify", "thread"),
     "concurrency",
 )
+_OF = {each.figure: each.in_effect for each in SETTINGS.values()}
 # All settings, in the order of columns.
-SETTING_COLUMNS = (
-    *dict.fromkeys((*_FIRST, *(each.figure for each in SETTINGS.values()))),
-    "variant",
-)
+SETTING_COLUMNS = (*dict.fromkeys((*_FIRST, *_OF)), "variant")
 
 
 def or_none(value: float) -> float | None:
@@ -36,7 +34,7 @@ def or_none(value: float) -> float | None:
 def configuration_fields(configuration: Configuration) -> dict[str, Any]:
     """The fields of a configuration; names end in units. Settings of both ends are texts such as
     ``spin``, or ``spin:block``."""
-    fields = {each.figure: each.in_effect(configuration) for each in SETTINGS.values()} | {
+    fields = {name: of(configuration) for name, of in _OF.items()} | {
         "transport": configuration.transport,
         "pattern": configuration.pattern,
         "mode": configuration.mode,

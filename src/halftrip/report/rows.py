@@ -126,6 +126,10 @@ def rows(run: Run, flags: bool = True) -> list[Row]:
     return made
 
 
+# The settings whose rows stand apart; those of the others stand size by size.
+_ORDERED = [each.of for each in SETTINGS.values() if each.before_size]
+
+
 def _order(configuration: Configuration) -> tuple[Any, ...]:
     path = (
         *TRANSPORTS.place(configuration.transport),
@@ -133,10 +137,7 @@ def _order(configuration: Configuration) -> tuple[Any, ...]:
         configuration.pair,
         configuration.thread,
     )
-    settings = (
-        (value is not None, value)
-        for value in (each.of(configuration) for each in SETTINGS.values() if each.before_size)
-    )
+    settings = ((value is not None, value) for value in (of(configuration) for of in _ORDERED))
     rest = msgspec.structs.astuple(configuration)
     return (
         *path,

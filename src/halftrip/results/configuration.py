@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -217,26 +217,12 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
 
     def filled(self, other: Configuration) -> Configuration:
         """The same, with what is unknown as `other` has it."""
-        ends = (
-            msgspec.structs.replace(
-                end,
-                **{
-                    name: getattr(like, name)
-                    for name in ("wait", "pages")
-                    if getattr(end, name) == UNKNOWN
-                },
-            )
+        initiator, responder = (
+            msgspec.structs.replace(end, **_known_of(end, like))
             for end, like in zip(self.ends, other.ends, strict=True)
         )
-        initiator, responder = ends
-        unknown = [
-            name for name in ("buffers", "cache", "places") if getattr(self, name) == UNKNOWN
-        ]
         return msgspec.structs.replace(
-            self,
-            initiator=initiator,
-            responder=responder,
-            **{name: getattr(other, name) for name in unknown},
+            self, initiator=initiator, responder=responder, **_known_of(self, other)
         )
 
     @property
@@ -285,3 +271,10 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     def directions(self) -> int:
         """In how many directions payload is sent at once."""
         return 2 if is_both_ways(self.pattern, self.mode) else 1
+
+
+def _known_of(of: msgspec.Struct, like: msgspec.Struct) -> dict[str, Any]:
+    """What one of them does not know, as the other has it."""
+    return {
+        name: getattr(like, name) for name in of.__struct_fields__ if getattr(of, name) == UNKNOWN
+    }
