@@ -181,14 +181,18 @@ class Place(NamedTuple):
     prefix: tuple[str, ...] = ()
 
 
+def two_cores() -> list[int]:
+    places = topology.place([topology.view(host_identity())] * 2)
+    cores = {each.core for each in places if each.core is not None}
+    assert len(cores) == 2, "two ends need two cores"
+    return sorted(cores)
+
+
 @contextlib.contextmanager
 def place(observer: Observer) -> Iterator[Place]:
     """The two cores that a run takes; or two hosts, each with one of them."""
     if not observer.hosts:
-        places = topology.place([topology.view(host_identity())] * 2)
-        cores = ",".join(str(each.core) for each in places)
-        assert len(set(cores.split(","))) == 2, "two ends need two cores"
-        yield Place({"cores": cores})
+        yield Place({"cores": ",".join(map(str, two_cores()))})
         return
     # The tests make such hosts.
     sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
@@ -350,13 +354,13 @@ def main() -> None:
     if chosen != [BLOCK_BEGIN]:
         print_title("observer", "row", "median", "p99", "maximum", "messages/s", "verdict")
     # How long an idle core takes to wake would hide what is looked for.
-    with no_idle_core(sorted(os.sched_getaffinity(0))[:2]):
+    with no_idle_core(two_cores()):
         for name in chosen:
             if name in OBSERVERS:
                 compare(name, replace(OBSERVERS[name], **wanted))
-    if BLOCK_BEGIN in chosen:
-        print()
-        print_beginnings(replace(Observer(BLOCK_ROWS), **wanted))
+        if BLOCK_BEGIN in chosen:
+            print()
+            print_beginnings(replace(Observer(BLOCK_ROWS), **wanted))
     print(f"\nload {os.getloadavg()[0]:.1f}")
 
 

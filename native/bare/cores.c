@@ -9,15 +9,8 @@
 
 #include "bare.h"
 
-/* Pins this process to a core; -1: to the first that it may use, but to core 0, which has most
-   interrupts, only if it may use no other. */
 void pin(int core) {
   cpu_set_t cores;
-  if (core < 0) {
-    if (sched_getaffinity(0, sizeof cores, &cores) != 0) fail("sched_getaffinity");
-    for (core = CPU_COUNT(&cores) > 1; !CPU_ISSET(core, &cores); ++core) {
-    }
-  }
   CPU_ZERO(&cores);
   CPU_SET(core, &cores);
   if (sched_setaffinity(0, sizeof cores, &cores) != 0) fail("sched_setaffinity");
@@ -30,6 +23,9 @@ int keep_busy(int count, char** cores) {
   setsid();
   FILE* share = fopen("/proc/self/autogroup", "w");
   if (share != NULL) fputs("19", share), fclose(share);
+  int ready[2];
+  char each;
+  if (pipe(ready) != 0) fail("pipe");
   for (int i = 0; i < count; ++i) {
     if ((spinning[i] = fork()) != 0) continue;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -37,9 +33,15 @@ int keep_busy(int count, char** cores) {
     const struct sched_param lowest = {0};
     if (sched_setscheduler(0, SCHED_IDLE, &lowest) != 0) fail("sched_setscheduler");
     pin(atoi(cores[i]));
+    if (write(ready[1], "", 1) != 1) fail("write");
+    close(ready[1]);
     for (;;) {
     }
   }
+  close(ready[1]);
+  for (int i = 0; i < count; ++i)
+    if (read(ready[0], &each, 1) != 1) exit(1);
+  printf("\n"), fflush(stdout);
   while (getchar() != EOF) {
   }
   for (int i = 0; i < count; ++i) kill(spinning[i], SIGKILL), waitpid(spinning[i], NULL, 0);

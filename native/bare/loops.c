@@ -5,13 +5,14 @@
    and 99th percentile, ns: of one message, one way. Between two lines both ends sleep.
 
    bare_loops PATH CORE CORE listen: is the other end for another host, and prints its port.
-   bare_loops PATH CORE CORE HOST PORT: connects to it. A core of -1 is one that an end may use.
+   bare_loops PATH CORE CORE HOST PORT: connects to it.
 
-   bare_loops idle CORE...: keeps these cores from being idle, until standard input ends; whatever
-   else wants them has them. */
+   bare_loops idle CORE...: keeps these cores from halting, until standard input ends, and prints an
+   empty line when it does so. Whoever else wants the cores has them. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
+#include <math.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <sched.h>
@@ -31,7 +32,8 @@
 
 enum {
   LARGEST = 4 << 20,
-  SLOTS = 16,
+  SLOTS = 4,
+  MOST_MESSAGES = 1024,
   MOST_SAMPLES = 100000,
   FEWEST_SAMPLES = 3,
   SMALL = 4096,
@@ -91,7 +93,8 @@ static void split(struct end* end) {
   const pid_t parent = getpid();
   int pair[2];
   if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0) fail("socketpair");
-  signal(SIGCHLD, other_end_died);
+  struct sigaction action = {.sa_handler = other_end_died, .sa_flags = SA_NOCLDSTOP};
+  sigaction(SIGCHLD, &action, NULL);
   end->side = fork() == 0;
   end->orders = pair[end->side];
   close(pair[!end->side]);
@@ -200,7 +203,7 @@ static void connect_hosts(struct end* end, int type, const char* host, const cha
 
 /* Shared memory: a message and the number that says it is there. */
 struct segment {
-  _Alignas(128) _Atomic unsigned long acknowledged;
+  _Alignas(128) _Atomic unsigned long read, acknowledged;
   struct {
     _Alignas(128) _Atomic unsigned long number;
     char bytes[LARGEST];
@@ -248,7 +251,13 @@ static void shm_stream(struct end* end, char* out, char* in, size_t size, long w
   for (long i = 0; i < count; ++i) {
     for (long k = 0; k < window; ++k) {
       ++end->number;
-      end->side == 0 ? shm_put(end, k, out, size) : shm_get(end, k, in, size);
+      if (end->side == 0) {
+        if (k >= SLOTS) await(&segment->read, end->number - SLOTS);
+        shm_put(end, k % SLOTS, out, size);
+      } else {
+        shm_get(end, k % SLOTS, in, size);
+        atomic_store_explicit(&segment->read, end->number, memory_order_release);
+      }
     }
     if (end->side == 0)
       await(&segment->acknowledged, end->number);
@@ -282,9 +291,24 @@ struct order {
   double ns;
 };
 
-/* One pattern and size: `window` 0 is a ping-pong. A quarter as many samples go before those that
-   count. The initiator tells the responder how many samples there are, in a message of the path's
-   own. */
+/* A number that the initiator tells the responder, in a message of the path's own. */
+static long agree(const struct path* path, struct end* end, char* out, char* in, long number) {
+  memcpy(out, &number, sizeof number);
+  path->pingpong(end, out, in, sizeof number, 1);
+  if (end->side == 1) memcpy(&number, in, sizeof number);
+  return number;
+}
+
+/* Interpolated, as numpy does it. */
+static double quantile(const double* sorted, long count, double share) {
+  const double at = share * (count - 1);
+  const long low = at;
+  return low + 1 < count ? sorted[low] + (at - low) * (sorted[low + 1] - sorted[low]) : sorted[low];
+}
+
+/* One pattern and size: `window` 0 is a ping-pong. Ever more iterations, until they take an eighth
+   of the time, tell how long one takes, by the fastest: whoever has slept, or lost its core, takes
+   longer. Then come as many as fit the time; their number is the negative one. */
 static void measure(const struct path* path, struct end* end, struct order order) {
   const size_t size = order.size;
   char *out = malloc(size + sizeof(long)), *in = malloc(size + sizeof(long));
@@ -297,16 +321,17 @@ static void measure(const struct path* path, struct end* end, struct order order
 #define ITERATE(count)                                          \
   order.window == 0 ? path->pingpong(end, out, in, size, count) \
                     : path->stream(end, out, in, size, order.window, count)
-  ITERATE(1);
-  double began = now_ns();
-  for (int i = 0; i < 2; ++i) ITERATE(batch);
-  double each = (now_ns() - began) / 2;
-  long samples = order.ns / each < FEWEST_SAMPLES ? FEWEST_SAMPLES : order.ns / each;
-  if (samples > MOST_SAMPLES) samples = MOST_SAMPLES;
-  memcpy(out, &samples, sizeof samples);
-  path->pingpong(end, out, in, sizeof samples, 1);
-  if (end->side == 1) memcpy(&samples, in, sizeof samples);
-  for (long i = 0; i < samples / 4; ++i) ITERATE(batch);
+  double fastest = INFINITY;
+  long count = 1;
+  for (int round = 0; (count = agree(path, end, out, in, count)) > 0; ++round) {
+    double began = now_ns();
+    for (long i = 0; i < count; ++i) ITERATE(batch);
+    fastest = fmin(fastest, (now_ns() - began) / count);
+    if (round >= 3) count *= 2;
+    if (round >= 3 && 8 * fastest * count > order.ns)
+      count = -fmax(FEWEST_SAMPLES, fmin(MOST_SAMPLES, order.ns / fastest));
+  }
+  const long samples = -count;
   double last = now_ns();
   for (long i = 0; i < samples; ++i) {
     ITERATE(batch);
@@ -316,13 +341,14 @@ static void measure(const struct path* path, struct end* end, struct order order
   }
   if (end->side == 0) {
     qsort(times, samples, sizeof *times, compare);
-    printf("%ld %.3f %.3f\n", samples, times[samples / 2], times[samples * 99 / 100]);
+    printf("%ld %.3f %.3f\n", samples, quantile(times, samples, 0.5),
+           quantile(times, samples, 0.99));
   }
   free(out), free(in), free(times);
 }
 
 /* The next order; whether there is one. */
-static int next_order(struct end* end, struct order* order) {
+static int next_order(const struct path* path, struct end* end, struct order* order) {
   char line[80];
   double ms;
   if (end->side == 1)
@@ -331,7 +357,9 @@ static int next_order(struct end* end, struct order* order) {
   if (fgets(line, sizeof line, stdin) == NULL) return 0;
   if (sscanf(line, "%ld %zu %lf", &order->window, &order->size, &ms) != 3)
     errno = EINVAL, fail(line);
-  if (order->size > LARGEST || order->window > SLOTS) errno = EMSGSIZE, fail(line);
+  if (order->size > LARGEST || order->window < 0 || order->window > MOST_MESSAGES)
+    errno = EMSGSIZE, fail(line);
+  if (order->window > 0 && path->stream == NULL) errno = ENOTSUP, fail(line);
   order->ns = 1e6 * ms;
   return send(end->orders, order, sizeof *order, MSG_NOSIGNAL) == (ssize_t)sizeof *order;
 }
@@ -355,7 +383,7 @@ int main(int count, char** words) {
     path->connect(&end);
   pin(atoi(words[2 + end.side]));
   if (end.side == 0) printf("\n");
-  while (next_order(&end, &order)) measure(path, &end, order);
+  while (next_order(path, &end, &order)) measure(path, &end, order);
   signal(SIGCHLD, SIG_DFL);
   close(end.orders);
   if (path->connect == mpi_connect) mpi_finish();

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.preload import preloading
+
 HERE = Path(__file__).parent
 
 # Counts the reads of both ends of one call, with few samples and with many.
@@ -72,7 +74,7 @@ def reads(tmp_path_factory):
     compiler = os.environ.get("CXX", "c++")
     source = HERE / "count_clock_reads.cpp"
     subprocess.run([compiler, "-O1", "-fPIC", "-shared", source, "-o", library], check=True)
-    environment = os.environ | {"LD_PRELOAD": str(library), "PYTHONPATH": str(HERE.parent)}
+    environment = os.environ | preloading(library) | {"PYTHONPATH": str(HERE.parent)}
     result = subprocess.run(
         [sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=False
     )

@@ -35,47 +35,55 @@ class Turn(NamedTuple):
     p99: tuple[float, float] | None = None
 
 
+class Ratio(NamedTuple):
+    """The median over turns, with its 95 % interval."""
+
+    median: float
+    low: float
+    high: float
+
+
 class LoopRatio(NamedTuple):
-    """Medians over the turns, ns; the ratio halftrip / bare, the median over turns, with its 95 %
-    interval; that of the 99th percentiles, None where they are not known; and how many turns."""
+    """Medians over the turns, ns; the ratio halftrip / bare, and that of the 99th percentiles, None
+    where these are known in too few turns; and how many turns."""
 
     row: Row
     bare: float
     halftrip: float
-    ratio: float
-    low: float
-    high: float
-    p99: float | None
+    ratio: Ratio
+    p99: Ratio | None
     turns: int
 
     @property
     def word(self) -> Word:
         """`slower` and `faster`: surely, by more than the tolerance. `same`: surely no slower, or
         within it, with an interval that is not too wide. `unknown`: none of these."""
-        if self.low > TOLERANCE:
+        ratio, low, high = self.ratio
+        if low > TOLERANCE:
             return "slower"
-        if self.high < 1 / TOLERANCE:
+        if high < 1 / TOLERANCE:
             return "faster"
-        if self.high <= TOLERANCE:
+        if high <= TOLERANCE:
             return "same"
-        is_narrow = self.low >= 1 / WIDEST and self.high <= WIDEST
-        return "same" if is_narrow and 1 / TOLERANCE <= self.ratio <= TOLERANCE else "unknown"
+        is_narrow = low >= 1 / WIDEST and high <= WIDEST
+        return "same" if is_narrow and 1 / TOLERANCE <= ratio <= TOLERANCE else "unknown"
 
 
 def loop_ratio(row: Row, turns: Sequence[Turn]) -> LoopRatio:
     """The ratio of one row, which has two turns at least."""
-    ratios = np.sort([turn.halftrip / turn.bare for turn in turns])
-    ratio = median(ratios)
-    found = between_medians(ratios)
-    assert found is not None, "times are not 0"
     tails = [turn.p99[1] / turn.p99[0] for turn in turns if turn.p99 is not None]
     return LoopRatio(
         row,
         median([turn.bare for turn in turns]),
         median([turn.halftrip for turn in turns]),
-        ratio,
-        min(found.low, ratio),
-        max(found.high, ratio),
-        median(tails) if tails else None,
+        _over_turns([turn.halftrip / turn.bare for turn in turns]),
+        _over_turns(tails) if len(tails) > 1 else None,
         len(turns),
     )
+
+
+def _over_turns(ratios: Sequence[float]) -> Ratio:
+    middle = median(ratios)
+    found = between_medians(np.sort(ratios))
+    assert found is not None, "times are not 0"
+    return Ratio(middle, min(found.low, middle), max(found.high, middle))

@@ -208,7 +208,9 @@ def doctor(
     ] = None,
     loops: Annotated[
         bool,
-        typer.Option("--loops", help="Instead, compare halftrip with loops written by hand; 20 s."),
+        typer.Option(
+            "--loops", help="Instead, compare halftrip with loops written by hand; half a minute."
+        ),
     ] = False,
     transport: Annotated[
         Text,

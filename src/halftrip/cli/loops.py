@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
+from rich.console import Console
 
 from halftrip import api
 from halftrip.analysis.loop_ratios import LoopRatio, Row, Turn, loop_ratio
@@ -28,9 +29,10 @@ from halftrip.job.bare_loops import (
     no_idle_core,
 )
 from halftrip.job.launchers.ssh import SshLauncher, is_this_host
-from halftrip.job.view import NoView
+from halftrip.job.view import NoView, View
 from halftrip.plan.layers import make_plan, python_layer
 from halftrip.report.loops import content, render
+from halftrip.report.progress import ProgressLine
 from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import STREAM
 from halftrip.results.records import Measurement
@@ -38,13 +40,12 @@ from halftrip.telemetry import topology
 
 # By size, the window of a stream of so large messages: what takes milliseconds needs no more.
 WINDOWS = {8: 16, 32768: 16, 4 << 20: 2}
-# So many fresh processes of either have so many slices each of every row.
+# So many fresh processes of either have so many slices each of every row: the 95 % interval of 12
+# ratios leaves out the two lowest and the two highest.
 LAUNCHES = 4
-SLICES = 2
+SLICES = 3
 # A slice of either, without its warm-up, s.
-SECONDS = 0.012
-# Those that the ends may use: see native/bare/loops.c.
-_FIRST_CORES = (-1, -1)
+SECONDS = 0.01
 # Of fewer samples no 99th percentile is told.
 _FEWEST_FOR_P99 = 200
 
@@ -59,7 +60,8 @@ def examine_loops(
     between = None if hosts is None else _between(hosts, ssh)
     possible = PATHS if between is None else BETWEEN_HOSTS
     names = possible if transports is None else _named(transports, possible)
-    ratios, missing = compare(names, between=between)
+    with ProgressLine(Console(stderr=True)) as line:
+        ratios, missing = compare(names, between=between, view=line)
     with writing():
         if as_json:
             found = content(ratios, missing)
@@ -71,11 +73,14 @@ def examine_loops(
 
 
 def _named(transports: str, possible: Sequence[str]) -> tuple[str, ...]:
-    names = dict.fromkeys(name.strip() for name in transports.split(","))
+    names = dict.fromkeys(filter(None, map(str.strip, transports.split(","))))
+    known = ", ".join(possible)
+    if not names:
+        raise UsageError(f"-t: names no path; allowed: {known}")
     for name in names:
         if name not in possible:
-            known = ", ".join(possible)
-            raise UsageError(f"-t: {name!r} has no bare loop; allowed: {known}")
+            between = "" if possible is PATHS else " between hosts"
+            raise UsageError(f"-t: {name!r} has no bare loop{between}; allowed: {known}")
     return tuple(names)
 
 
@@ -103,20 +108,24 @@ def compare(
     slices: int = SLICES,
     seconds: float = SECONDS,
     between: Between | None = None,
+    view: View | None = None,
 ) -> tuple[list[LoopRatio], dict[str, str]]:
     """The ratios of these paths, and the reasons of those that are not here. Before or after each
-    slice of halftrip the bare loop of its row runs for as long, on the same two cores."""
-    cores = _cores() if between is None else _FIRST_CORES
+    slice of halftrip the bare loop of its row runs for as long, on the same two cores. `view` shows
+    the progress. Raises HalftripError if the ranks fail."""
+    cores = _cores() if between is None else _cores_between(between)
     missing: dict[str, str] = {}
     turns: dict[Row, list[Turn]] = {}
-    for _ in range(launches):
-        other = None if between is None else between.other
-        with no_idle_core(cores, other), _Beside(cores, seconds, missing) as beside:
+    other = None if between is None else between.other
+    for launch in range(launches):
+        beside = _Beside(cores, seconds, missing, view or NoView(), (launch, launches))
+        with no_idle_core(cores, other), beside:
             beside.start([path for path in paths if path not in missing], other)
             if not beside.paths:
                 break
             keys = _plan(beside.paths, slices, seconds)
-            keys |= {"cores": ",".join(map(str, cores))} if between is None else between.keys
+            keys |= {"cores": ",".join(map(str, cores))}
+            keys |= {} if between is None else between.keys
             _measure(beside, keys, missing, turns)
     rows = sorted(turns, key=lambda row: (list(paths).index(row.path), *row[1:]))
     found = [row for row in rows if len(turns[row]) > 1 and row.path not in missing]
@@ -132,13 +141,31 @@ def _cores() -> list[int]:
     return cores
 
 
+def _cores_between(between: Between) -> list[int]:
+    """The core that a rank on each host takes."""
+    run = _run({**between.keys, "transport": "tcp", "sizes": "8", "iterations": 1}, NoView())
+    cores = {each.rank: each.core for each in run.environments}
+    return [core for _, core in sorted(cores.items()) if core is not None]
+
+
 class _Beside(NoView):
     """Runs the bare loops between the slices of a launch of halftrip, each before or after that of
-    its row, in turn: what comes first may find another machine than what comes second."""
+    its row, in turn: what comes first may find another machine than what comes second. `launch`:
+    its number, and how many there are."""
 
     paces = True
 
-    def __init__(self, cores: Sequence[int], seconds: float, missing: dict[str, str]) -> None:
+    def __init__(
+        self,
+        cores: Sequence[int],
+        seconds: float,
+        missing: dict[str, str],
+        view: View,
+        launch: tuple[int, int],
+    ) -> None:
+        self.visible = view.visible
+        self._view = view
+        self._launch, self._launches = launch
         self.timed: dict[Row, list[Timed]] = {}
         self._cores = cores
         self._seconds = seconds
@@ -169,10 +196,14 @@ class _Beside(NoView):
         for path in self.paths:
             self._try(path, BareLoops.wait)
 
+    def update(self, done: int, total: int, what: str, later: int = 0) -> None:
+        name = f"launch {self._launch + 1} of {self._launches}"
+        self._view.update(done, total, f"{name} · {what}", self._launches - self._launch - 1)
+
     def before_slice(self, setting: Configuration) -> None:
         self.finish()
         row = Row(setting.transport, setting.pattern, setting.size)
-        if self._seen[row] % 2:
+        if (self._seen[row] + self._launch) % 2:
             self._due = row
         else:
             self._time(row)
@@ -204,18 +235,22 @@ def _measure(
     beside: _Beside, keys: dict[str, Any], missing: dict[str, str], turns: dict[Row, list[Turn]]
 ) -> None:
     """Adds the turns of one launch of the plan with these keys."""
-    plan = make_plan(python_layer(keys))
-    with tempfile.TemporaryDirectory(prefix="halftrip-") as directory:
-        path = api.measure(plan, Path(directory) / "run.jsonl", beside, sys.argv)
-        beside.finish()
-        run = api.load(path)
+    run = _run(keys, beside)
+    beside.finish()
     for skip in run.skips:
         missing.setdefault(skip.transport, skip.reason)
     for configuration, measurements in run.by_configuration.items():
         row = Row(configuration.transport, configuration.pattern, configuration.size)
-        # A slice that failed has none.
-        for bare, measurement in zip(beside.timed.get(row, ()), measurements, strict=False):
-            turns.setdefault(row, []).append(_turn(bare, measurement))
+        bare = beside.timed.get(row, [])
+        # A slice that failed has no measurement, and ends the row.
+        of_row = [_turn(bare[m.slice], m) for m in measurements if m.slice < len(bare)]
+        turns.setdefault(row, []).extend(of_row)
+
+
+def _run(keys: dict[str, Any], view: View) -> api.Run:
+    plan = make_plan(python_layer(keys))
+    with tempfile.TemporaryDirectory(prefix="halftrip-") as directory:
+        return api.load(api.measure(plan, Path(directory) / "run.jsonl", view, sys.argv))
 
 
 def _turn(bare: Timed, measurement: Measurement) -> Turn:
@@ -242,6 +277,7 @@ def _plan(paths: Sequence[str], slices: int, seconds: float) -> dict[str, Any]:
         # A bare loop has one buffer for each direction.
         "places": "same",
         "slices": slices,
+        "retest": 0,
         "ci": "none",
         "time": f"{slices * seconds:g}s",
     }

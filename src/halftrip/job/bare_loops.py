@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
 import shlex
 import socket
 import subprocess
-import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +14,7 @@ from typing import NamedTuple
 from halftrip import _native
 from halftrip.errors import Unavailable
 from halftrip.interpreter import RUN_MODULE
+from halftrip.job.bare_program import BareProgram
 from halftrip.mpi import launcher
 from halftrip.mpi.library import LIBRARY_VARIABLE
 
@@ -32,8 +30,6 @@ _LIBRARY_VARIABLE = "BARE_MPI"
 # Names the abstract socket from which its orders come.
 _ORDERS_VARIABLE = "BARE_ORDERS"
 _TIMEOUT_SECONDS = 60.0
-# Processes that were told to end have so long.
-_END_SECONDS = 5.0
 
 
 class Timed(NamedTuple):
@@ -54,145 +50,74 @@ class OtherHost(NamedTuple):
 
 class BareLoops:
     """The bare loops of `path` on two cores, in processes that sleep while nothing is asked of
-    them. Between two hosts, each end is on the first core that it may use. Raises Unavailable where
-    the path has none here."""
+    them; with another host, the second end is there. Raises Unavailable where the path has none
+    here, and in `wait` and `time` if it fails."""
 
     def __init__(self, path: str, cores: Sequence[int], other: OtherHost | None = None) -> None:
-        self._path = path
-        # A pipe would be full at some time.
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `close`)
-        self._processes: list[subprocess.Popen[bytes]] = []
-        # An mpiexec does not tell its ranks that its own input has ended.
-        self._listener: socket.socket | None = None
-        self._connection: socket.socket | None = None
+        self._name = f"the bare loop over {path}"
+        self._open = contextlib.ExitStack()
         words = (str(_PROGRAM), path, *map(str, cores))
-        try:
-            if other is None:
-                self._start_both(words)
+        with contextlib.ExitStack() as stack:
+            if other is not None:
+                name = f"{self._name} on {other.name}"
+                command = (*other.ssh, other.name, shlex.join((*words, "listen")))
+                port = stack.enter_context(BareProgram(name, command)).line()
+                program = BareProgram(self._name, (*words, other.name.rpartition("@")[2], port))
+            elif path == "mpi":
+                program = self._start_ranks(words, stack)
             else:
-                self._start((*other.ssh, other.name, shlex.join((*words, "listen"))))
-                port = self._line().strip()
-                self._start((*words, other.name.rpartition("@")[2], port))
-        except Unavailable:
-            self.close()
-            raise
+                program = BareProgram(self._name, words)
+            self._program = stack.enter_context(program)
+            self._open = stack.pop_all()
 
-    def _start_both(self, words: tuple[str, ...]) -> None:
-        prefix: tuple[str, ...] = ()
-        environment = dict(os.environ)
-        if self._path == "mpi":
-            mpiexec = launcher.find_mpiexec()
-            prefix = (*launcher.full_command(mpiexec), "-n", "2")
-            environment |= launcher.root_environment()
-            environment[_LIBRARY_VARIABLE] = _mpi_library(mpiexec)
-            self._listener = socket.socket(socket.AF_UNIX)
-            self._listener.bind("")  # The kernel finds a name.
-            self._listener.listen()
-            environment[_ORDERS_VARIABLE] = self._listener.getsockname()[1:].decode()
-        self._start((*prefix, *words), environment)
+    def _start_ranks(self, words: tuple[str, ...], stack: contextlib.ExitStack) -> BareProgram:
+        mpiexec = launcher.find_mpiexec()
+        listener = stack.enter_context(socket.socket(socket.AF_UNIX))
+        listener.bind("")  # The kernel finds a name.
+        listener.listen()
+        environment = dict(os.environ) | launcher.root_environment()
+        environment[_LIBRARY_VARIABLE] = _mpi_library(mpiexec)
+        environment[_ORDERS_VARIABLE] = listener.getsockname()[1:].decode()
+        command = (*launcher.full_command(mpiexec), "-n", "2", *words)
+        return BareProgram(self._name, command, environment, listener)
 
-    def _start(self, command: Sequence[str], environment: dict[str, str] | None = None) -> None:
-        try:
-            process = subprocess.Popen(
-                command,
-                env=environment,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._errors,
-            )
-        except OSError as error:
-            raise self._failed(str(error)) from None
-        self._processes.append(process)
+    @property
+    def process(self) -> subprocess.Popen[bytes]:
+        """That of the first end, or the mpiexec."""
+        return self._program.process
 
     def wait(self) -> None:
-        """Waits until both ends are connected. Raises Unavailable if they are not to be."""
-        if self._listener is not None:
-            # Either comes, or its process ends.
-            ended = os.pidfd_open(self._processes[-1].pid)
-            try:
-                either = (self._listener.fileno(), ended)
-                select.select(either, [], [], _TIMEOUT_SECONDS)
-                self._listener.setblocking(False)
-                self._connection, _ = self._listener.accept()
-            except BlockingIOError:
-                raise self._failed() from None
-            finally:
-                os.close(ended)
-        self._line()
+        """Waits until both ends are connected."""
+        self._program.line()
 
     def time(self, window: int, size: int, seconds: float) -> Timed:
-        """Times a stream of such windows for about so long; 0: a ping-pong. Raises Unavailable if
-        it fails."""
-        to = self._connection or self._processes[-1].stdin
-        assert to is not None
-        try:
-            os.write(to.fileno(), f"{window} {size} {1e3 * seconds:g}\n".encode())
-        except OSError:
-            raise self._failed() from None
-        samples, median, p99 = self._line().split()
+        """Times a stream of such windows for about so long; 0: a ping-pong."""
+        samples, median, p99 = self._program.ask(f"{window} {size} {1e3 * seconds:g}").split()
         return Timed(int(samples), float(median), float(p99))
 
     def close(self) -> None:
         """Ends the processes."""
-        for each in filter(None, (self._listener, self._connection)):
-            each.close()
-        for process in reversed(self._processes):
-            for stream in (process.stdin, process.stdout):
-                if stream is not None:
-                    with contextlib.suppress(OSError):
-                        stream.close()
-            try:
-                process.wait(_END_SECONDS)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-        self._errors.close()
-
-    def _line(self) -> str:
-        source = self._connection or self._processes[-1].stdout
-        assert source is not None
-        line = b""
-        until = time.monotonic() + _TIMEOUT_SECONDS
-        while not line.endswith(b"\n"):
-            ready, _, _ = select.select([source], [], [], max(0.0, until - time.monotonic()))
-            if not ready:
-                raise self._failed(f"no answer within {_TIMEOUT_SECONDS:g} s")
-            read = os.read(source.fileno(), 4096)
-            if not read:
-                raise self._failed()
-            line += read
-        return line.decode()
-
-    def _failed(self, why: str | None = None) -> Unavailable:
-        """The error of a loop that has ended, or that cannot go on."""
-        if why is None:
-            # Its last words precede its end.
-            process = self._processes[-1]
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(_END_SECONDS)
-            self._errors.seek(0)
-            lines = self._errors.read().decode(errors="replace").split("\n")
-            said = [line.strip() for line in lines if line.strip()]
-            why = said[-1] if said else f"ended with status {process.poll()}"
-        return Unavailable(f"the bare loop over {self._path}: {why}")
+        self._open.close()
 
 
 @contextlib.contextmanager
 def no_idle_core(cores: Sequence[int], other: OtherHost | None = None) -> Iterator[None]:
-    """Meanwhile these two cores always have something to do, which gives way to all else: a core
-    that halts takes an ever different time to wake, many times that of a message. With another
-    host, the second core is there."""
+    """Keeps two cores from halting, by a program of the lowest priority on each: how long a halted
+    core takes to wake differs from moment to moment, by many times what a message takes. With
+    another host, the second core is one of that. Raises Unavailable if the program fails."""
     first, second = map(str, cores)
     idle = (str(_PROGRAM), "idle")
     commands: list[tuple[str, ...]] = [(*idle, first, second)]
     if other is not None:
         commands = [(*idle, first), (*other.ssh, other.name, shlex.join((*idle, second)))]
+    name = "what keeps cores from halting"
     with contextlib.ExitStack() as stack:
-        for command in commands:
-            process = subprocess.Popen(command, stdin=subprocess.PIPE)
-            stack.enter_context(process)
-            stack.callback(process.communicate)
+        programs = [stack.enter_context(BareProgram(name, command)) for command in commands]
+        for program in programs:
+            program.line()
         yield
+        for program in programs:
+            program.check()
 
 
 def _mpi_library(mpiexec: launcher.Mpiexec) -> str:

@@ -12,21 +12,20 @@ from halftrip.results.run_file import environments_in
 from halftrip.telemetry import environment
 from halftrip.telemetry.topology import Core, beside, core_of
 
-_TASKS = "/proc/self/task"
-
 
 class OwnCores:
-    """Keeps this process off the cores of its ranks, where it may use others, from when they have
+    """Keeps this thread off the cores of its ranks, where it may use others, from when they have
     said which these are until the end of `lent`. They have chosen by then: what it starts before
-    or after that inherits all of its cores."""
+    or after that inherits all of its cores. Other threads of this process are their owners'."""
 
     def __init__(self, reader: Reader = HOST_FILES) -> None:
         self._reader = reader
         self._timed: set[int] = set()
         self._known: dict[int, Core] = {}
         self._is_lent = False
-        # The cores that each thread had, by its number.
-        self._before: dict[int, set[int]] = {}
+        # The cores that this thread had, and those that it has meanwhile.
+        self._before: set[int] | None = None
+        self._meanwhile: set[int] | None = None
 
     @contextlib.contextmanager
     def lent(self) -> Iterator[None]:
@@ -59,12 +58,13 @@ class OwnCores:
     def _step_aside(self) -> None:
         if not (self._is_lent and self._timed):
             return
-        timed = self._cores_of(self._timed)
-        for thread in _threads():
-            # One that has ended meanwhile, or cores that a container has just lost.
-            with contextlib.suppress(OSError):
-                before = self._before.setdefault(thread, os.sched_getaffinity(thread))
-                _move(thread, beside(self._cores_of(before), timed))
+        # Cores that a container has just lost.
+        with contextlib.suppress(OSError):
+            before = self._before or os.sched_getaffinity(0)
+            left = beside(self._cores_of(before), self._cores_of(self._timed))
+            if left != os.sched_getaffinity(0):
+                os.sched_setaffinity(0, left)
+                self._before, self._meanwhile = before, left
 
     def _cores_of(self, numbers: Set[int]) -> list[Core]:
         for number in numbers - self._known.keys():
@@ -72,23 +72,11 @@ class OwnCores:
         return [self._known[number] for number in numbers]
 
     def _take_back(self) -> None:
-        before, self._before = self._before, {}
-        own = before.get(os.getpid())
-        for thread in _threads() if before else ():
-            # One that was started meanwhile has inherited the few that are left.
-            cores = before.get(thread, own)
+        before, self._before = self._before, None
+        # Nobody else has given this thread other cores.
+        if before is not None and os.sched_getaffinity(0) == self._meanwhile:
             with contextlib.suppress(OSError):
-                if cores is not None:
-                    _move(thread, cores)
-
-
-def _threads() -> list[int]:
-    return [int(name) for name in os.listdir(_TASKS)]
-
-
-def _move(thread: int, cores: Set[int]) -> None:
-    if cores != os.sched_getaffinity(thread):
-        os.sched_setaffinity(thread, cores)
+                os.sched_setaffinity(0, before)
 
 
 def _cores(found: Environment) -> set[int]:

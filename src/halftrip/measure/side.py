@@ -251,7 +251,9 @@ class Side:
         before = self._meter.read()
         with self._spending(batch) as spent:
             timed = self._opened.run(*numbers)
-        return timed, spent[0] if spent else self._meter.since(before, batch.total_iterations), None
+        usage = spent.pop() if spent else self._meter.since(before, batch.total_iterations)
+        assert not spent, "a batch is one call"
+        return timed, usage, None
 
     @contextlib.contextmanager
     def _spending(self, batch: Batch) -> Iterator[list[Usage]]:

@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Group
 from rich.text import Text
 
-from halftrip.analysis.loop_ratios import TOLERANCE, LoopRatio
+from halftrip.analysis.loop_ratios import TOLERANCE, LoopRatio, Ratio
 from halftrip.report.cells import NOTHING, number, text_lines
 from halftrip.report.layout import ALWAYS, Column, made_table, view
 from halftrip.units import format_size, significant
@@ -24,8 +24,8 @@ def render(ratios: Sequence[LoopRatio], missing: Mapping[str, str], width: int) 
         Column("size", "bytes", lambda each: format_size(each.row.size), rank=ALWAYS),
         Column("bare loop", "us", lambda each: number(each.bare, 3, 1e3), rank=ALWAYS),
         Column("halftrip", "us", lambda each: number(each.halftrip, 3, 1e3), rank=ALWAYS),
-        Column("ratio", "", _ratio, True, rank=ALWAYS),
-        Column("of p99", "", _p99, rank=ALWAYS),
+        Column("ratio", "", lambda each: _ratio(each.ratio), True, rank=ALWAYS),
+        Column("of p99", "", lambda each: _ratio(each.p99), True),
         Column("verdict", "", _verdict, True, rank=ALWAYS),
     ]
     parts: list[Text | Group] = []
@@ -56,20 +56,17 @@ def _legend(ratios: Sequence[LoopRatio]) -> list[str]:
         ),
     ]
     if any(each.word == "unknown" for each in ratios):
-        found.append("not told: the interval is too wide: this machine is busy, or its cores move.")
+        found.append(
+            "not known: the interval is too wide: this machine is busy (halftrip doctor --load 5s "
+            "says by what), or its cores move."
+        )
     return found
 
 
-def _ratio(each: LoopRatio) -> str:
-    return f"{_two_digits(each.ratio)} [{_two_digits(each.low)}, {_two_digits(each.high)}]"
-
-
-def _p99(each: LoopRatio) -> str:
-    return NOTHING if each.p99 is None else _two_digits(each.p99)
-
-
-def _two_digits(value: float) -> str:
-    return f"{value:.2f}"
+def _ratio(ratio: Ratio | None) -> str:
+    if ratio is None:
+        return NOTHING
+    return f"{ratio.median:.2f} [{ratio.low:.2f}, {ratio.high:.2f}]"
 
 
 def _verdict(each: LoopRatio) -> str:
@@ -77,10 +74,10 @@ def _verdict(each: LoopRatio) -> str:
         case "same":
             return "adds nothing"
         case "slower":
-            return f"adds {significant(100 * (each.ratio - 1), 2)} %"
+            return f"adds {significant(100 * (each.ratio.median - 1), 2)} %"
         case "faster":
             return "is faster"
-    return "not told"
+    return "not known"
 
 
 def content(ratios: Sequence[LoopRatio], missing: Mapping[str, str]) -> dict[str, Any]:
@@ -91,10 +88,8 @@ def content(ratios: Sequence[LoopRatio], missing: Mapping[str, str]) -> dict[str
                 **each.row._asdict(),
                 "bare_ns": each.bare,
                 "halftrip_ns": each.halftrip,
-                "ratio": each.ratio,
-                "ratio_low": each.low,
-                "ratio_high": each.high,
-                "p99_ratio": each.p99,
+                **_keys("ratio", each.ratio),
+                **_keys("p99_ratio", each.p99),
                 "turns": each.turns,
                 "verdict": each.word,
             }
@@ -102,3 +97,8 @@ def content(ratios: Sequence[LoopRatio], missing: Mapping[str, str]) -> dict[str
         ],
         "left_out": dict(missing),
     }
+
+
+def _keys(name: str, ratio: Ratio | None) -> dict[str, float | None]:
+    median, low, high = ratio or (None, None, None)
+    return {name: median, f"{name}_low": low, f"{name}_high": high}

@@ -4,11 +4,13 @@ import contextlib
 import os
 import signal
 import subprocess
+import sys
 
+import psutil
 import pytest
 
 from halftrip.errors import Unavailable
-from halftrip.job.bare_loops import PATHS, WITHOUT_STREAM, BareLoops, OtherHost
+from halftrip.job.bare_loops import PATHS, WITHOUT_STREAM, BareLoops, OtherHost, no_idle_core
 
 CORES = sorted(os.sched_getaffinity(0))[:2]
 
@@ -30,6 +32,7 @@ def test_each_pattern_and_size_is_timed(path):
         ([1 << 9, 1 << 9], (0, 8), "sched_setaffinity: Invalid argument"),
         (CORES, (0, 1 << 30), "Message too long"),
         (CORES, (1 << 30, 8), "Message too long"),
+        (CORES, (-1, 8), "Message too long"),
     ],
 )
 def test_a_loop_that_fails_says_why(cores, order, why):
@@ -47,16 +50,59 @@ def test_a_loop_that_fails_says_why(cores, order, why):
 def test_no_end_outlives_the_other_nor_who_asks():
     with contextlib.closing(BareLoops("pipe", CORES)) as loops:
         loops.wait()
-        (first,) = loops._processes
-        found = subprocess.run(("pgrep", "-P", str(first.pid)), capture_output=True, check=True)
+        pid = str(loops.process.pid)
+        found = subprocess.run(("pgrep", "-P", pid), capture_output=True, check=True)
         other = int(found.stdout)
         os.kill(other, signal.SIGKILL)
         with pytest.raises(Unavailable, match="ended with status 1"):
             loops.time(0, 8, 0.001)
-    asked = BareLoops("pipe", CORES)
-    asked.wait()
-    asked.close()
-    assert [process.returncode for process in asked._processes] == [0]
+
+
+def test_a_loop_that_was_stopped_goes_on():
+    with contextlib.closing(BareLoops("pipe", CORES)) as loops:
+        loops.wait()
+        group = psutil.Process(loops.process.pid)
+        both = [*group.children(), group]
+        for each in both:
+            each.suspend()
+        for each in both:
+            each.resume()
+        assert loops.time(0, 8, 0.001).samples >= 3
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_nothing_outlives_who_asked(number):
+    program = (
+        "import sys; from halftrip.job.bare_loops import BareLoops, no_idle_core\n"
+        f"with no_idle_core({CORES}):\n"
+        f"    loops = BareLoops('shm', {CORES}); loops.wait(); print(flush=True)\n"
+        "    sys.stdin.read()\n"
+    )
+    command = (sys.executable, "-c", program)
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as asking:
+        asking.stdout.readline()
+        left = psutil.Process(asking.pid).children(recursive=True)
+        # Two ends, what keeps two cores from halting, and who started that.
+        assert len(left) == 5
+        asking.send_signal(number)
+    _, alive = psutil.wait_procs(left, timeout=10)
+    assert [each for each in alive if each.status() != psutil.STATUS_ZOMBIE] == []
+
+
+@pytest.mark.parametrize("cores", [(1 << 9, CORES[0]), (CORES[0], 1 << 9)])
+def test_cores_that_cannot_be_kept_from_halting_are_said(cores):
+    what = "what keeps cores from halting: sched_setaffinity: Invalid argument"
+    with pytest.raises(Unavailable, match=what), no_idle_core(cores):
+        pytest.fail("nothing keeps the cores from halting")
+
+
+def test_a_program_that_cannot_be_started_is_named():
+    far = OtherHost("far", ("/nonexistent/ssh",))
+    what = "/nonexistent/ssh: no such file or directory"
+    with pytest.raises(Unavailable, match=what):
+        BareLoops("tcp", CORES, far)
+    with pytest.raises(Unavailable, match=what), no_idle_core(CORES, far):
+        pytest.fail("nothing keeps the cores from halting")
 
 
 # In place of an ssh: runs the command here.
@@ -65,12 +111,12 @@ HERE = OtherHost("localhost", ("sh", "-c", 'exec sh -c "$2"', "sh"))
 
 @pytest.mark.parametrize("path", ["tcp", "udp"])
 def test_an_end_may_be_on_another_host(path):
-    with contextlib.closing(BareLoops(path, [-1, -1], HERE)) as loops:
+    with contextlib.closing(BareLoops(path, CORES, HERE)) as loops:
         loops.wait()
         assert loops.time(0, 8, 0.001).samples >= 3
-    assert [process.returncode for process in loops._processes] == [0, 0]
+    assert loops.process.returncode == 0
 
 
 def test_another_host_that_cannot_be_reached_is_named():
-    with pytest.raises(Unavailable, match=r"over tcp: .*no way"):
-        BareLoops("tcp", [-1, -1], OtherHost("far", ("sh", "-c", "echo no way >&2; exit 1")))
+    with pytest.raises(Unavailable, match=r"over tcp on far: no way"):
+        BareLoops("tcp", CORES, OtherHost("far", ("sh", "-c", "echo no way >&2; exit 1")))

@@ -72,26 +72,20 @@ def test_nothing_changes_without_cores_to_leave_or_to_go_to(own, lines):
         assert os.sched_getaffinity(0) == CORES
 
 
-def test_all_threads_leave_and_get_their_own_cores_back(own):
-    ready, over, seen = threading.Event(), threading.Event(), []
+def test_other_threads_keep_their_cores_and_so_does_one_that_was_given_others(own):
+    begun, seen = threading.Event(), []
 
-    def thread():
-        os.sched_setaffinity(0, {max(CORES)})
-        ready.set()
-        over.wait()
+    def other():
+        begun.wait()
         seen.append(os.sched_getaffinity(0))
 
-    def late():
-        over.wait()
-        seen.append(os.sched_getaffinity(0))
-
-    threads = [threading.Thread(target=work) for work in (thread, late)]
-    threads[0].start()
-    ready.wait()
+    thread = threading.Thread(target=other)
+    thread.start()
     with own.lent():
         own.note(of_rank(min(CORES)))
-        threads[1].start()
-    over.set()
-    for each in threads:
-        each.join()
-    assert sorted(seen, key=len) == sorted([{max(CORES)}, CORES], key=len)
+        begun.set()
+        thread.join()
+        os.sched_setaffinity(0, {min(CORES)})
+    assert seen == [CORES]
+    assert os.sched_getaffinity(0) == {min(CORES)}
+    os.sched_setaffinity(0, CORES)

@@ -7,6 +7,7 @@ import pytest
 from halftrip.measure.device_bounds import turns_of
 from harness import runs
 from harness.cuda import python, stand_in
+from harness.preload import preloading
 
 # The bounds of devices as JSON, in a process that has the stand-in.
 BOUNDS = """
@@ -27,7 +28,7 @@ print(msgspec.json.encode(found).decode())
 def bounds(folder, names="cuda@0", largest=8, **settings):
     """The records that are measured, as dicts; settings are those of the stand-in."""
     code = f"import sys; sys.argv = ['bounds', {names!r}, '{largest}']\n{BOUNDS}"
-    environment = stand_in(folder, **settings) | {"LD_PRELOAD": str(folder / "made_clock.so")}
+    environment = stand_in(folder, **settings) | preloading(folder / "made_clock.so")
     result = python(code, environment)
     assert result.returncode == 0, result.stderr
     return json.loads(result.stdout)
