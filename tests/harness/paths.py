@@ -27,9 +27,9 @@ def usual(name):
     """The settings that a transport's configurations have unless another value is asked for."""
     choices = TRANSPORTS.load(name).capabilities.choices
     return {
-        "wait": choices.wait[0],
-        "object": choices.object[0],
-        "socket": (choices.socket or (None,))[0],
+        "wait": choices["wait"][0],
+        "object": choices.get("object", ("buffer",))[0],
+        "socket": choices.get("socket", (None,))[0],
     }
 
 

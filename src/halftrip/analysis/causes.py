@@ -32,7 +32,7 @@ from typing import NamedTuple
 from halftrip.analysis.fitted import Bend, PiecewiseFit
 from halftrip.results.configuration import Configuration, EndSettings
 from halftrip.results.memory_name import is_on_device
-from halftrip.results.patterns import is_both_ways, uses_buffers
+from halftrip.results.patterns import uses_buffers
 from halftrip.results.records import Environment
 from halftrip.results.run import Run
 from halftrip.results.threshold import Acts, Threshold
@@ -215,7 +215,7 @@ def _applies(threshold: Threshold, curve: Configuration, ends: Sequence[Environm
     if threshold.transport:
         is_same = not ends or threshold.same_host in (None, ends[0].host == ends[1].host)
         # What MPI does with messages is not what it does with its windows.
-        is_sent = curve.mode != "onesided"
+        is_sent = not curve.is_one_sided
         return (
             threshold.transport == curve.transport
             and threshold.tuning == curve.tuning
@@ -267,7 +267,7 @@ def _cached_bytes(threshold: Threshold, curve: Configuration, ends: Sequence[Env
             if is_on_device(curve.ends[place].memory):
                 total += _staged_buffers(curve) if used else 0
                 continue
-            if curve.mode == "onesided":
+            if curve.is_one_sided:
                 used += 1
             total += (min(used, 1) if curve.buffers == "same" else used) * slots * spread
     return total
@@ -277,7 +277,7 @@ def _staged_buffers(curve: Configuration) -> int:
     """How many buffers of the host an end stages its messages in."""
     if curve.staging is None:
         return 0
-    return 2 if is_both_ways(curve.pattern, curve.mode) else 1
+    return curve.directions
 
 
 def _core(end: Environment, curve: Configuration) -> int | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -12,7 +13,8 @@ from halftrip.analysis.repeats import Repeats, repeats
 from halftrip.analysis.row_change import Rounds, RowChange, Spread, judged, row_change
 from halftrip.errors import UsageError
 from halftrip.plan.parsing import nearest
-from halftrip.results.configuration import Configuration, EndSettings
+from halftrip.plan.settings import ordered
+from halftrip.results.configuration import Configuration
 from halftrip.results.records import Measurement
 from halftrip.results.run import Run
 from halftrip.stats.median import median
@@ -261,7 +263,7 @@ def _same_transport_and_size(one: Configuration, other: Configuration) -> bool:
 def _unlike(base: Side, new: Side) -> str:
     """In what the rows of two runs differ that have none in common."""
     one, other = (
-        {name: {_field(each, name) for each in side.rows} for name in _FIELDS}
+        {name: {str(of(each)) for each in side.rows} for name, of in _FIELDS.items()}
         for side in (base, new)
     )
     apart = [name for name in _FIELDS if one[name].isdisjoint(other[name])]
@@ -270,27 +272,16 @@ def _unlike(base: Side, new: Side) -> str:
     return (", ".join(said) or "no setting of all is the same") + hint
 
 
-_FIELDS = (
-    *("transport", "pattern", "mode", "size", "window", "wait", "memory", "pages", "buffers"),
-    *("cache", "places", "touch", "delay", "align", "datatype", "object", "socket", "ownership"),
-    *(
-        "staging",
-        "device_copy",
-        "tuning",
-        "rate",
-        "verify",
-        "pair",
-        "thread",
-        "concurrency",
-        "variant",
-    ),
-)
-
-
-def _field(configuration: Configuration, name: str) -> str:
-    if name in EndSettings.__struct_fields__:
-        return configuration.both_ends(name)  # type: ignore[arg-type]
-    return str(getattr(configuration, name))
+# The settings that are named first.
+_FIRST = ("window", "wait", "memory", "pages", "buffers", "cache")
+_FIELDS: Mapping[str, Callable[[Configuration], Any]] = {
+    **{name: attrgetter(name) for name in ("transport", "pattern", "mode", "size")},
+    **{
+        each.field: attrgetter(each.field) if each.place == "sockets" else each.of
+        for each in ordered(_FIRST)
+    },
+    **{name: attrgetter(name) for name in ("pair", "thread", "concurrency", "variant")},
+}
 
 
 def _few(values: set[str]) -> str:

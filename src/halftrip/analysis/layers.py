@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from halftrip.plan.settings import SETTINGS
 from halftrip.results.configuration import Configuration, EndSettings
 
 # What each transport is built on, or does the same as, with more software in between; those below
@@ -31,7 +32,7 @@ BUILT_ON: Mapping[str, str] = MappingProxyType(
 
 # The settings in which the two layers may differ, as not every transport has all kinds of them; in
 # the order in which they choose the best of several configurations below.
-MAY_DIFFER = ("wait", "object", "socket", "ownership", "staging", "device_copy", "tuning")
+MAY_DIFFER = tuple(dict.fromkeys(each.field for each in SETTINGS.values() if each.is_own))
 # The transport itself, the cores that were requested, and what `_kind` looks into.
 _APART = ("transport", "core", "initiator", "responder", "places")
 

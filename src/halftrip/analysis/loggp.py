@@ -10,6 +10,7 @@ import msgspec
 
 from halftrip.analysis.repeats import Repeats, repeats
 from halftrip.results.configuration import Configuration
+from halftrip.results.patterns import ONE_WAY, ROUND_TRIP, SHAPES, STREAM, Pattern
 from halftrip.results.records import Measurement
 from halftrip.results.run import Run
 from halftrip.stats import loggp
@@ -87,10 +88,10 @@ def loggp_fits(run: Run, has: Callable[[Configuration], bool] = lambda _: True) 
 def _path_of(configuration: Configuration) -> Configuration | None:
     """The ping-pong of size 0 of a path; None for what the model has no use for."""
     c = configuration
-    if c.pattern not in ("pingpong", "stream") or c.mode != "blocking" or c.rate is not None:
+    if c.pattern not in ONE_WAY or c.mode != "blocking" or c.rate is not None:
         return None
     return msgspec.structs.replace(
-        c, pattern="pingpong", size=0, window=1, delay=0, places="same", size_known=True
+        c, pattern=ROUND_TRIP, size=0, window=1, delay=0, places="same", size_known=True
     )
 
 
@@ -110,14 +111,14 @@ class _Rows:
     def is_imported(self) -> bool:
         return any(m.reported is not None for found in self._rows.values() for m in found)
 
-    def kinds(self, pattern: str) -> list[tuple[int, int]]:
+    def kinds(self, pattern: Pattern) -> list[tuple[int, int]]:
         """The windows and delays of a pattern's rows."""
         return [(window, delay) for name, window, delay in self._by_kind if name == pattern]
 
-    def sizes(self, pattern: str, window: int, delay: int) -> dict[int, Configuration]:
+    def sizes(self, pattern: Pattern, window: int, delay: int) -> dict[int, Configuration]:
         return self._by_kind.get((pattern, window, delay), {})
 
-    def time(self, pattern: str, window: int, delay: int, size: int) -> Estimate | None:
+    def time(self, pattern: Pattern, window: int, delay: int, size: int) -> Estimate | None:
         """The time of an iteration; None where it was not measured, or took no time."""
         configuration = self.sizes(pattern, window, delay).get(size)
         if configuration is None:
@@ -147,7 +148,7 @@ def _fit(path: Configuration, measured: Mapping[Configuration, Sequence[Measurem
     nothing = LogGPFit(path, None, None, lacking, (), lacking, lacking, None, None, None)
     if rows.is_imported:
         return nothing
-    windows = {window for window, delay in rows.kinds("stream") if window > 1 and not delay}
+    windows = {window for window, delay in rows.kinds(STREAM) if window > 1 and not delay}
     window = max(windows, default=None)
     gap, per_byte, found = _gaps(rows, window)
     overheads = tuple(_overheads(rows, size) for size in sorted(_delayed_sizes(rows)))
@@ -170,7 +171,7 @@ def _delayed_sizes(rows: _Rows) -> set[int]:
     """The sizes of ping-pongs and streams with delays."""
     return {
         size
-        for pattern in ("pingpong", "stream")
+        for pattern in ONE_WAY
         for window, delay in rows.kinds(pattern)
         if delay
         for size in rows.sizes(pattern, window, delay)
@@ -185,8 +186,8 @@ def _gaps(rows: _Rows, window: int | None) -> tuple[Figure, Figure, loggp.Gaps |
         lacking = Figure(None, _measure("no stream with a window of several messages"))
         return lacking, lacking, None
     streams = []
-    for size in sorted(rows.sizes("stream", window, 0)):
-        one, several = rows.time("stream", 1, 0, size), rows.time("stream", window, 0, size)
+    for size in sorted(rows.sizes(STREAM, window, 0)):
+        one, several = rows.time(STREAM, 1, 0, size), rows.time(STREAM, window, 0, size)
         if one is not None and several is not None:
             streams.append(loggp.Stream(size, one, several, window - 1))
     if len(streams) < loggp.FEWEST_SIZES:
@@ -206,12 +207,12 @@ def _gaps(rows: _Rows, window: int | None) -> tuple[Figure, Figure, loggp.Gaps |
 
 
 def _overheads(rows: _Rows, size: int) -> Overheads:
-    round_trip = rows.time("pingpong", 1, 0, size)
+    round_trip = rows.time(ROUND_TRIP, 1, 0, size)
     half = None if round_trip is None else round_trip.scaled(0.5)
-    delay, reason = _long_enough(rows, "pingpong", size, round_trip)
+    delay, reason = _long_enough(rows, ROUND_TRIP, size, round_trip)
     stream, no_stream = _delayed_stream(rows, size, round_trip)
     both = send = receive = Figure(None, reason)
-    pingpong = None if delay is None else rows.time("pingpong", 1, delay, size)
+    pingpong = None if delay is None else rows.time(ROUND_TRIP, 1, delay, size)
     if pingpong is not None and delay is not None:
         both = _figure(loggp.both_overheads(pingpong, delay))
     send = Figure(None, no_stream)
@@ -225,7 +226,7 @@ def _overheads(rows: _Rows, size: int) -> Overheads:
 
 
 def _long_enough(
-    rows: _Rows, pattern: str, size: int, round_trip: Estimate | None
+    rows: _Rows, pattern: Pattern, size: int, round_trip: Estimate | None
 ) -> tuple[int | None, str]:
     """The shortest delay of a pattern that is surely longer than the round trip of its size, so
     that it hides all but the overheads; or why there is none."""
@@ -249,7 +250,7 @@ def _long_enough(
     if least > _UNKNOWN * round_trip.value:
         said = f"the round trip of {size_in_words(size)} may be anything up to {_us(least)}"
         return None, f"{said}; measure again, on cores that nothing else uses"
-    name = "ping-pong" if pattern == "pingpong" else pattern
+    name = "ping-pong" if SHAPES[pattern].replies else pattern
     said = f"no {name} of {size_in_words(size)} with a delay above its round trip, {_us(least)}"
     if delays:
         return None, f"{said}; measure it: --delay 0,{_round_delay(least)}"
@@ -260,19 +261,19 @@ def _delayed_stream(
     rows: _Rows, size: int, round_trip: Estimate | None
 ) -> tuple[tuple[loggp.Stream, int] | None, str]:
     """A stream with a delay that is long enough, and the delay; or why there is none."""
-    delay, reason = _long_enough(rows, "stream", size, round_trip)
+    delay, reason = _long_enough(rows, STREAM, size, round_trip)
     if delay is None:
         return None, reason
     windows = sorted(
         window
-        for window, of in rows.kinds("stream")
-        if of == delay and size in rows.sizes("stream", window, of)
+        for window, of in rows.kinds(STREAM)
+        if of == delay and size in rows.sizes(STREAM, window, of)
     )
     fewest, most = windows[0], windows[-1]
     # A single message has no delay.
     few, fewer_delay = (fewest, delay) if fewest < most else (1, 0)
-    fewer = rows.time("stream", few, fewer_delay, size)
-    more = rows.time("stream", most, delay, size)
+    fewer = rows.time(STREAM, few, fewer_delay, size)
+    more = rows.time(STREAM, most, delay, size)
     if fewer is None or more is None:
         return None, _measure(f"no stream of {size_in_words(size)} with a window of 1")
     return (loggp.Stream(size, fewer, more, most - few), delay), ""

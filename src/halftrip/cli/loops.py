@@ -34,6 +34,7 @@ from halftrip.plan.layers import make_plan, python_layer
 from halftrip.report.loops import content, render
 from halftrip.report.progress import ProgressLine
 from halftrip.results.configuration import Configuration
+from halftrip.results.patterns import STREAM
 from halftrip.results.records import Measurement
 from halftrip.telemetry import topology
 
@@ -216,7 +217,7 @@ class _Beside(NoView):
 
     def _time(self, row: Row) -> None:
         def work(loops: BareLoops) -> None:
-            window = WINDOWS[row.size] if row.pattern == "stream" else 0
+            window = WINDOWS[row.size] if row.pattern == STREAM else 0
             timed = loops.time(window, row.size, self._seconds)
             self.timed.setdefault(row, []).append(timed)
 
@@ -264,7 +265,7 @@ def _plan(paths: Sequence[str], slices: int, seconds: float) -> dict[str, Any]:
     """What the bare loops do, as the keys of a plan: others are as users get them."""
     streams = [path for path in paths if path not in WITHOUT_STREAM]
     parts: list[dict[str, Any]] = [
-        {"transport": streams, "pattern": "stream", "sizes": str(size), "window": window}
+        {"transport": streams, "pattern": STREAM, "sizes": str(size), "window": window}
         for size, window in WINDOWS.items()
         if streams
     ]

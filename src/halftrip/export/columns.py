@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from halftrip.plan.settings import SETTINGS
+from halftrip.report.flat import SETTING_COLUMNS
+
 Kind = Literal["text", "whole", "number", "yes or no"]
 ENDS = ("initiator", "responder")
 
@@ -24,47 +27,27 @@ def _columns(text: str) -> dict[str, Column]:
     found = {}
     for line in text.strip().splitlines():
         name, kind, description = (part.strip() for part in line.split("|"))
-        plain = kind.removesuffix("?")
-        found[name] = Column(plain, plain != kind, description)  # type: ignore[arg-type]
+        found[name] = _column(kind, description)
     return found
 
 
-CONFIGURATION = _columns("""
+def _column(kind: str, description: str) -> Column:
+    plain = kind.removesuffix("?")
+    return Column(plain, plain != kind, description)  # type: ignore[arg-type]
+
+
+_NOT_OF_THE_TABLE = _columns("""
 transport | text | How bytes move: mpi, shm, tcp and so on
 pattern | text | Who sends when: pingpong, stream, bidirectional and so on
 mode | text | The kind of call: blocking, nonblocking, persistent, ssend or onesided
 size_bytes | whole? | Payload of a message, bytes; none: an imported tool does not say
-memory | text | The kind of memory of the buffers; initiator:responder where both differ
-buffers | text | Whether an end receives into the buffer that it sends from: same or separate
-pages | text | Page size of the buffers; initiator:responder where both differ
-cache | text | hot: the same buffer again; cold: a ring larger than the last-level cache
-wait | text | How an end waits for a message; initiator:responder where both differ
 pair | text | The ranks that talk, initiator first: 0-1
-window | whole | Messages in flight
-align_bytes | whole | How many bytes after an aligned address buffers start; 0: at a page, bytes
-datatype | text | What MPI is told that a message is made of
-rate_bytes_per_s | number? | What a sender offers, bytes per second; none: as much as it can
-verify | yes or no | Whether messages are filled and checked
 thread | whole | Number of the thread of each rank
 concurrency | whole | How many pairs of threads talk at the same time
-places | text | Whether each message of a window has memory of its own: own or same
-touch | text | Whether the target of one-sided calls reads or writes its memory between windows
-delay_ns | whole | How long the initiator computes between its calls, ns
-object | text | What a Python program sends: a buffer, or an object that is pickled
-socket | text? | The type of ZeroMQ socket
-ownership | text? | Whether a Dragon sender keeps the memory of a message
-staging_bytes | whole? | Chunks by way of page-locked memory, bytes; 0: whole; none: not staged
-device_copy | text? | Who copies between devices: driver (its choice) or engine
-socket_buffer_bytes | whole? | What a socket may hold in each direction, bytes; 0: not set
-nodelay | yes or no? | Whether TCP sends small segments at once
-congestion | text? | TCP's congestion control algorithm
-mss_bytes | whole? | Largest TCP segment, bytes; 0: that of the path
-dscp | whole? | Code point in the header of each packet
-socket_busy_poll_us | whole? | For how long a call polls the device's queue, microseconds
-streams | whole? | TCP connections that one thread uses in turn
-zerocopy | yes or no? | Whether the kernel sends without a copy: MSG_ZEROCOPY
 variant | text | What else tells it from others: what is varied, the table of a text; or empty
 """)
+_OF_THE_TABLE = {each.figure: _column(each.kind, each.says) for each in SETTINGS.values()}
+CONFIGURATION = {name: (_OF_THE_TABLE | _NOT_OF_THE_TABLE)[name] for name in SETTING_COLUMNS}
 SUMMARY = _columns("""
 latency_ns | number? | Median time of one message, one way; of a stream, of one of many, ns
 low_ns | number? | Lower end of the 95 % confidence interval of latency_ns, ns

@@ -11,7 +11,7 @@ from halftrip.errors import UsageError
 from halftrip.export.names import row_name
 from halftrip.report.document import Document
 from halftrip.results.configuration import Configuration
-from halftrip.results.patterns import is_in_turn
+from halftrip.results.patterns import ROUND_TRIP
 from halftrip.texts import printable
 
 # So many choices are named; there may be thousands of pairs.
@@ -32,7 +32,7 @@ def fitted_curve(document: Document, to: str) -> FittedCurve:
     if not found:
         raise UsageError(
             f"--to {to}: no row is a ping-pong, whose half is the time of a message; "
-            "measure one: halftrip run -p pingpong"
+            f"measure one: halftrip run -p {ROUND_TRIP}"
         )
     if len(found) > 1:
         raise UsageError(f"--to {to} is of one curve, and there are {len(found)}; {_choice(found)}")
@@ -53,7 +53,7 @@ def fit_of(document: Document, curve: Configuration) -> PiecewiseFit:
 def _ping_pongs(document: Document) -> list[Configuration]:
     """The curves whose half is the time of a message one way."""
     curves = dict.fromkeys(row.configuration.curve for row in document.rows)
-    return [curve for curve in curves if is_in_turn(curve.pattern, curve.mode) and not curve.delay]
+    return [curve for curve in curves if curve.is_in_turn and not curve.delay]
 
 
 def described(document: Document, found: FittedCurve) -> Iterator[str]:

@@ -22,6 +22,7 @@ from halftrip.export.names import row_name
 from halftrip.export.segments import LARGEST, eager_limit, problem, segments
 from halftrip.report.document import Document
 from halftrip.results.configuration import Configuration
+from halftrip.results.patterns import ROUND_TRIP, STREAM
 from halftrip.stats.estimate import Estimate
 from halftrip.texts import printable
 
@@ -114,7 +115,7 @@ def _gap(document: Document, found: FittedCurve) -> float | None:
     streams = {
         curve.window: curve
         for curve in (row.configuration.curve for row in document.rows)
-        if curve.pattern == "stream"
+        if curve.pattern == STREAM
         and curve.window > 1
         and not curve.delay
         and _but_for_pattern(curve) == like
@@ -128,7 +129,7 @@ def _gap(document: Document, found: FittedCurve) -> float | None:
 def _but_for_pattern(curve: Configuration) -> Configuration:
     """What curves of different patterns have in common."""
     return msgspec.structs.replace(
-        curve, pattern="pingpong", mode="blocking", window=1, places="same"
+        curve, pattern=ROUND_TRIP, mode="blocking", window=1, places="same"
     )
 
 

@@ -11,6 +11,7 @@ from halftrip.clock import Clock
 from halftrip.memory.allocator import Bytes
 from halftrip.memory.host import HOST
 from halftrip.results.block import Times
+from halftrip.results.patterns import ROUND_TRIP
 from halftrip.stats.median import median
 
 # One probe of a cache line: this many samples of this many round trips, some 10 us in all.
@@ -59,7 +60,7 @@ class CacheLineProbe:
         timestamps = np.zeros((len(self._lines), _LINE_SAMPLES + 1), dtype=np.int64)
         empty, source = self._empty, self._clock.source
         for line, row in zip(self._lines, timestamps, strict=True):
-            part(line, "pingpong", empty, empty, 1, _LINE_WARM_UP, _LINE_BATCH, row, source)
+            part(line, ROUND_TRIP, empty, empty, 1, _LINE_WARM_UP, _LINE_BATCH, row, source)
         return timestamps
 
 

@@ -159,7 +159,7 @@ class Pair:
         self._make_room(needed)
         side = Side(self._setup, self.context, configuration, self.path(configuration))
         try:
-            if configuration.mode == "onesided":
+            if configuration.is_one_sided:
                 # To open a window takes both ends: neither begins unless both have their buffers.
                 self.link.agree(side.allocate)
                 address = self.link.agree(side.open)

@@ -21,15 +21,15 @@ from halftrip.kernel_files import Reader
 from halftrip.memory.allocator import memory_named
 from halftrip.memory.layout import Layout, layout
 from halftrip.mpi import library
-from halftrip.plan.configurations import Choices
 from halftrip.plan.pairing import Schedules
 from halftrip.plan.part_plans import PartPlans
 from halftrip.plan.plan import Plan
+from halftrip.plan.setting import Choices
 from halftrip.registry import TRANSPORTS
 from halftrip.results.configuration import Configuration
 from halftrip.results.device import Device
 from halftrip.results.memory_name import both_memories, is_of_host
-from halftrip.results.patterns import SHAPES, is_in_turn, uses_buffers
+from halftrip.results.patterns import uses_buffers
 from halftrip.results.records import ClockInfo, Environment
 from halftrip.results.threshold import Threshold
 from halftrip.telemetry import environment, perf_counters, topology
@@ -132,7 +132,7 @@ class Setup:
         included."""
         sends, receives = uses_buffers(configuration.pattern, initiates)
         rings = [sends, receives] if configuration.buffers == "separate" else [sends or receives]
-        if configuration.mode == "onesided":
+        if configuration.is_one_sided:
             rings.append(True)
         whole = self.layout(configuration)
         # What is not used is a single buffer.
@@ -145,7 +145,7 @@ class Setup:
         own = (self.clock.cost, self.clock.resolution)
         cost, resolution = self.transport(configuration).clock_figures or own
         reads = _native.clock_reads
-        if SHAPES[configuration.pattern].each_way:
+        if configuration.shape.each_way:
             reads = _native.clock_reads_with_receive_times
         return reads * cost, resolution
 
@@ -154,7 +154,7 @@ class Setup:
         ns; None where messages do not take turns, or where they may be lost; and with a delay, of
         which samples do not count by how much it is too long, so that they tell no moments."""
         lossy = self.transport(configuration).capabilities.lossy
-        in_turn = is_in_turn(configuration.pattern, configuration.mode)
+        in_turn = configuration.is_in_turn
         if lossy or configuration.delay or not in_turn:
             return None
         cost, _ = self.transport(configuration).clock_figures or (self.clock.cost, 0.0)

@@ -10,7 +10,6 @@ import numpy as np
 
 from halftrip.memory.ring import Numbers, Ring, message_seeds
 from halftrip.results.configuration import Configuration
-from halftrip.results.patterns import SHAPES
 
 
 class Verification:
@@ -66,21 +65,19 @@ def _source(
     configuration: Configuration, initiates: bool, out: Ring, exposed: Ring | None
 ) -> Ring | None:
     """The buffers that this end's messages come from; None where it sends none of its own."""
-    if configuration.pattern == "put":
-        return out if initiates else None
-    if configuration.pattern == "get":
-        return None if initiates else exposed
-    if initiates:
-        return out
-    replies = SHAPES[configuration.pattern].initiator and configuration.buffers == "separate"
-    return out if replies else None
+    shape = configuration.shape
+    if not (shape.responder if initiates else shape.initiator):
+        return None
+    if shape.is_one_sided and not initiates:
+        return exposed
+    return out if initiates or configuration.buffers == "separate" else None
 
 
 def _target(
     configuration: Configuration, initiates: bool, in_: Ring, exposed: Ring | None
 ) -> Ring | None:
     """The buffers that messages arrive in; None where none arrive."""
-    shape = SHAPES[configuration.pattern]
+    shape = configuration.shape
     if not (shape.initiator if initiates else shape.responder):
         return None
-    return exposed if configuration.pattern == "put" else in_
+    return exposed if shape.is_one_sided and not initiates else in_

@@ -8,10 +8,10 @@ from typing import Any
 
 from halftrip.errors import UsageError
 from halftrip.plan.memory import staging_option
+from halftrip.plan.settings import in_place
 from halftrip.plan.vary import STARTING_KEYS
-from halftrip.results.configuration import TUNING, UNTUNED, Configuration
+from halftrip.results.configuration import Configuration
 from halftrip.results.memory_name import is_of_host
-from halftrip.results.patterns import SHAPES
 from halftrip.results.sides import SIDE
 
 # Sizes from this share of the lowest place to this many times the highest, and so many to each
@@ -32,8 +32,8 @@ _KEPT = (
     "launcher", "mpiexec", "dragon", "hosts", "peer", "secret_file", "ssh",
     "remote_command", "interface", "data_ports",
 )  # fmt: skip
-# Of these, a plan that says nothing leaves the choice to the transport.
-_CHOSEN = ("object", "socket", "ownership", "device_copy")
+# Keys that are left out where a plan that says nothing means the same.
+_UNLESS_USUAL = ("window", "delay", "staging", "rate", "verify")
 
 
 def sizes_around(places: Iterable[tuple[float, float]]) -> tuple[int, ...]:
@@ -65,15 +65,11 @@ def curve_keys(curve: Configuration, plan: Mapping[str, Any]) -> dict[str, Any]:
         "transport": [curve.transport],
         "pattern": [curve.pattern],
         "mode": [curve.mode],
-        "places": [curve.places],
-        "touch": [curve.touch],
-        "wait": [curve.both_ends("wait")],
-        "buffers": [curve.buffers],
-        "memory": [curve.both_ends("memory")],
-        "pages": [curve.both_ends("pages")],
-        "cache": [curve.cache],
-        "align": [curve.align],
-        "datatype": [curve.datatype],
+        **{
+            each.name: [each.of(curve)]
+            for each in in_place("configuration", "ends")
+            if each.name not in _UNLESS_USUAL
+        },
         "verify": curve.verify,
         "concurrent_pairs": [curve.concurrency],
     }
@@ -81,20 +77,20 @@ def curve_keys(curve: Configuration, plan: Mapping[str, Any]) -> dict[str, Any]:
         keys["delay"] = [curve.delay]
     if not all(is_of_host(end.memory) for end in curve.ends):
         keys["staging"] = [staging_option(curve.staging)]
-    if curve.window != (SHAPES[curve.pattern].window or 1):
+    if curve.window != (curve.shape.window or 1):
         keys["window"] = [curve.window]
     if curve.rate is not None:
         keys["rate"] = curve.rate
-    # Where a transport has no choice of an object, a buffer is all that there is.
+    # Where a transport has no choice, its standard is all that there is.
     keys |= {
-        name: [getattr(curve, name)]
-        for name in _CHOSEN
-        if plan.get(name) and getattr(curve, name) not in (None, "buffer")
+        each.name: [each.of(curve)]
+        for each in in_place("transport")
+        if plan.get(each.name) and each.of(curve) not in (None, each.standard)
     }
     keys |= {
-        name: [getattr(curve.tuning, name)]
-        for name in TUNING
-        if getattr(curve.tuning, name) != getattr(UNTUNED, name)
+        each.name: [each.of(curve)]
+        for each in in_place("sockets")
+        if each.of(curve) != each.standard
     }
     return keys | _varied(curve)
 

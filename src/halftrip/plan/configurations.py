@@ -2,69 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import product
-from typing import Any, NamedTuple, cast
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, cast
 
 import msgspec
 
-from halftrip.errors import UsageError
-from halftrip.plan.memory import StagingKind, staging_bytes
+from halftrip.plan.memory import both_of
 from halftrip.plan.pairing import Pair
 from halftrip.plan.plan import Plan
+from halftrip.plan.setting import Choices, Point, Setting
+from halftrip.plan.settings import SEVERAL, in_place, ordered
 from halftrip.plan.sizes import perturb
-from halftrip.results.configuration import (
-    TUNING,
-    Cache,
-    Configuration,
-    DeviceCopy,
-    EndSettings,
-    Object,
-    Ownership,
-    Pages,
-    Places,
-    Socket,
-    Tuning,
-    TuningField,
-    Wait,
-)
-from halftrip.results.memory_name import both_memories, is_of_host
-from halftrip.results.patterns import SHAPES, Pattern
+from halftrip.results.configuration import Configuration, EndSettings, Pages, Tuning, Wait
+from halftrip.results.patterns import SHAPES, STREAM
 from halftrip.units import significant
 
-# The size of the messages that are counted in a second, and what else has several values.
+# The size of the messages that are counted in a second.
 _MESSAGE_BYTES = 8
-_SETTINGS = (
-    "places",
-    "touch",
-    "wait",
-    "buffers",
-    "memory",
-    "pages",
-    "cache",
-    "align",
-    "datatype",
-    "object",
-    "socket",
-    "ownership",
-    "staging",
-    "device_copy",
-    *TUNING,
-)
-
-
-class Choices(NamedTuple):
-    """The values that a transport has of the settings whose default is its own, the default first;
-    empty: it has no such setting. `tuning` are the settings of its sockets. `staging` is how it
-    takes messages in a device's memory: as they are, or staged."""
-
-    wait: tuple[Wait, ...]
-    object: tuple[Object, ...] = ("buffer",)
-    socket: tuple[Socket, ...] = ()
-    ownership: tuple[Ownership, ...] = ()
-    tuning: tuple[TuningField, ...] = ()
-    staging: tuple[StagingKind, ...] = ()
-    device_copy: tuple[DeviceCopy, ...] = ()
+# What others depend on, which have their values after it.
+_FIRST = ("verify", "window", "wait", "memory", "buffers", "pages", "cache")
 
 
 def settings(plan: Plan, choices: Mapping[str, Choices]) -> list[Configuration]:
@@ -79,100 +35,61 @@ def settings(plan: Plan, choices: Mapping[str, Choices]) -> list[Configuration]:
 
 def _of_message_rate(plan: Plan) -> Plan:
     """A stream of small messages, the first of every other setting."""
+    firsts = {name: getattr(plan, name)[:1] for name in SEVERAL}
     return msgspec.structs.replace(
         plan,
-        pattern=("stream",),
+        pattern=(STREAM,),
         mode=(),
         sizes=(_MESSAGE_BYTES,),
         perturb=0,
-        window=(),
-        delay=(0,),
-        **{name: getattr(plan, name)[:1] for name in _SETTINGS},
+        **(firsts | {"window": (), "delay": (0,)}),
     )
 
 
 def _settings(plan: Plan, choices: Mapping[str, Choices]) -> list[Configuration]:
-    return [
-        Configuration(
-            transport=transport,
-            pattern=pattern,
-            mode=mode,
-            size=size,
-            initiator=ends[0],
-            responder=ends[1],
-            buffers=buffers,
-            cache=cache,
-            window=window,
-            places=places,
-            touch=touch,
-            delay=delay,
-            align=align,
-            datatype=datatype,
-            object=object_,
-            socket=socket,
-            ownership=ownership,
-            tuning=tuning,
-            staging=staging,
-            device_copy=device_copy,
-            rate=plan.rate,
-            verify=plan.verify,
-            variant=plan.variant,
+    found = []
+    for transport in plan.transport:
+        if transport not in choices:
+            continue
+        points: Iterable[dict[str, Any]] = (
+            {"transport": transport, "pattern": pattern, "mode": mode}
+            for pattern in plan.pattern
+            for mode in plan.mode or SHAPES[pattern].modes[:1]
         )
-        for transport in plan.transport
-        if transport in choices
-        for of_transport in [choices[transport]]
-        for pattern in plan.pattern
-        for mode in plan.mode or SHAPES[pattern].modes[:1]
-        for window in _windows(plan, pattern)
-        for wait in plan.wait or of_transport.wait[:1]
-        for memory, buffers, pages in product(plan.memory, plan.buffers, plan.pages)
-        for ends in [_ends(memory, pages, wait)]
-        for cache in plan.cache
-        for places in _places(plan, window, cache)
-        for touch in plan.touch
-        for delay in _delays(plan, pattern, window)
-        for align in plan.align
-        for datatype in plan.datatype
-        for object_ in _chosen(plan.object, of_transport.object)
-        for socket in _chosen(plan.socket, of_transport.socket)
-        for ownership in _chosen(plan.ownership, of_transport.ownership)
-        for tuning in _tunings(plan, of_transport.tuning)
-        for staging in _stagings(plan, of_transport.staging, memory)
-        for device_copy in _chosen(plan.device_copy, of_transport.device_copy)
-        for size in perturb(plan.sizes, plan.perturb)
-    ]
+        for setting in ordered(_FIRST):
+            points = _with_values(points, setting, plan, choices[transport].get(setting.name))
+        sizes = perturb(plan.sizes, plan.perturb)
+        for point in points:
+            curve = _configuration(point, plan)
+            found += [msgspec.structs.replace(curve, size=size) for size in sizes]
+    return found
 
 
-def _chosen(asked: tuple[str, ...], values: tuple[str, ...]) -> tuple[Any, ...]:
-    """The values of a setting that a transport has `values` of: what was asked for does not apply
-    where there is no choice."""
-    return (asked if len(values) > 1 else ()) or values[:1] or (None,)
+def _with_values(
+    points: Iterable[dict[str, Any]], setting: Setting, plan: Plan, own: tuple[Any, ...] | None
+) -> Iterator[dict[str, Any]]:
+    """Each point with each value of one more setting, of which the transport has its `own`."""
+    asked = getattr(plan, setting.name)
+    asked = asked if setting.several else (asked,)
+    for point in points:
+        for value in setting.values(Point(asked, own, setting.standard, point)):
+            yield point | {setting.name: value}
 
 
-def _stagings(plan: Plan, kinds: tuple[StagingKind, ...], memory: str) -> list[int | None]:
-    """How messages between the memory of both ends are staged: none are where the processor reaches
-    both, and a transport that knows a single way has it for all that was asked."""
-    if not kinds or all(map(is_of_host, _both_of(memory))):
-        return [None]
-    asked = [staging_bytes(text) for text in plan.staging]
-    possible = [each for each in asked if ("none" if each is None else "staged") in kinds]
-    return possible or [None if kinds[0] == "none" else 0]
-
-
-def _both_of(memory: str) -> tuple[str, str]:
-    """The names of both ends' memory."""
-    names = both_memories(memory)
-    if names is None:
-        raise UsageError(f"memory: {memory!r} is no kind of memory, nor two of them")
-    return names
-
-
-def _tunings(plan: Plan, names: tuple[TuningField, ...]) -> list[Tuning]:
-    """The sockets of a transport that has the settings `names`, with every value of each."""
-    return [
-        Tuning(**dict(zip(names, values, strict=True)))
-        for values in product(*(getattr(plan, name) for name in names))
-    ]
+def _configuration(point: Mapping[str, Any], plan: Plan) -> Configuration:
+    """The configuration with these settings, and a size of 0."""
+    values = dict(point)
+    ends = {each.name: values.pop(each.name) for each in in_place("ends")}
+    sockets = {each.name: values.pop(each.name) for each in in_place("sockets")}
+    initiator, responder = _ends(**ends)
+    return Configuration(
+        size=0,
+        initiator=initiator,
+        responder=responder,
+        tuning=Tuning(**sockets),
+        variant=plan.variant,
+        **values,
+    )
 
 
 def configuration_of(
@@ -205,7 +122,7 @@ def _ends(memory: str, pages: str, wait: str) -> tuple[EndSettings, EndSettings]
     # Not by msgspec, which can crash where two threads are the first to convert to a type.
     initiator, responder = (
         EndSettings(memory=m, pages=cast("Pages", p), wait=cast("Wait", w))
-        for m, p, w in zip(_both_of(memory), _both(pages), _both(wait), strict=True)
+        for m, p, w in zip(both_of(memory), _both(pages), _both(wait), strict=True)
     )
     return initiator, responder
 
@@ -236,21 +153,3 @@ def outlasts(plan: Plan, configuration: Configuration) -> str | None:
         by = "with this --delay" if configuration.delay else "at this --rate"
     window = f"a window of {configuration.window} takes {significant(seconds, 2)} s {by}"
     return f"{window}, --time allows {plan.time:g} s"
-
-
-def _places(plan: Plan, window: int, cache: Cache) -> tuple[Places, ...]:
-    """The places of a window's messages. A single message has only one. A cold cache and --verify
-    need one for each."""
-    if window == 1:
-        return ("same",)
-    return ("own",) if cache == "cold" or plan.verify else plan.places
-
-
-def _delays(plan: Plan, pattern: Pattern, window: int) -> tuple[int, ...]:
-    """The delays of a window's messages: a stream of one has nothing between its sends."""
-    return (0,) if pattern == "stream" and window == 1 else plan.delay
-
-
-def _windows(plan: Plan, pattern: Pattern) -> tuple[int, ...]:
-    default = SHAPES[pattern].window
-    return (1,) if default is None else plan.window or (default,)

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from halftrip.errors import UsageError
 from halftrip.plan.pairing import Schedule
 from halftrip.plan.plan import Plan
+from halftrip.plan.settings import SEVERAL
 from halftrip.registry import SIMULATED
-from halftrip.results.configuration import TUNING
 
 # Processes of this host are started in the end: more are a mistake, whatever the key is.
 MOST_RANKS = 4096
@@ -23,29 +23,8 @@ LONGEST_SECONDS = 366 * 86400.0
 # No message takes less, s; in virtual time it has to be computed.
 _LEAST_ITERATION_SECONDS = 1e-9
 _SIMULATED_ITERATION_SECONDS = 2e-8
-# Settings of a plan that have several values, of which an empty one means one value.
-_SEVERAL = (
-    "transport",
-    "pattern",
-    "mode",
-    "window",
-    "places",
-    "touch",
-    "delay",
-    "wait",
-    "buffers",
-    "memory",
-    "pages",
-    "cache",
-    "align",
-    "datatype",
-    "object",
-    "socket",
-    "ownership",
-    "staging",
-    "device_copy",
-    *TUNING,
-)
+# Keys of a plan that have several values, of which an empty one means one value.
+_SEVERAL = ("transport", "pattern", "mode", *SEVERAL)
 
 
 class Cost(NamedTuple):

@@ -38,6 +38,14 @@ def staging_option(staging: int | None) -> str:
     return f"{_CHUNK}{staging}" if staging else "whole"
 
 
+def both_of(memory: str) -> tuple[str, str]:
+    """The names of both ends' memory."""
+    names = both_memories(memory)
+    if names is None:
+        raise UsageError(f"memory: {memory!r} is no kind of memory, nor two of them")
+    return names
+
+
 def memories(value: Any) -> tuple[str, ...]:
     """Kinds of memory, each with or without its device: ``host``, ``cuda@0`` for both ends,
     ``pinned:cuda@0000:3b:00.0`` for the initiator and the responder."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
-from halftrip.plan import expectations, hosts, parsing, vary
+from halftrip.plan import expectations, hosts, parsing, settings, vary
 from halftrip.plan.cost import MOST_RANKS, MOST_THREADS
 
 # The groups of the help, by the names that options have for them.
@@ -61,13 +61,6 @@ THREADS = parsing.at_most(MOST_THREADS)
 REPEATS = parsing.at_most(10_000)
 RETESTS = parsing.at_most(100, least=0)
 
-SOCKET_BUFFERS = parsing.several(parsing.socket_buffer)
-SEGMENTS = parsing.several(parsing.segment)
-CODE_POINTS = parsing.several(parsing.code_point)
-POLLS = parsing.several(parsing.microseconds)
-STREAMS = parsing.several(parsing.at_most(64))
-DELAYS = parsing.several(parsing.nanoseconds)
-
 _METAVARS: dict[Callable[[Any], Any], str] = {
     parsing.sizes: "SIZES",
     parsing.count: "N",
@@ -90,10 +83,10 @@ _METAVARS: dict[Callable[[Any], Any], str] = {
     hosts.hosts: "LIST",
     hosts.hostfile: "FILE",
     vary.axes: "NAME=VALUES",
-    SOCKET_BUFFERS: "SIZE",
-    SEGMENTS: "BYTES",
-    CODE_POINTS: "N",
-    POLLS: "TIME",
-    STREAMS: "N",
-    DELAYS: "TIME",
+    settings.SOCKET_BUFFERS: "SIZE",
+    settings.SEGMENTS: "BYTES",
+    settings.CODE_POINTS: "N",
+    settings.POLLS: "TIME",
+    settings.STREAMS: "N",
+    settings.DELAYS: "TIME",
 }

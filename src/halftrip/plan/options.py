@@ -3,36 +3,31 @@ line, its help, the reading of plans, docs/options.md and the man page."""
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from typing import get_args
 
-from halftrip.plan import against, expectations, hosts, memory, option, parsing, vary
+from halftrip.plan import against, expectations, hosts, option, parsing, vary
 from halftrip.plan.option import Option
 from halftrip.plan.pairing import Pairing
 from halftrip.plan.path_model_table import parse_path_model
 from halftrip.plan.plan import Placement
 from halftrip.plan.presets import PRESETS
-from halftrip.registry import LAUNCHERS, MEMORIES, TRANSPORTS
-from halftrip.results.configuration import (
-    UNKNOWN,
-    Buffers,
-    Cache,
-    Datatype,
-    DeviceCopy,
-    Object,
-    Ownership,
-    Pages,
-    Places,
-    Socket,
-    Touch,
-    Wait,
-)
-from halftrip.results.patterns import Mode, Pattern
+from halftrip.plan.settings import SETTINGS
+from halftrip.registry import LAUNCHERS, TRANSPORTS
+from halftrip.results.patterns import ROUND_TRIP, SHAPES, Mode, Pattern
 
 
-def _requested(setting: Any) -> tuple[str, ...]:
-    """The values of a setting that can be asked for."""
-    return tuple(value for value in get_args(setting) if value != UNKNOWN)
+def _of(*names: str) -> dict[str, Option]:
+    """The options of these settings."""
+    return {
+        name: Option(each.read, each.help, each.short, each.negatable, each.group)
+        for name in names
+        for each in [SETTINGS[name]]
+    }
 
+
+_PUT_AND_GET = ", ".join(name for name, shape in SHAPES.items() if shape.is_one_sided)
+# Nobody needs them to begin with.
+_EXPERT = [name for name, setting in SETTINGS.items() if setting.group == "expert"]
 
 OPTIONS: dict[str, Option] = {
     "transport": Option(
@@ -47,13 +42,13 @@ OPTIONS: dict[str, Option] = {
     ),
     "pattern": Option(
         parsing.some_of(get_args(Pattern)),
-        "pingpong, stream, bidirectional, exchange, pingping, put, get. [pingpong]",
+        f"{', '.join(SHAPES)}. [{ROUND_TRIP}]",
         ("-p",),
         group="what",
     ),
     "mode": Option(
         parsing.some_of(get_args(Mode)),
-        "blocking, nonblocking, persistent, ssend, onesided. [blocking; onesided for put, get]",
+        f"{', '.join(get_args(Mode))}. [blocking; onesided for {_PUT_AND_GET}]",
         ("-c",),
         group="what",
     ),
@@ -63,31 +58,14 @@ OPTIONS: dict[str, Option] = {
         ("-s", "-m"),
         group="what",
     ),
-    "window": Option(
-        parsing.windows, "Messages in flight. [64; 1 for put, get]", ("-W",), group="what"
-    ),
+    **_of("window"),
     "message_rate": Option(
         parsing.flag,
         "Also a stream of 8 bytes: messages per second. [yes if nothing says what to measure]",
         negatable=True,
         group="what",
     ),
-    "wait": Option(
-        parsing.per_end(_requested(Wait)),
-        "How a receiver waits: block, spin or both; or INITIATOR:RESPONDER. [as usual for each]",
-        group="what",
-    ),
-    "memory": Option(
-        parsing.Names(MEMORIES, memory.memories),
-        "Memory of both ends, or INITIATOR:RESPONDER: host, pinned, cuda@0, managed. [host]",
-        group="what",
-    ),
-    "cache": Option(
-        parsing.some_of(_requested(Cache)),
-        "One buffer, or a ring larger than the cache: hot, cold. [hot]",
-        group="what",
-    ),
-    "verify": Option(parsing.flag, "Check every byte, outside the timed loops.", group="what"),
+    **_of("wait", "memory", "cache", "verify"),
     "preset": Option(
         parsing.one_of(PRESETS),
         "quick, standard or paper: defaults for all other options.",
@@ -236,83 +214,7 @@ OPTIONS: dict[str, Option] = {
         parsing.count_or_0, "Also measure each size minus and plus this many bytes. [0]"
     ),
     "refine": Option(parsing.flag, "Add sizes at breakpoints of the curve, to locate them."),
-    "places": Option(
-        parsing.some_of(_requested(Places)),
-        "Where the messages of a window are: each in its own place, or in the same. [own]",
-    ),
-    "touch": Option(
-        parsing.some_of(get_args(Touch)),
-        "Does the peer read what is put, write what is got? none, untimed, timed. [none]",
-    ),
-    "delay": Option(
-        option.DELAYS,
-        "How long the initiator computes between a ping-pong's send and receive, or a stream's "
-        "sends: 0,50us. [0]",
-    ),
-    "buffers": Option(
-        parsing.some_of(_requested(Buffers)),
-        "Receive into the buffer sent from? same, separate. [separate]",
-    ),
-    "pages": Option(
-        parsing.per_end(_requested(Pages)),
-        "Page size of buffers: 4K, huge; or INITIATOR:RESPONDER. [4K]",
-    ),
-    "align": Option(
-        parsing.alignments, "Align buffers to exactly this many bytes: 1, 2, 4 ... [a page]"
-    ),
-    "datatype": Option(
-        parsing.some_of(get_args(Datatype)), "What MPI is told: byte, contiguous, vector. [byte]"
-    ),
-    "object": Option(
-        parsing.some_of(get_args(Object)),
-        "What Python sends: buffer, bytes, array, dict. [the first that a transport has]",
-    ),
-    "socket": Option(
-        parsing.some_of(get_args(Socket)), "Type of ZeroMQ sockets: pair, req (with rep). [pair]"
-    ),
-    "ownership": Option(
-        parsing.some_of(get_args(Ownership)),
-        "Who has a Dragon message's memory after a send: keep, transfer. [keep]",
-    ),
-    "staging": Option(
-        memory.stagings,
-        "Messages in a device's memory: none, whole or chunk=512K, by way of pinned memory. "
-        "[none where the transport takes them]",
-    ),
-    "device_copy": Option(
-        parsing.some_of(get_args(DeviceCopy)),
-        "Who copies between devices in cuda-ipc: driver (its choice), engine. [driver]",
-    ),
-    "socket_buffer": Option(
-        option.SOCKET_BUFFERS,
-        "Room in a socket of tcp, udp, unix, each way: 64K, 4M, system. [system]",
-    ),
-    "nodelay": Option(
-        parsing.flags,
-        "Send small TCP messages at once, or by Nagle's algorithm; both forms: two rows. [yes]",
-        negatable=True,
-    ),
-    "congestion": Option(
-        parsing.several(parsing.algorithm),
-        "TCP's congestion control: cubic, reno, bbr, what the kernel has. [system]",
-    ),
-    "mss": Option(option.SEGMENTS, "Largest TCP segment, with its options. [system]"),
-    "dscp": Option(
-        option.CODE_POINTS,
-        "Code point of tcp and udp packets: 0 to 63, EF, CS1, AF11 and so on. [0]",
-    ),
-    "busy_poll": Option(
-        option.POLLS, "How long tcp and udp calls poll the device first, as 50us. [system]"
-    ),
-    "streams": Option(
-        option.STREAMS, "TCP connections that a thread uses in turn, message by message. [1]"
-    ),
-    "zerocopy": Option(
-        parsing.flags,
-        "Send TCP messages from where they are: MSG_ZEROCOPY; both forms: two rows. [no]",
-        negatable=True,
-    ),
-    "rate": Option(parsing.rate, "What a udp stream offers, bytes per second. [all it can]"),
+    **_of(*_EXPERT),
     "timeout": Option(parsing.seconds, "How long to wait for an answer to a datagram. [1s]"),
     "placement_state": Option(
         parsing.one_of(get_args(Placement)),

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 import msgspec
 
-from halftrip.plan.configurations import Choices, settings
+from halftrip.plan.configurations import settings
 from halftrip.plan.plan import Plan
+from halftrip.plan.setting import Choices
 from halftrip.results.configuration import Configuration
 
 

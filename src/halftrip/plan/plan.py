@@ -10,6 +10,7 @@ import msgspec
 from halftrip.plan.against import Against, record
 from halftrip.plan.pairing import AtOnce, Pairs
 from halftrip.plan.path_model_table import path_model_record
+from halftrip.plan.settings import SEVERAL
 from halftrip.plan.sizes import DEFAULT_SIZES, parse_sizes
 from halftrip.plan.vary import Axis, values_of, variables
 from halftrip.registry import DEFAULT_TRANSPORTS
@@ -25,7 +26,7 @@ from halftrip.results.configuration import (
     Socket,
     Touch,
 )
-from halftrip.results.patterns import Mode, Pattern
+from halftrip.results.patterns import ROUND_TRIP, Mode, Pattern
 from halftrip.results.reported import Variant
 from halftrip.results.sides import BASE, SIDE
 from halftrip.simulation.path_model import PathModel
@@ -35,51 +36,6 @@ Placement = Literal["near", "far"]
 # With until_ci: an interval over fewer launches is always wide; and the default of max_launches.
 FEWEST_UNTIL_CI = 3
 MOST_LAUNCHES = 30
-
-
-class PlanPart(msgspec.Struct, frozen=True, kw_only=True):
-    """The keys that a part of a plan has in place of the plan's; None: the plan's."""
-
-    transport: tuple[str, ...] | None = None
-    pattern: tuple[Pattern, ...] | None = None
-    mode: tuple[Mode, ...] | None = None
-    sizes: tuple[int, ...] | None = None
-    perturb: int | None = None
-    window: tuple[int, ...] | None = None
-    places: tuple[Places, ...] | None = None
-    touch: tuple[Touch, ...] | None = None
-    delay: tuple[int, ...] | None = None
-    wait: tuple[str, ...] | None = None
-    buffers: tuple[Buffers, ...] | None = None
-    memory: tuple[str, ...] | None = None
-    pages: tuple[str, ...] | None = None
-    cache: tuple[Cache, ...] | None = None
-    align: tuple[int, ...] | None = None
-    datatype: tuple[Datatype, ...] | None = None
-    object: tuple[Object, ...] | None = None
-    socket: tuple[Socket, ...] | None = None
-    ownership: tuple[Ownership, ...] | None = None
-    staging: tuple[str, ...] | None = None
-    device_copy: tuple[DeviceCopy, ...] | None = None
-    socket_buffer: tuple[int, ...] | None = None
-    nodelay: tuple[bool, ...] | None = None
-    congestion: tuple[str, ...] | None = None
-    mss: tuple[int, ...] | None = None
-    dscp: tuple[int, ...] | None = None
-    busy_poll: tuple[int, ...] | None = None
-    streams: tuple[int, ...] | None = None
-    zerocopy: tuple[bool, ...] | None = None
-    concurrent_pairs: tuple[AtOnce, ...] | None = None
-    rate: float | None = None
-    verify: bool | None = None
-    iterations: int | None = None
-    warmup: int | None = None
-
-    @property
-    def keys(self) -> dict[str, Any]:
-        """The keys that it has."""
-        fields = msgspec.structs.asdict(self)
-        return {name: value for name, value in fields.items() if value is not None}
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,7 +89,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     transport: tuple[str, ...] = DEFAULT_TRANSPORTS
-    pattern: tuple[Pattern, ...] = ("pingpong",)
+    pattern: tuple[Pattern, ...] = (ROUND_TRIP,)
     mode: tuple[Mode, ...] = ()
     sizes: tuple[int, ...] = parse_sizes(DEFAULT_SIZES)
     message_rate: bool = False
@@ -257,6 +213,30 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
                 for part in self.part
             ),
         )
+
+
+# What a part may have of its own.
+_PART_KEYS = (
+    *("transport", "pattern", "mode", "sizes", "perturb", *SEVERAL),
+    *("concurrent_pairs", "rate", "verify", "iterations", "warmup"),
+)
+_PartKeys: Any = msgspec.defstruct(
+    "_PartKeys",
+    [(name, f"{Plan.__annotations__[name]} | None", None) for name in _PART_KEYS],
+    module=__name__,
+    frozen=True,
+    kw_only=True,
+)
+
+
+class PlanPart(_PartKeys):  # type: ignore[misc]
+    """The keys that a part of a plan has in place of the plan's; None: the plan's."""
+
+    @property
+    def keys(self) -> dict[str, Any]:
+        """The keys that it has."""
+        fields = msgspec.structs.asdict(self)
+        return {name: value for name, value in fields.items() if value is not None}
 
 
 def _others(transports: tuple[str, ...], left_out: str) -> tuple[str, ...]:

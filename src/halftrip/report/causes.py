@@ -50,8 +50,7 @@ def groups(document: Document) -> list[CauseGroup]:
     found = []
     for alike in by_name.values():
         worst, cause = max(alike, key=lambda item: _badness(item[0]))
-        pattern = worst.configuration.pattern
-        kind = "" if pattern == "pingpong" else pattern
+        kind = "" if worst.configuration.shape.replies else worst.configuration.pattern
         name = name_of(worst.configuration, fields, document.run.names, kind)
         example = f"{name}: {cause.seen}"
         found.append(CauseGroup(cause, example, [row for row, _ in alike]))
@@ -137,7 +136,7 @@ def _named(rows: Sequence[Row]) -> str:
         configuration = row.configuration
         name = (
             configuration.transport
-            if configuration.pattern == "pingpong"
+            if configuration.shape.replies
             else f"{configuration.transport} {configuration.pattern}"
         )
         sizes.setdefault(name, []).append(format_size(configuration.known_size))

@@ -9,7 +9,6 @@ from halftrip.analysis.verdict import Verdict
 from halftrip.report.cells import NOTHING, number
 from halftrip.report.layout import ALWAYS, BRIEF, MORE, Column
 from halftrip.report.rows import Row
-from halftrip.results.patterns import is_in_turn
 from halftrip.units import format_size, significant
 
 _FEWEST_DIGITS, _MOST_DIGITS = 2, 5
@@ -43,7 +42,7 @@ def one_way_times(rtt: bool) -> Callable[[Row], float]:
 
 def is_round_trip(row: Row) -> bool:
     """Whether an iteration of this row is a round trip."""
-    return is_in_turn(row.configuration.pattern, row.configuration.mode)
+    return row.configuration.is_in_turn
 
 
 def _us(ns: float | None, digits: int = 3) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from halftrip.plan.parsing import CODE_POINTS
+from halftrip.plan.setting import Setting
+from halftrip.plan.settings import SETTINGS
 from halftrip.plan.vary import label
-from halftrip.results.configuration import TUNABLE, UNKNOWN, UNTUNED, Configuration, TuningField
+from halftrip.results.configuration import Configuration
 from halftrip.results.names import Names
 from halftrip.results.reported import Variant
 from halftrip.units import format_size
@@ -28,88 +29,24 @@ class Field(NamedTuple):
     is_of_buffers: bool = False
 
 
-def _tuning(
-    name: TuningField, label: str, write: Callable[[Any], str] = str, system: str = "system"
-) -> Field:
-    """A setting of sockets, whose default is called `system`."""
-    default = getattr(UNTUNED, name)
-
-    def text(configuration: Configuration) -> str:
-        value = getattr(configuration.tuning, name)
-        if value != default:
-            return write(value)
-        return system if name in TUNABLE.get(configuration.transport, ()) else ""
-
-    return Field(label, text, system)
-
-
-def _known(value: str) -> str:
-    """A setting as text; nothing where the tool that was imported does not say."""
-    return "" if value == UNKNOWN else value
-
-
-# Their names, where they have one.
-_CODE_POINTS = {number: name for name, number in CODE_POINTS.items()}
-
-
-def _code_point(number: int) -> str:
-    return _CODE_POINTS.get(number, str(number))
-
-
-def _yes_or_no(value: bool) -> str:
-    return "yes" if value else "no"
-
-
-def staging_text(staging: int | None) -> str:
-    """How messages in a device's memory are staged: ``whole``, ``chunks of 512K``; empty: not."""
-    if staging is None:
-        return ""
-    return f"chunks of {format_size(staging)}" if staging else "whole"
+def _of(setting: Setting) -> Field:
+    return Field(setting.title, setting.text, setting.usual, setting.default, setting.is_of_buffers)
 
 
 # The field that says which ranks talk.
 _RANKS = "ranks"
 
+_OF = {name: _of(setting) for name, setting in SETTINGS.items()} | {
+    "pattern": Field("pattern", lambda each: each.pattern),
+    "mode": Field("mode", lambda each: each.mode, default="blocking"),
+}
+_FIRST = ("wait", "pattern", "mode", "window", "places", "touch", "delay", "buffers", "pages")
 FIELDS = (
-    Field("wait", lambda each: _known(each.both_ends("wait"))),
-    Field("pattern", lambda each: each.pattern),
-    Field("mode", lambda each: each.mode, default="blocking"),
-    Field("window", lambda each: str(each.window), "1"),
-    Field("places", lambda each: _known(each.message_places) if each.window > 1 else "", "own",
-          is_of_buffers=True),
-    Field("touch", lambda each: each.touch, "none"),
-    Field("delay", lambda each: f"{each.delay / 1e3:g} us", "0 us"),
-    Field("buffers", lambda each: _known(each.buffers), is_of_buffers=True,
-          default="separate"),
-    Field("pages", lambda each: _known(each.both_ends("pages")), is_of_buffers=True,
-          default="4K"),
-    Field("memory", lambda each: _known(each.both_ends("memory")), is_of_buffers=True,
-          default="host"),
-    Field("cache", lambda each: _known(each.cache), is_of_buffers=True,
-          default="hot"),
-    Field("align", lambda each: str(each.align) if each.align else "page", "page",
-          is_of_buffers=True),
-    Field("datatype", lambda each: each.datatype, "byte"),
-    Field("object", lambda each: each.object, "buffer"),
-    Field("socket", lambda each: each.socket or ""),
-    Field("ownership", lambda each: each.ownership or ""),
-    Field("staging", lambda each: staging_text(each.staging), is_of_buffers=True),
-    Field("device copy", lambda each: each.device_copy or "", "driver"),
-    _tuning("socket_buffer", "socket buffer", format_size),
-    _tuning("nodelay", "nodelay", _yes_or_no, "yes"),
-    _tuning("congestion", "congestion"),
-    _tuning("mss", "mss"),
-    _tuning("dscp", "dscp", _code_point, "0"),
-    _tuning("busy_poll", "socket busy poll", lambda value: f"{value} us"),
-    _tuning("streams", "streams", system="1"),
-    _tuning("zerocopy", "zerocopy", _yes_or_no, "no"),
-    Field("rate", lambda each: f"{each.rate / 1e6:g} MB/s" if each.rate else "all it can",
-          "all it can"),
-    Field("verified", lambda each: "yes" if each.verify else "no", "no"),
+    *(_OF[name] for name in dict.fromkeys((*_FIRST, *SETTINGS))),
     Field(_RANKS, lambda each: f"{each.pair[0]}-{each.pair[1]}", default="0-1"),
     Field("thread", lambda each: str(each.thread), "0"),
     Field("concurrent pairs", lambda each: str(each.concurrency), "1"),
-)  # fmt: skip
+)
 
 
 @cache

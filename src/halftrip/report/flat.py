@@ -5,25 +5,25 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import msgspec
-
 from halftrip.analysis.counters import cost_fields
 from halftrip.analysis.usage import usage_figures
+from halftrip.plan.settings import SETTINGS
 from halftrip.report.rows import Row
-from halftrip.results.configuration import (
-    TUNABLE,
-    TUNING,
-    UNTUNED,
-    Configuration,
-    TuningField,
-)
+from halftrip.results.configuration import Configuration
 from halftrip.results.reported import Variant
 from halftrip.stats.summary import Summary
 from halftrip.stats.tails import Quantile
 from halftrip.units import with_units
 
-# What a column of that name says is how much of its time an end polled.
-_TUNING = {"busy_poll": "socket_busy_poll"}
+# The columns that came first; newer settings are behind them.
+_FIRST = (
+    *("transport", "pattern", "mode", "size_bytes", "memory", "buffers", "pages", "cache", "wait"),
+    *("pair", "window", "align_bytes", "datatype", "rate_bytes_per_s", "verify", "thread"),
+    "concurrency",
+)
+_OF = {each.figure: each.in_effect for each in SETTINGS.values()}
+# All settings, in the order of columns.
+SETTING_COLUMNS = (*dict.fromkeys((*_FIRST, *_OF)), "variant")
 
 
 def or_none(value: float) -> float | None:
@@ -32,54 +32,31 @@ def or_none(value: float) -> float | None:
 
 
 def configuration_fields(configuration: Configuration) -> dict[str, Any]:
-    """The fields of a configuration. Settings of both ends are texts such as ``spin``, or
-    ``spin:block``."""
-    fields = msgspec.structs.asdict(configuration)
-    return {
+    """The fields of a configuration; names end in units. Settings of both ends are texts such as
+    ``spin``, or ``spin:block``."""
+    fields = {name: of(configuration) for name, of in _OF.items()} | {
         "transport": configuration.transport,
         "pattern": configuration.pattern,
         "mode": configuration.mode,
-        "size": configuration.known_size,
-        "memory": configuration.both_ends("memory"),
-        "buffers": configuration.buffers,
-        "pages": configuration.both_ends("pages"),
-        "cache": configuration.cache,
-        "wait": configuration.both_ends("wait"),
+        "size_bytes": configuration.known_size,
         "pair": "-".join(map(str, configuration.pair)),
-        **{
-            name: fields[name]
-            for name in ("window", "align", "datatype", "rate", "verify", "thread")
-        },
+        "thread": configuration.thread,
         "concurrency": configuration.concurrency,
-        "places": configuration.message_places,
-        "touch": configuration.touch,
-        "delay": configuration.delay,
-        **{
-            name: fields[name]
-            for name in ("object", "socket", "ownership", "staging", "device_copy")
-        },
-        **{_TUNING.get(name, name): _tuning(configuration, name) for name in TUNING},
         "variant": variant_text(configuration.variant),
     }
+    return {name: fields[name] for name in SETTING_COLUMNS}
 
 
 def curve_fields(curve: Configuration) -> dict[str, Any]:
-    """The fields of a curve, which has no size; names end in units."""
+    """The fields of a curve, which has no size."""
     fields = configuration_fields(curve)
-    del fields["size"]
-    return with_units(fields)
+    del fields["size_bytes"]
+    return fields
 
 
 def variant_text(variant: Variant) -> str:
     """A variant in one text: ``env.UCX_TLS tcp, mpiexec mpiexec.mpich``."""
     return ", ".join(f"{name} {value}" for name, value in variant)
-
-
-def _tuning(configuration: Configuration, name: TuningField) -> int | bool | str | None:
-    """A setting of sockets; None where the transport has no such one."""
-    value: int | bool | str = getattr(configuration.tuning, name)
-    has_it = name in TUNABLE.get(configuration.transport, ())
-    return value if has_it or value != getattr(UNTUNED, name) else None
 
 
 def summary_fields(summary: Summary) -> dict[str, Any]:
@@ -135,4 +112,4 @@ def flat(row: Row) -> dict[str, Any]:
         "cause": row.verdict.cause.name if row.verdict.cause else None,
         "flags": " ".join(flag.name for flag in row.flags),
     }
-    return with_units(configuration_fields(row.configuration) | figures)
+    return configuration_fields(row.configuration) | with_units(figures)

@@ -19,12 +19,12 @@ from halftrip.report.overview import mark
 from halftrip.report.row_tables import field_column
 from halftrip.report.rows import Row
 from halftrip.results.configuration import Configuration
+from halftrip.results.patterns import ONE_WAY
 from halftrip.stats.estimate import Estimate
 from halftrip.units import size_in_words
 
-# What a summary is of, where it was measured: this size, and these patterns.
+# What a summary is of, where it was measured: this size, one way at a time.
 _USUAL_SIZE = 8
-_USUAL_PATTERNS = ("pingpong", "stream")
 # A summary is of one of each.
 _OF_KIND = ("pattern", "mode", "window")
 # Behind what may as well be 0.
@@ -130,7 +130,7 @@ def _of_one_kind(every: Sequence[Added]) -> list[Added]:
     def kind(each: Added) -> tuple[str, str, int]:
         return each.configuration.pattern, each.configuration.mode, each.configuration.window
 
-    chosen = min(map(kind, every), key=lambda found: found[0] not in _USUAL_PATTERNS)
+    chosen = min(map(kind, every), key=lambda found: found[0] not in ONE_WAY)
     return [each for each in every if kind(each) == chosen]
 
 

@@ -50,7 +50,7 @@ def legend(table_rows: Sequence[Row], shown: Sequence[Column], rtt: bool) -> lis
     if not lines:
         lines = _rate(table_rows, names) if is_rate else _latency(table_rows, names, rtt)
     lines += [said for name, said in _SAYS.items() if name in names]
-    if any(row.configuration.mode == "onesided" and not row.source for row in table_rows):
+    if any(row.configuration.is_one_sided and not row.source for row in table_rows):
         lines.append(_ONE_SIDED_SAYS)
     if any(row.delivery is not None for row in table_rows):
         jitter = "; jitter: RFC 3550" if "jitter" in names else ""
@@ -124,7 +124,7 @@ def _no_round_trips(table_rows: Sequence[Row]) -> str:
     """The patterns of rows that are no round trips, beside others that are."""
     kinds = dict.fromkeys(
         f"{row.configuration.mode} {row.configuration.pattern}"
-        if row.configuration.pattern == "pingpong"
+        if row.configuration.shape.replies
         else row.configuration.pattern
         for row in table_rows
         if not is_round_trip(row)

@@ -24,7 +24,7 @@ def lines(document: Document) -> list[str]:
     rows = [
         row
         for row in document.latency_rows
-        if row.configuration.pattern == "pingpong" and not row.configuration.delay
+        if row.configuration.shape.replies and not row.configuration.delay
     ]
     names = {row.configuration.transport for row in document.rows}
     pairs = {row.configuration.pair for row in document.rows}

@@ -14,6 +14,7 @@ from halftrip.analysis.one_way import Clocks, OneWay, one_way
 from halftrip.analysis.summaries import is_over_all_time, launch_components
 from halftrip.analysis.suspect import count_suspect
 from halftrip.analysis.verdict import Verdict, verdict
+from halftrip.plan.settings import SETTINGS
 from halftrip.registry import TRANSPORTS
 from halftrip.results.configuration import Configuration
 from halftrip.results.delivery import Delivery, delivered_share
@@ -125,6 +126,10 @@ def rows(run: Run, flags: bool = True) -> list[Row]:
     return made
 
 
+# The settings whose rows stand apart; those of the others stand size by size.
+_ORDERED = [each.of for each in SETTINGS.values() if each.before_size]
+
+
 def _order(configuration: Configuration) -> tuple[Any, ...]:
     path = (
         *TRANSPORTS.place(configuration.transport),
@@ -132,32 +137,17 @@ def _order(configuration: Configuration) -> tuple[Any, ...]:
         configuration.pair,
         configuration.thread,
     )
-    kind = (
+    settings = ((value is not None, value) for value in (of(configuration) for of in _ORDERED))
+    rest = msgspec.structs.astuple(configuration)
+    return (
+        *path,
         configuration.pattern,
         configuration.mode,
-        configuration.window,
-        configuration.places,
-        configuration.touch,
-        configuration.delay,
-    )
-    ends = (
-        configuration.both_ends("wait"),
-        configuration.buffers,
-        configuration.both_ends("pages"),
-        configuration.cache,
-        configuration.align,
-        configuration.datatype,
-        configuration.object,
-        configuration.socket or "",
-        configuration.ownership or "",
-        -1 if configuration.staging is None else configuration.staging,
-        configuration.device_copy or "",
-        msgspec.structs.astuple(configuration.tuning),
+        *settings,
         configuration.variant,
         configuration.size,
+        str(rest),
     )
-    rest = msgspec.structs.astuple(configuration)
-    return (*path, *kind, *ends, str(rest))
 
 
 def _row(evidence: Evidence, beside: Sequence[Flag], clocks: Clocks) -> Row:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -26,7 +26,16 @@ from halftrip.results.bounds import (
     SocketBytes,
     Window,
 )
-from halftrip.results.patterns import Mode, Pattern, is_both_ways, trips
+from halftrip.results.patterns import (
+    ROUND_TRIP,
+    SHAPES,
+    Mode,
+    Pattern,
+    Shape,
+    is_both_ways,
+    is_in_turn,
+    trips,
+)
 from halftrip.results.reported import Variant
 from halftrip.units import format_size
 
@@ -135,7 +144,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     transport: Name
-    pattern: Pattern = "pingpong"
+    pattern: Pattern = ROUND_TRIP
     mode: Mode = "blocking"
     size: Size
     initiator: EndSettings
@@ -208,27 +217,28 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
 
     def filled(self, other: Configuration) -> Configuration:
         """The same, with what is unknown as `other` has it."""
-        ends = (
-            msgspec.structs.replace(
-                end,
-                **{
-                    name: getattr(like, name)
-                    for name in ("wait", "pages")
-                    if getattr(end, name) == UNKNOWN
-                },
-            )
+        initiator, responder = (
+            msgspec.structs.replace(end, **_known_of(end, like))
             for end, like in zip(self.ends, other.ends, strict=True)
         )
-        initiator, responder = ends
-        unknown = [
-            name for name in ("buffers", "cache", "places") if getattr(self, name) == UNKNOWN
-        ]
         return msgspec.structs.replace(
-            self,
-            initiator=initiator,
-            responder=responder,
-            **{name: getattr(other, name) for name in unknown},
+            self, initiator=initiator, responder=responder, **_known_of(self, other)
         )
+
+    @property
+    def shape(self) -> Shape:
+        """What its pattern is."""
+        return SHAPES[self.pattern]
+
+    @property
+    def is_one_sided(self) -> bool:
+        """Whether the initiator reaches into memory that the responder exposes."""
+        return self.mode == "onesided"
+
+    @property
+    def is_in_turn(self) -> bool:
+        """Whether the reply is sent after the request arrives."""
+        return is_in_turn(self.pattern, self.mode)
 
     @property
     def messages_per_iteration(self) -> int:
@@ -255,9 +265,16 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_rate(self) -> bool:
         """Whether its result is a bandwidth rather than the time of one message."""
-        return self.pattern in ("stream", "bidirectional") or self.window > 1
+        return self.shape.is_stream or self.window > 1
 
     @property
     def directions(self) -> int:
         """In how many directions payload is sent at once."""
         return 2 if is_both_ways(self.pattern, self.mode) else 1
+
+
+def _known_of(of: msgspec.Struct, like: msgspec.Struct) -> dict[str, Any]:
+    """What one of them does not know, as the other has it."""
+    return {
+        name: getattr(like, name) for name in of.__struct_fields__ if getattr(of, name) == UNKNOWN
+    }

@@ -1,6 +1,7 @@
 """The patterns: who sends when, how many one-way trips an iteration has, and in which modes.
 
-The timed code is in native/patterns, one file for each kind of pattern.
+Other code asks a `Shape` what a pattern is; only native/patterns and transports/python/patterns,
+which have the loops, and what reads or prints other tools' output go by names.
 """
 
 from __future__ import annotations
@@ -20,22 +21,44 @@ class Shape(NamedTuple):
 
     `modes`: the kinds of call that it can use, its default first. `window`: the default number of
     messages in flight; None for a pattern without windows. `initiator` and `responder`: whether
-    that end receives payload.
+    that end receives payload. `replies`: the responder sends each message back.
     """
 
     modes: tuple[Mode, ...]
     window: int | None
     initiator: bool
     responder: bool
+    replies: bool = False
+
+    @property
+    def is_one_sided(self) -> bool:
+        """Whether the initiator reaches into memory that the responder exposes."""
+        return self.modes == _ONE_SIDED
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether windows of messages follow each other, so that the result is a bandwidth."""
+        return self.window is not None and not self.is_one_sided
+
+    @property
+    def is_one_way(self) -> bool:
+        """Whether one end sends at a time, by calls at both ends."""
+        return not self.is_one_sided and (self.replies or not self.initiator)
 
     @property
     def each_way(self) -> bool:
         """Whether there is a window in each direction; one may be faster than the other."""
         return self.window is not None and self.initiator and self.responder
 
+    @property
+    def responder_is_timed(self) -> bool:
+        """Whether the responder reads its clock, too: between a message and its reply, that would
+        lengthen the initiator's round trips."""
+        return not self.replies
+
 
 SHAPES: dict[Pattern, Shape] = {
-    "pingpong": Shape(_TWO_SIDED, None, initiator=True, responder=True),
+    "pingpong": Shape(_TWO_SIDED, None, initiator=True, responder=True, replies=True),
     "stream": Shape(_TWO_SIDED, 64, initiator=False, responder=True),
     "bidirectional": Shape(_BOTH_WAYS, 64, initiator=True, responder=True),
     "exchange": Shape(_BOTH_WAYS, None, initiator=True, responder=True),
@@ -44,12 +67,22 @@ SHAPES: dict[Pattern, Shape] = {
     "get": Shape(_ONE_SIDED, 1, initiator=True, responder=False),
 }
 
+# What tells a latency, and is measured where nobody says what; and what tells a bandwidth.
+ROUND_TRIP: Pattern = "pingpong"
+STREAM: Pattern = "stream"
+# Over calls that wait for the peer: what goes one way at a time.
+ONE_WAY: tuple[Pattern, ...] = tuple(name for name, shape in SHAPES.items() if shape.is_one_way)
+# Where a send returns before the peer receives, too: both ends may send first.
+BOTH_WAYS: tuple[Pattern, ...] = tuple(
+    name for name, shape in SHAPES.items() if not (shape.is_one_way or shape.is_one_sided)
+)
+
 
 def uses_buffers(pattern: Pattern, initiates: bool) -> tuple[bool, bool]:
     """Whether an end of a pattern sends from buffers of its own, and whether it receives into some.
     Memory that the responder exposes to one-sided calls is not among them."""
     shape = SHAPES[pattern]
-    if pattern in ("put", "get"):
+    if shape.is_one_sided:
         return initiates and shape.responder, initiates and shape.initiator
     if initiates:
         return True, shape.initiator
@@ -63,11 +96,9 @@ def trips(pattern: Pattern, mode: Mode) -> int:
 
 def is_in_turn(pattern: Pattern, mode: Mode) -> bool:
     """Whether the reply is sent after the request arrives."""
-    return pattern == "pingpong" and mode != "nonblocking"
+    return SHAPES[pattern].replies and mode != "nonblocking"
 
 
 def is_both_ways(pattern: Pattern, mode: Mode) -> bool:
     """Whether payload is on its way in both directions at the same time."""
-    if pattern in ("bidirectional", "exchange", "pingping"):
-        return True
-    return pattern == "pingpong" and mode == "nonblocking"
+    return pattern in BOTH_WAYS or (SHAPES[pattern].replies and mode == "nonblocking")

@@ -5,25 +5,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from halftrip.plan.configurations import Choices
 from halftrip.plan.memory import StagingKind
-from halftrip.results.configuration import (
-    TUNING,
-    UNTUNED,
-    Configuration,
-    Datatype,
-    DeviceCopy,
-    EndSettings,
-    Object,
-    Ownership,
-    Socket,
-    TuningField,
-    Wait,
-)
+from halftrip.plan.setting import Choices
+from halftrip.plan.settings import SETTINGS, in_place
+from halftrip.results.configuration import Configuration, EndSettings, Wait
 from halftrip.results.memory_name import is_of_host, parse_memory
-from halftrip.results.patterns import Mode, Pattern, is_in_turn
+from halftrip.results.patterns import ONE_WAY, Mode, Pattern
 
 _SAME = "only a ping-pong in turn sends from the buffer that it receives into"
 
@@ -35,16 +24,15 @@ class Capabilities(NamedTuple):
 
     `smallest` and `largest` are message sizes in bytes (`largest` None: no limit), `too_small` and
     `too_large` the refusals of other sizes. An empty text stands for a general one. `rated` are the
-    patterns that can offer a --rate, `delayed` those whose initiator can have a --delay. `objects`,
-    `sockets` and `ownerships` are the values of the settings of these names, the default first;
-    `tunings` are the settings of its sockets. `lossy`: messages can be lost, so no end waits for
-    the other for ever, and every iteration is a sample by itself. `shares_memory`: it needs the
-    pair's segment (`transports.base.PairContext`). `opens_memory`: each end opens memory of the
-    other, which may only be freed when both have closed it.
-    `of_host`: messages can be in memory that the processor reaches; `memories` are the kinds of
-    other memory that they can be in, where these are few; `staging` is how they can be in any
-    other. `device_copies` are the values of that setting.
-    `no_verify` is empty, or why messages cannot be verified.
+    patterns that can offer a --rate, `delayed` those whose initiator can have a --delay. `settings`
+    are those that not every transport has (`plan.settings`), with its values, the default first;
+    none where any will do. `lossy`: messages can be lost, so no end waits for the other for ever,
+    and every iteration is a sample by itself. `shares_memory`: it needs the pair's segment
+    (`transports.base.PairContext`). `opens_memory`: each end opens memory of the other, which may
+    only be freed when both have closed it. `of_host`: messages can be in memory that the processor
+    reaches; `memories` are the kinds of other memory that they can be in, where these are few;
+    `staging` is how they can be in any other. `no_verify` is empty, or why messages cannot be
+    verified.
     """
 
     patterns: Mapping[Mode, tuple[Pattern, ...]]
@@ -55,14 +43,9 @@ class Capabilities(NamedTuple):
     memories: tuple[str, ...] = ()
     of_host: bool = True
     staging: tuple[StagingKind, ...] = ()
-    device_copies: tuple[DeviceCopy, ...] = ()
-    datatypes: tuple[Datatype, ...] = ("byte",)
+    settings: Choices = MappingProxyType({})
     rated: tuple[Pattern, ...] = ()
     delayed: tuple[Pattern, ...] = ()
-    objects: tuple[Object, ...] = ("buffer",)
-    sockets: tuple[Socket, ...] = ()
-    ownerships: tuple[Ownership, ...] = ()
-    tunings: tuple[TuningField, ...] = ()
     smallest: int = 0
     too_small: str = ""
     largest: int | None = None
@@ -75,15 +58,7 @@ class Capabilities(NamedTuple):
     @property
     def choices(self) -> Choices:
         """The values of the settings whose default is the transport's own."""
-        return Choices(
-            self.waits,
-            self.objects,
-            self.sockets,
-            self.ownerships,
-            self.tunings,
-            self.staging,
-            self.device_copies,
-        )
+        return {"wait": self.waits, "staging": self.staging, **self.settings}
 
     def refusal(self, configuration: Configuration) -> str | None:
         """Why a configuration cannot be done, or None: the widest reason first."""
@@ -130,42 +105,21 @@ class Capabilities(NamedTuple):
                 )
             if not self._takes(end.memory, configuration):
                 return self._other_memory(end.memory, configuration.transport)
-            if end.pages == "huge" and configuration.mode == "onesided":
+            if end.pages == "huge" and configuration.is_one_sided:
                 return "--pages huge: a window has pages of the default size"
         no_delay = self._no_delay(configuration)
         no_staging = _no_staging(configuration)
+        lacking = self._lacking(configuration)
         refusals = (
             (
-                configuration.buffers == "same"
-                and not is_in_turn(configuration.pattern, configuration.mode),
+                configuration.buffers == "same" and not configuration.is_in_turn,
                 f"--buffers same: {_SAME}",
             ),
             (
-                configuration.datatype not in self.datatypes,
+                configuration.datatype not in self._own("datatype"),
                 f"--datatype {configuration.datatype}: only MPI has datatypes",
             ),
-            (
-                configuration.object not in self.objects,
-                _lacks(configuration, "object", self.objects),
-            ),
-            (
-                configuration.socket not in (self.sockets or (None,)),
-                _lacks(configuration, "socket", self.sockets),
-            ),
-            (
-                configuration.ownership not in (self.ownerships or (None,)),
-                _lacks(configuration, "ownership", self.ownerships),
-            ),
-            (
-                configuration.device_copy not in (self.device_copies or (None,)),
-                _lacks(configuration, "device_copy", self.device_copies),
-            ),
-            *(
-                (True, f"--{name.replace('_', '-')}: {configuration.transport} has no such setting")
-                for name in TUNING
-                if name not in self.tunings
-                and getattr(configuration.tuning, name) != getattr(UNTUNED, name)
-            ),
+            (bool(lacking), lacking),
             (
                 configuration.rate is not None and configuration.pattern not in self.rated,
                 "--rate: only a stream of udp has one",
@@ -173,7 +127,7 @@ class Capabilities(NamedTuple):
             (bool(no_delay), no_delay),
             (bool(no_staging), no_staging),
             (
-                configuration.touch != "none" and configuration.mode != "onesided",
+                configuration.touch != "none" and not configuration.is_one_sided,
                 (
                     f"--touch {configuration.touch}: "
                     "only put and get leave the peer's memory to be touched"
@@ -187,10 +141,27 @@ class Capabilities(NamedTuple):
         )
         return next((reason for refused, reason in refusals if refused), None)
 
+    def _own(self, name: str) -> tuple[Any, ...]:
+        """The values of a setting; its standard where the transport has no such one."""
+        return self.settings.get(name) or (SETTINGS[name].standard,)
+
+    def _lacking(self, configuration: Configuration) -> str:
+        """That a transport has no such setting, or other values of it; empty if it has this."""
+        name = configuration.transport
+        for each in in_place("transport", "sockets"):
+            value, own = each.of(configuration), self._own(each.name)
+            takes_any = self.settings.get(each.name) == ()
+            if takes_any or value in own:
+                continue
+            if each.place == "sockets":
+                return f"{each.option}: {name} has no such setting"
+            return f"{each.option} {value}: {name} has {', '.join(filter(None, own)) or 'none'}"
+        return ""
+
     @staticmethod
     def _is_window(end: EndSettings, configuration: Configuration) -> bool:
         """Whether the peer reaches into this end's memory, which its transport allocates."""
-        return configuration.mode == "onesided" and end is configuration.responder
+        return configuration.is_one_sided and end is configuration.responder
 
     def _takes(self, memory: str, configuration: Configuration) -> bool:
         """Whether messages can be in an end's memory."""
@@ -235,7 +206,7 @@ def _no_staging(configuration: Configuration) -> str:
     refusals = (
         (mode != "blocking", f"no staged messages with {mode} calls, only with blocking ones"),
         (
-            in_chunks and configuration.pattern not in ("pingpong", "stream"),
+            in_chunks and configuration.pattern not in ONE_WAY,
             "--staging chunk: only messages of a ping-pong or a stream are sent in chunks",
         ),
         (datatype != "byte", f"--datatype {datatype}: staged messages are bytes"),
@@ -243,9 +214,3 @@ def _no_staging(configuration: Configuration) -> str:
         (configuration.tuning.zerocopy, "--zerocopy: staged messages are copied"),
     )
     return next((reason for refused, reason in refusals if refused), "")
-
-
-def _lacks(configuration: Configuration, name: str, values: tuple[str, ...]) -> str:
-    """That a transport has only these values of a setting."""
-    asked = getattr(configuration, name)
-    return f"--{name} {asked}: {configuration.transport} has {', '.join(values) or 'none'}"

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from halftrip.errors import UsageError
-from halftrip.plan.configurations import Choices, outlasts, settings
+from halftrip.plan.configurations import outlasts, settings
 from halftrip.plan.part_plans import PartPlans
 from halftrip.plan.plan import Plan
+from halftrip.plan.setting import Choices
+from halftrip.plan.settings import in_place
 from halftrip.registry import TRANSPORTS
-from halftrip.results.configuration import TUNING, UNTUNED
 from halftrip.results.memory_name import both_memories, is_of_host
 from halftrip.transports.base import ProcessContext, Transport
 
@@ -43,25 +44,24 @@ def check_possible(plan: Plan) -> None:
 
 def _check_settings(plan: Plan, choices: Collection[Choices]) -> None:
     """Raises UsageError for a setting that none of the plan's transports has."""
-    for name in ("object", "socket", "ownership", "device_copy"):
-        if getattr(plan, name) and all(len(getattr(each, name)) < 2 for each in choices):
-            option = f"--{name.replace('_', '-')}"
-            raise UsageError(f"{option}: {', '.join(plan.transports)} has no choice of it")
+    has_not = ", ".join(plan.transports)
+    for each in in_place("transport"):
+        if getattr(plan, each.name) and all(len(own.get(each.name, ())) < 2 for own in choices):
+            raise UsageError(f"{each.option}: {has_not} has no choice of it")
     if any(text != "none" for text in plan.staging):
-        if not any("staged" in each.staging for each in choices):
-            raise UsageError(f"--staging: {', '.join(plan.transports)} has no staged messages")
+        if not any("staged" in own.get("staging", ()) for own in choices):
+            raise UsageError(f"--staging: {has_not} has no staged messages")
         ends = {end for text in plan.memory for end in both_memories(text) or ()}
         if all(map(is_of_host, ends)):
             raise UsageError(
                 "--staging: no end is in the memory of a device, as with --memory cuda"
             )
-    for field in TUNING:
-        is_asked = getattr(plan, field) != (getattr(UNTUNED, field),)
-        if is_asked and not any(field in each.tuning for each in choices):
+    for each in in_place("sockets"):
+        is_asked = getattr(plan, each.name) != (each.standard,)
+        if is_asked and not any(each.name in own for own in choices):
             # As it was asked for.
-            prefix = "no-" if getattr(UNTUNED, field) is True else ""
-            option = f"--{prefix}{field.replace('_', '-')}"
-            raise UsageError(f"{option}: {', '.join(plan.transports)} has no such setting")
+            option = each.option.replace("--", "--no-") if each.standard is True else each.option
+            raise UsageError(f"{option}: {has_not} has no such setting")
 
 
 def plans_of(plan: Plan) -> PartPlans:

@@ -10,6 +10,7 @@ import numpy as np
 
 from halftrip.results.configuration import Configuration
 from halftrip.results.delivery import Delivery
+from halftrip.results.patterns import ONE_WAY, ROUND_TRIP
 from halftrip.simulation.path_model import PathModel
 from halftrip.simulation.virtual_time import SimulatedPath
 from halftrip.transports.base import (
@@ -37,10 +38,10 @@ class SimulatedTransport(Transport):
         super().__init__(process)
         self.model = process.path_model or PathModel()
         self.capabilities = Capabilities(
-            patterns={"blocking": ("pingpong", "stream")},
+            patterns={"blocking": ONE_WAY},
             waits=("spin",),
             no_other_wait="a simulated path runs in virtual time, where nothing waits",
-            delayed=() if self.model.loss > 0 else ("pingpong", "stream"),
+            delayed=() if self.model.loss > 0 else ONE_WAY,
             lossy=self.model.loss > 0,
             no_verify="a simulated path transfers no bytes",
         )
@@ -49,9 +50,9 @@ class SimulatedTransport(Transport):
         return None
 
     def refuses(self, configuration: Configuration) -> str | None:
-        if self.capabilities.lossy and configuration.pattern != "pingpong":
+        if self.capabilities.lossy and not configuration.shape.replies:
             pattern = configuration.pattern
-            return f"loss: no {pattern} on a simulated path that loses messages, only pingpong"
+            return f"loss: no {pattern} on a simulated path that loses messages, only {ROUND_TRIP}"
         return super().refuses(configuration)
 
     @property
@@ -150,7 +151,7 @@ def iteration_seconds(model: PathModel, configuration: Configuration) -> tuple[f
     SPAA 1995)."""
     one_way = model.one_way(configuration.size)
     delay, sends = configuration.delay * 1e-9, model.send_overhead
-    if configuration.pattern == "pingpong":
+    if configuration.shape.replies:
         overheads = sends + model.receive_overhead
         hidden = 2 * one_way - overheads
         return (overheads, delay) if delay > hidden else (2 * one_way, 0.0)

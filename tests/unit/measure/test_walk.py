@@ -9,13 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halftrip.measure.walk import Walk, iterations_of
-from halftrip.plan.configurations import Choices
 from halftrip.plan.part_plans import PartPlans
 from halftrip.plan.plan import Plan, PlanPart
 from halftrip.plan.slices import LEAST_SLICE_SECONDS, planned_slices
 from harness import runs
 
-CHOICES = {"shm": Choices(("spin",))}
+CHOICES = {"shm": {"wait": ("spin",)}}
 ITEMS = [(round_, runs.configuration(size=size)) for round_ in (0, 3) for size in (1, 2, 4, 8)]
 
 

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halftrip.plan.configurations import Choices, configuration_of, settings
+from halftrip.plan.configurations import configuration_of, settings
 from halftrip.plan.layers import make_plan, options_layer, python_layer
 from halftrip.plan.plan import plan_keys
 from halftrip.registry import TRANSPORTS
 from halftrip.results.configuration import UNTUNED, Tuning
 
-CHOICES = {"shm": Choices(("spin",)), "tcp": Choices(("block", "spin"))}
+CHOICES = {"shm": {"wait": ("spin",)}, "tcp": {"wait": ("block", "spin")}}
 
 plans = st.fixed_dictionaries(
     {},
@@ -169,7 +169,7 @@ def test_all_threads_of_all_pairs_talk_at_the_same_time(at_once, threads, togeth
 )
 def test_who_says_what_to_measure_gets_no_more(keys, has_stream):
     plan = make_plan(python_layer(keys))
-    found = settings(plan, dict.fromkeys(plan.transport, Choices(("spin",))))
+    found = settings(plan, {name: {"wait": ("spin",)} for name in plan.transport})
     assert any(configuration.pattern == "stream" for configuration in found) == has_stream
     assert make_plan(python_layer(plan_keys(plan))) == plan
 
@@ -181,10 +181,10 @@ def test_a_plan_is_read_without_numpy():
 
 
 PYTHON = {
-    "native": Choices(("spin",)),
-    "objects": Choices(("block",), object=("bytes", "array", "dict")),
-    "sockets": Choices(("block",), socket=("pair", "req")),
-    "channels": Choices(("spin", "block", "adaptive"), ownership=("keep", "transfer")),
+    "native": {"wait": ("spin",)},
+    "objects": {"wait": ("block",), "object": ("bytes", "array", "dict")},
+    "sockets": {"wait": ("block",), "socket": ("pair", "req")},
+    "channels": {"wait": ("spin", "block", "adaptive"), "ownership": ("keep", "transfer")},
 }
 
 
@@ -219,9 +219,9 @@ def test_a_setting_applies_to_the_transports_that_have_a_choice_of_it():
 def tunings_of(**options):
     """The settings of sockets, of each transport."""
     choices = {
-        "tcp": Choices(("block",), tuning=("socket_buffer", "nodelay", "mss")),
-        "unix": Choices(("block",), tuning=("socket_buffer",)),
-        "shm": Choices(("spin",)),
+        "tcp": {"wait": ("block",), "socket_buffer": (), "nodelay": (), "mss": ()},
+        "unix": {"wait": ("block",), "socket_buffer": ()},
+        "shm": {"wait": ("spin",)},
     }
     plan = make_plan(python_layer({"transport": "tcp,unix,shm", "sizes": "8"} | options))
     return [(each.transport, each.tuning) for each in settings(plan, choices)]

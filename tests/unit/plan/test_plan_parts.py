@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halftrip.errors import UsageError
-from halftrip.plan.configurations import Choices, settings
+from halftrip.plan.configurations import settings
 from halftrip.plan.layers import file_layer, make_plan, options_layer, plan_layer, python_layer
 from halftrip.plan.part_plans import PartPlans
 from halftrip.plan.plan import Plan, PlanPart, plan_record
 from harness.files import ROOT
 
 CHOICES = {
-    "shm": Choices(("spin",)),
-    "tcp": Choices(("block", "spin")),
-    "pipe": Choices(("block",)),
+    "shm": {"wait": ("spin",)},
+    "tcp": {"wait": ("block", "spin")},
+    "pipe": {"wait": ("block",)},
 }
 LATENCY_AND_STREAMS = """\
 transport = "shm"

@@ -3,7 +3,7 @@
 import pytest
 
 from halftrip.errors import UsageError
-from halftrip.plan.configurations import Choices, settings
+from halftrip.plan.configurations import settings
 from halftrip.plan.layers import file_layer, make_plan
 from halftrip.plan.pairing import Schedule
 from halftrip.plan.part_plans import PartPlans
@@ -49,7 +49,7 @@ def test_dragon_measures_what_dragons_own_benchmarks_measure():
     """The sizes, windows and numbers of samples of ch_p2p_latency, ch_p2p_msg_rate and
     ch_p2p_bandwidth, which two of them measure once; each rank is asked."""
     plan = make_plan(file_layer(path_of("dragon")))
-    choices = {"dragon": Choices(("spin",), ownership=("keep", "transfer"))}
+    choices = {"dragon": {"wait": ("spin",), "ownership": ("keep", "transfer")}}
     plans = PartPlans(plan, choices)
     found = {
         (each.pattern, each.size, each.window): (plans.of(each).iterations, plans.of(each).warmup)
@@ -109,7 +109,7 @@ MPITEST = {
 @pytest.mark.parametrize("experiment", MPITEST)
 def test_hpcbench_measures_what_mpitest_measures(experiment):
     plan = make_plan(file_layer(path_of(f"hpcbench-{experiment}")))
-    found = settings(plan, {"mpi": Choices(("spin",))})
+    found = settings(plan, {"mpi": {"wait": ("spin",)}})
     pattern, mode, sizes, repetitions, seconds = MPITEST[experiment]
     assert {(each.pattern, each.mode) for each in found} == {(pattern, mode)}
     assert sorted(each.size for each in found) == list(sizes)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halftrip.errors import UsageError
-from halftrip.plan.configurations import Choices, settings
+from halftrip.plan.configurations import settings
 from halftrip.plan.layers import make_plan, options_layer, plan_layer, python_layer
 from halftrip.plan.part_plans import PartPlans
 from halftrip.plan.plan import Plan, plan_record
@@ -114,7 +114,7 @@ def test_configurations_have_what_their_launch_has_and_the_plan_of_their_part():
     parts = [{"sizes": "8", "iterations": 3}, {"sizes": "64"}]
     vary = {"env.X": ["1", "2"]}
     plan = make_plan(python_layer({"transport": "shm", "part": parts, "vary": vary}))
-    choices = {"shm": Choices(wait=("spin",))}
+    choices = {"shm": {"wait": ("spin",)}}
     plans = PartPlans(plan, choices)
     found = [each for v in variants(plan) for each in settings(plan_of(plan, v), choices)]
     assert [(each.variant, each.size, plans.of(each).iterations) for each in found] == [

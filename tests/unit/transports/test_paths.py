@@ -100,8 +100,8 @@ def test_every_declared_pattern_carries_every_message(name, wait, mode, pattern)
 SETTINGS = [
     {"name": name, "object": object_, "socket": socket}
     for name in IN_PYTHON
-    for object_ in capabilities(name).objects
-    for socket in capabilities(name).sockets or (None,)
+    for object_ in capabilities(name).settings.get("object", ("buffer",))
+    for socket in capabilities(name).settings.get("socket", (None,))
 ]
 
 

@@ -6,7 +6,6 @@ from halftrip.analysis.adjustment import probed
 from halftrip.analysis.device_copies import Limit, device_limit, is_direct
 from halftrip.analysis.flags.flag import Evidence, Flag, us
 from halftrip.results.memory_name import parse_memory
-from halftrip.results.patterns import is_in_turn
 from halftrip.results.records import Environment
 from halftrip.stats.series import rtt_states
 from halftrip.units import format_size, significant
@@ -30,7 +29,7 @@ def above_bound(row: Evidence) -> Flag | None:
     """No message arrives sooner than a cache line, and none has more bandwidth than memcpy, or, in
     a device's memory, than that device's copies."""
     if row.rtts and _crosses_once(row):
-        trips = 1 if is_in_turn(row.configuration.pattern, row.configuration.mode) else 2
+        trips = 1 if row.configuration.is_in_turn else 2
         half = min(row.rtts) / 2
         if row.summary.latency * trips < half / _SLACK:
             return Flag(
@@ -74,7 +73,7 @@ def _crosses_once(row: Evidence) -> bool:
     device writes need not."""
     if is_direct(row.configuration):
         return False
-    return row.configuration.window == 1 and row.configuration.mode != "onesided"
+    return row.configuration.window == 1 and not row.configuration.is_one_sided
 
 
 def other_state(row: Evidence) -> Flag | None:

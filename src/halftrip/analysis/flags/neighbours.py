@@ -10,6 +10,7 @@ import numpy as np
 
 from halftrip.analysis.flags.flag import Evidence, Flag, percent, us
 from halftrip.results.configuration import Configuration
+from halftrip.results.patterns import ROUND_TRIP, STREAM
 from halftrip.stats.median import FEWEST_FOR_INTERVAL, median
 from halftrip.stats.quantile import Interval
 from halftrip.stats.series import ConfigurationTimes
@@ -168,18 +169,18 @@ def slower_in_a_stream(rows: Iterable[Evidence]) -> dict[Configuration, Flag]:
     for configuration, row in configurations.items():
         if configuration.mode not in ("blocking", "nonblocking"):
             continue
-        if configuration.pattern == "stream":
+        if configuration.shape.is_stream and configuration.shape.is_one_way:
             # A nonblocking ping-pong would have both messages on their way at once.
             pingpong = msgspec.structs.replace(
-                configuration, pattern="pingpong", mode="blocking", window=1
+                configuration, pattern=ROUND_TRIP, mode="blocking", window=1
             )
             # The messages of a window and its acknowledgement should each take no longer than half
             # a round trip.
             found |= _less_through(
                 row, configurations.get(pingpong), (configuration.window + 1) / configuration.window
             )
-        elif configuration.pattern == "bidirectional":
-            stream = msgspec.structs.replace(configuration, pattern="stream")
+        elif configuration.shape.is_stream:
+            stream = msgspec.structs.replace(configuration, pattern=STREAM)
             found |= _less_through(row, configurations.get(stream), 2.0)
     return found
 

@@ -46,7 +46,7 @@ class CudaIpcTransport(Transport):
         of_host=False,
         memories=("cuda",),
         opens_memory=True,
-        device_copies=("driver", "engine"),
+        settings={"device_copy": ("driver", "engine")},
     )
 
     def missing(self, pair: PairContext) -> str | None:
@@ -68,7 +68,7 @@ class CudaIpcPath(Path):
         self._pair = pair
 
     def endpoint(self, configuration: Configuration, buffers: Buffers) -> Endpoint:
-        if configuration.mode == "onesided":
+        if configuration.is_one_sided:
             return CudaIpcWindow(self._pair, configuration, buffers)
         return CudaIpcMessages(self._pair, configuration, buffers)
 

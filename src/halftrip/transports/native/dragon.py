@@ -35,7 +35,7 @@ class DragonTransport(Transport):
         no_mode={"onesided": "a channel has no memory to reach into"},
         waits=("spin", "block", "adaptive"),
         delayed=delayed_of("DragonChannel"),
-        ownerships=("keep", "transfer"),
+        settings={"ownership": ("keep", "transfer")},
         smallest=1,
         too_small="Dragon has no empty messages",
     )

@@ -11,7 +11,7 @@ from halftrip import _native
 from halftrip.memory.allocator import Region
 from halftrip.results.block import NO_TIMES, Times
 from halftrip.results.configuration import Configuration
-from halftrip.results.patterns import SHAPES, Pattern
+from halftrip.results.patterns import ONE_WAY, Pattern
 from halftrip.transports.base import Buffers, Endpoint, Timed
 from halftrip.transports.native.staging import Staging
 
@@ -24,7 +24,7 @@ def patterns_of(kind: str) -> tuple[Pattern, ...]:
 def delayed_of(kind: str) -> tuple[Pattern, ...]:
     """The patterns of a native type whose initiator can have a delay: the native loops know it of
     these two, with blocking calls."""
-    return tuple(pattern for pattern in patterns_of(kind) if pattern in ("pingpong", "stream"))
+    return tuple(pattern for pattern in patterns_of(kind) if pattern in ONE_WAY)
 
 
 def touched(count: int) -> Times:
@@ -59,7 +59,7 @@ class NativeEndpoint(Endpoint):
         receive_times = None
         # With several iterations in a sample, one more clock read in each would take too much of
         # it.
-        if SHAPES[self._configuration.pattern].each_way and iterations == 1:
+        if self._configuration.shape.each_way and iterations == 1:
             receive_times = touched(samples)
         arrivals = self.takes_arrivals and not self._initiates and self._end.has_arrivals
         mark = clock.mark()

@@ -15,6 +15,7 @@ from halftrip.memory.layout import BLOCK, BLOCK_STRIDE
 from halftrip.mpi.endpoint import addresses, blocking_end, kind, native_path
 from halftrip.mpi.library import timed_tag
 from halftrip.results.configuration import Configuration
+from halftrip.results.patterns import ONE_WAY
 from halftrip.results.threshold import Threshold
 from halftrip.transports import device_pointers, mpi
 from halftrip.transports.base import (
@@ -59,14 +60,14 @@ class MpiTransport(Transport):
         patterns={
             "blocking": patterns_of("MpiInt"),
             # MPI_Ssend has no counterpart that sends and receives at once.
-            "ssend": tuple(p for p in ("pingpong", "stream") if p in patterns_of("MpiInt")),
+            "ssend": tuple(p for p in ONE_WAY if p in patterns_of("MpiInt")),
             "nonblocking": patterns_of("MpiNonblockingInt"),
             "persistent": patterns_of("MpiPersistentInt"),
             "onesided": patterns_of("MpiWindowInt"),
         },
         waits=mpi.WAITS,
         no_other_wait=mpi.NO_OTHER_WAIT,
-        datatypes=("byte", "contiguous", "vector"),
+        settings={"datatype": ("byte", "contiguous", "vector")},
         staging=("none", "staged"),
         delayed=delayed_of("MpiInt"),
         largest=mpi.LARGEST,
@@ -77,7 +78,7 @@ class MpiTransport(Transport):
         return mpi.missing(self.process)
 
     def refuses(self, configuration: Configuration) -> str | None:
-        if configuration.mode == "onesided" and configuration.align:
+        if configuration.is_one_sided and configuration.align:
             return f"--align {configuration.align}: a window lies where MPI puts it"
         reason = mpi.refusal(configuration) or super().refuses(configuration)
         if (
@@ -105,7 +106,7 @@ class MpiPath(Path):
 
     def endpoint(self, configuration: Configuration, buffers: Buffers) -> Endpoint:
         path = self._native_path(configuration)
-        if configuration.mode == "onesided":
+        if configuration.is_one_sided:
             # What can fail at one end comes before the window, which both ends open and free.
             functions = addresses(_WINDOW)
             window = self._window(buffers.exposed_bytes)

@@ -74,7 +74,7 @@ class ShmPath(Path):
         ]
 
     def endpoint(self, configuration: Configuration, buffers: Buffers) -> Endpoint:
-        kind = ShmWindow if configuration.mode == "onesided" else NativeEndpoint
+        kind = ShmWindow if configuration.is_one_sided else NativeEndpoint
         return kind(self._messages, configuration, self._pair.initiates, buffers)
 
 

@@ -22,7 +22,6 @@ from halftrip.control.reception import Reception
 from halftrip.errors import Unavailable, system_reason
 from halftrip.results.configuration import UNTUNED, Configuration, Tuning
 from halftrip.results.network_path import NetworkPath
-from halftrip.results.patterns import is_both_ways
 from halftrip.results.threshold import Threshold
 from halftrip.telemetry.network_path import network_path
 from halftrip.telemetry.socket_thresholds import socket_thresholds
@@ -163,7 +162,7 @@ class StreamPath(Path):
     def endpoint(self, configuration: Configuration, buffers: Buffers) -> Endpoint:
         if self.pair.end_of(configuration).wait == "spin":
             wait = "Spinning"
-        elif is_both_ways(configuration.pattern, configuration.mode):
+        elif configuration.directions == 2:
             # Two ranks that both block in a write, with full buffers, would wait for ever.
             wait = "Polling"
         else:

@@ -11,7 +11,7 @@ from halftrip.transports.native.stream import SocketTransport, StreamTransport
 
 class TcpTransport(SocketTransport):
     name = "tcp"
-    capabilities = StreamTransport.capabilities._replace(tunings=TUNABLE[name])
+    capabilities = StreamTransport.capabilities._replace(settings=dict.fromkeys(TUNABLE[name], ()))
 
     def refuses(self, configuration: Configuration) -> str | None:
         tuning = configuration.tuning

@@ -23,6 +23,7 @@ from halftrip.errors import Unavailable
 from halftrip.results.configuration import TUNABLE, Configuration
 from halftrip.results.delivery import Delivery
 from halftrip.results.network_path import NetworkPath
+from halftrip.results.patterns import STREAM
 from halftrip.results.threshold import Threshold
 from halftrip.transports.base import (
     Buffers,
@@ -63,13 +64,13 @@ class UdpTransport(Transport):
         patterns={"blocking": patterns_of("DatagramSocket")},
         no_mode={"onesided": "a datagram has no memory to reach into"},
         waits=("block", "spin"),
-        rated=("stream",),
+        rated=(STREAM,),
         smallest=1,
         too_small="an empty datagram has no room for its number",
         largest=_LARGEST,
         too_large=f"a datagram holds at most {_LARGEST} bytes",
         lossy=True,
-        tunings=TUNABLE["udp"],
+        settings=dict.fromkeys(TUNABLE["udp"], ()),
     )
 
     def missing(self, pair: PairContext) -> str | None:

@@ -10,7 +10,7 @@ from halftrip.transports.native.stream import SocketTransport, StreamTransport
 
 class UnixTransport(SocketTransport):
     name = "unix"
-    capabilities = StreamTransport.capabilities._replace(tunings=TUNABLE[name])
+    capabilities = StreamTransport.capabilities._replace(settings=dict.fromkeys(TUNABLE[name], ()))
 
     def missing(self, pair: PairContext) -> str | None:
         return pair.different_hosts

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from halftrip.dragon import process
 from halftrip.results.configuration import Configuration
+from halftrip.results.patterns import ONE_WAY
 from halftrip.transports.base import PairContext, PathSettings
 from halftrip.transports.capabilities import Capabilities
 from halftrip.transports.python.endpoint import (
@@ -21,7 +22,7 @@ from halftrip.transports.python.endpoint import (
     PythonPath,
     PythonTransport,
 )
-from halftrip.transports.python.patterns import ONE_WAY, PATTERNS, Calls
+from halftrip.transports.python.patterns import PATTERNS, Calls
 
 _NO_OTHER_WAIT = "how they wait is the choice of Dragon's runtime: adaptive"
 _TOO_SMALL = "Dragon has no empty messages"
@@ -38,7 +39,7 @@ class DragonPipeTransport(_DragonObjects):
         patterns={"blocking": ONE_WAY},
         waits=("adaptive",),
         no_other_wait=_NO_OTHER_WAIT,
-        objects=("buffer", "bytes", "array", "dict"),
+        settings={"object": ("buffer", "bytes", "array", "dict")},
         smallest=1,
         too_small=_TOO_SMALL,
     )
@@ -52,7 +53,7 @@ class DragonQueueTransport(_DragonObjects):
         patterns={"blocking": PATTERNS},
         waits=("adaptive",),
         no_other_wait=_NO_OTHER_WAIT,
-        objects=("bytes", "array", "dict"),
+        settings={"object": ("bytes", "array", "dict")},
         smallest=1,
         too_small=_TOO_SMALL,
     )

@@ -154,8 +154,7 @@ class PythonEndpoint(Endpoint):
             buffers.in_.arrays,
             configuration.window,
         )
-        # The responder's clock reads would lengthen the initiator's round trips.
-        self._is_timed = initiates or configuration.pattern != "pingpong"
+        self._is_timed = initiates or configuration.shape.responder_is_timed
 
     def run(self, untimed: int, iterations: int, samples: int) -> Timed:
         # A collection in the middle of a sample looks for garbage of the whole process.

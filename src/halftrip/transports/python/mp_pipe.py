@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from halftrip.results.configuration import Configuration
+from halftrip.results.patterns import BOTH_WAYS, ONE_WAY
 from halftrip.results.threshold import Threshold
 from halftrip.transports.base import PairContext, PathSettings
 from halftrip.transports.capabilities import Capabilities
@@ -20,7 +21,7 @@ from halftrip.transports.python.endpoint import (
     PythonTransport,
 )
 from halftrip.transports.python.mp_objects import connection
-from halftrip.transports.python.patterns import BOTH_WAYS, ONE_WAY, Calls
+from halftrip.transports.python.patterns import Calls
 
 
 class PipeTransport(PythonTransport):
@@ -33,7 +34,7 @@ class PipeTransport(PythonTransport):
         ),
         waits=("block",),
         no_other_wait="connections of multiprocessing have blocking calls only",
-        objects=("buffer", "bytes", "array", "dict"),
+        settings={"object": ("buffer", "bytes", "array", "dict")},
     )
 
     def missing(self, pair: PairContext) -> str | None:

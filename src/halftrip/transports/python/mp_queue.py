@@ -31,7 +31,7 @@ class QueueTransport(PythonTransport):
         patterns={"blocking": PATTERNS},
         waits=("block",),
         no_other_wait="queues of multiprocessing have blocking calls only",
-        objects=("bytes", "array", "dict"),
+        settings={"object": ("bytes", "array", "dict")},
     )
 
     def missing(self, pair: PairContext) -> str | None:

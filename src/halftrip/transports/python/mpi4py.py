@@ -17,13 +17,14 @@ from halftrip.errors import Unavailable
 from halftrip.memory.allocator import Bytes
 from halftrip.mpi.library import timed_tag
 from halftrip.results.configuration import Configuration
+from halftrip.results.patterns import ONE_WAY
 from halftrip.results.threshold import Threshold
 from halftrip.transports import device_pointers, mpi
 from halftrip.transports.base import Buffers, PairContext, PathSettings, ProcessContext, Timed
 from halftrip.transports.capabilities import Capabilities
 from halftrip.transports.mpi_thresholds import mpi_thresholds
 from halftrip.transports.python.endpoint import PythonEndpoint, PythonPath, PythonTransport
-from halftrip.transports.python.patterns import ONE_WAY, PATTERNS, Call, Calls, Requests
+from halftrip.transports.python.patterns import PATTERNS, Call, Calls, Requests
 
 if TYPE_CHECKING:
     from mpi4py import MPI

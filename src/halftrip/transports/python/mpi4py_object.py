@@ -9,6 +9,7 @@ from typing import NamedTuple
 from halftrip.memory.allocator import Bytes
 from halftrip.results.configuration import Configuration
 from halftrip.results.memory_name import is_of_host, parse_memory
+from halftrip.results.patterns import ONE_WAY
 from halftrip.transports import mpi
 from halftrip.transports.base import PairContext, PathSettings
 from halftrip.transports.capabilities import Capabilities
@@ -21,7 +22,7 @@ from halftrip.transports.python.mpi4py import (
     begun,
     sending_first,
 )
-from halftrip.transports.python.patterns import ONE_WAY, PATTERNS, Call, Calls, Requests
+from halftrip.transports.python.patterns import PATTERNS, Call, Calls, Requests
 
 # No pickled object of any kind has more bytes beside its payload.
 _BESIDE_PAYLOAD = 4096
@@ -37,7 +38,7 @@ class Mpi4pyObjectTransport(Mpi4pyTransport):
             "persistent": "mpi4py has no persistent calls for objects",
             "onesided": "mpi4py has no one-sided calls for objects",
         },
-        objects=("bytes", "array", "dict"),
+        settings={"object": ("bytes", "array", "dict")},
         largest=mpi.LARGEST - _BESIDE_PAYLOAD,
         too_large=f"{mpi.TOO_LARGE}, and pickling adds some",
     )

@@ -17,17 +17,14 @@ from typing import Any, TypeVar
 import numpy as np
 
 from halftrip.memory.allocator import Bytes
-from halftrip.results.patterns import SHAPES, Pattern
+from halftrip.results.patterns import BOTH_WAYS, ONE_WAY, SHAPES, Pattern
 
 Call = Callable[[], object]
 # Makes so many iterations.
 Iterate = Callable[[int], None]
 _T = TypeVar("_T")
 
-# Over calls that wait for the peer: what goes one way at a time.
-ONE_WAY: tuple[Pattern, ...] = ("pingpong", "stream")
-# Where a send returns before the peer receives, too: both ends may send first.
-BOTH_WAYS: tuple[Pattern, ...] = ("bidirectional", "exchange", "pingping")
+# Of calls of which a send returns before the peer receives.
 PATTERNS = ONE_WAY + BOTH_WAYS
 
 _ACK_BYTES = 1

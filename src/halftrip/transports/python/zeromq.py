@@ -20,6 +20,7 @@ from halftrip.control.listener import Reach
 from halftrip.control.network import ANY, Network
 from halftrip.control.protocol import Address
 from halftrip.results.configuration import Configuration
+from halftrip.results.patterns import ROUND_TRIP
 from halftrip.transports.base import PairContext, PathSettings, ProcessContext
 from halftrip.transports.capabilities import Capabilities
 from halftrip.transports.native.stream import ACCEPT_SECONDS
@@ -46,8 +47,10 @@ class ZmqTransport(PythonTransport):
         patterns={"blocking": PATTERNS},
         waits=("block",),
         no_other_wait="a thread of ZeroMQ wakes up whoever waits for a message",
-        objects=("buffer", "bytes", "array", "dict"),
-        sockets=("pair", "req"),
+        settings={
+            "object": ("buffer", "bytes", "array", "dict"),
+            "socket": ("pair", "req"),
+        },
     )
 
     @abstractmethod
@@ -62,8 +65,10 @@ class ZmqTransport(PythonTransport):
         return None
 
     def refuses(self, configuration: Configuration) -> str | None:
-        if configuration.socket == "req" and configuration.pattern != "pingpong":
-            return "--socket req: a request has to be answered before the next, as in a pingpong"
+        if configuration.socket == "req" and not configuration.shape.replies:
+            return (
+                f"--socket req: a request has to be answered before the next, as in a {ROUND_TRIP}"
+            )
         return super().refuses(configuration)
 
     def path(self, pair: PairContext, settings: PathSettings) -> PythonPath:

@@ -1,0 +1,47 @@
+"""An entry of the table of settings is all that the rest needs of it."""
+
+import msgspec
+import pytest
+
+from halftrip.analysis.comparison import _FIELDS
+from halftrip.plan.options import OPTIONS
+from halftrip.plan.plan import Plan, PlanPart
+from halftrip.plan.settings import SETTINGS, in_place, ordered
+from halftrip.report.fields import FIELDS
+from halftrip.report.flat import configuration_fields
+from halftrip.results.configuration import TUNING, Configuration, EndSettings
+from harness.runs import configuration
+
+
+@pytest.mark.parametrize("setting", SETTINGS.values(), ids=SETTINGS)
+def test_a_setting_is_in_plans_rows_and_files(setting):
+    assert setting.name in Plan.__struct_fields__
+    assert setting.name in PlanPart.__struct_fields__
+    assert OPTIONS[setting.name].read is setting.read
+    assert setting.title in [field.name for field in FIELDS]
+    assert setting.figure in configuration_fields(configuration())
+    assert setting.field in _FIELDS
+    assert setting.says
+
+
+def test_a_configuration_has_no_other_settings():
+    apart = {"transport", "pattern", "mode", "size", "size_known", "pair", "thread"}
+    apart |= {"concurrency", "variant", "initiator", "responder", "tuning"}
+    whole = {each.name for each in in_place("configuration", "transport")}
+    assert set(Configuration.__struct_fields__) == whole | apart
+    ends = {each.name for each in in_place("ends")}
+    assert set(EndSettings.__struct_fields__) == ends | {"core"}
+    assert tuple(each.name for each in in_place("sockets")) == TUNING
+
+
+@pytest.mark.parametrize("setting", in_place("transport", "sockets"), ids=lambda each: each.name)
+def test_the_standard_is_what_a_configuration_has_that_does_not_say(setting):
+    fields = {each.name: each.default for each in msgspec.structs.fields(Configuration)}
+    kept = fields["tuning"] if setting.place == "sockets" else None
+    assert setting.standard == (getattr(kept, setting.name) if kept else fields[setting.name])
+
+
+def test_all_settings_follow_those_that_are_named_first():
+    names = [each.name for each in ordered(("cache", "wait"))]
+    assert names[:3] == ["cache", "wait", "window"]
+    assert sorted(names) == sorted(SETTINGS)
