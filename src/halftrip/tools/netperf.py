@@ -151,16 +151,17 @@ def _read(lines: Lines) -> Sequence[Table]:
 
 
 def _classic(lines: Lines) -> _Said | None:
-    found: tuple[int, tuple[str, ...], re.Match[str]] | None = None
-    for n, line in lines:
-        for heading, columns in _CLASSIC:
-            if match := heading.fullmatch(line):
-                if found:
-                    wrong(n, "a second table: import each test by itself")
-                found = n, columns, match
-    if found is None:
+    headings = [
+        (n, columns, match)
+        for n, line in lines
+        for heading, columns in _CLASSIC
+        if (match := heading.fullmatch(line))
+    ]
+    if not headings:
         return None
-    at, names, match = found
+    if len(headings) > 1:
+        wrong(headings[1][0], "a second table: import each test by itself")
+    at, names, match = headings[0]
     n = _next(lines, at)
     cells = _cells(lines, n, names)
     values = {name: (n, cell) for name, cell in cells.items()}

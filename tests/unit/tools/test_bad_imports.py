@@ -14,7 +14,7 @@ from halftrip.registry import FORMATS, IMPORTERS
 from halftrip.report.document import document
 from halftrip.tools.importing import imported
 from halftrip.tools.lines import Lines
-from harness.imports import SAMPLES, imported_run, measured
+from harness.imports import SAMPLES, imported_run, measured, sample
 from harness.shell import call
 
 _NUMBER = re.compile(r"\d+\.\d+([eE]-?\d+)?")
@@ -126,14 +126,12 @@ def test_the_whole_text_twice_with_carriage_returns_or_cut_off(tool, content):
 
 @each_sample
 def test_two_formats_in_one_file_and_the_name_of_another_tool(tool, content):
-    other = "netpipe" if tool == "imb" else "imb"
-    added = next(iter(sorted((SAMPLES / other).glob("*.txt")))).read_bytes()
+    other, name = ("netpipe", "screen-tcp") if tool == "imb" else ("imb", "four-benchmarks")
+    added = sample(other, name).encode()
     if content.lstrip().startswith(b"{"):
         # JSON with anything behind it is none.
         _refused(content + added, tool)
         return
-    if other == "netpipe":
-        added = (SAMPLES / other / "screen-tcp.txt").read_bytes()
     with pytest.raises(UsageError) as caught:
         imported(content + added, "a text")
     said = str(caught.value)
@@ -158,12 +156,12 @@ def test_an_unknown_name_and_those_near_it():
 
 
 def test_what_no_run_file_can_hold():
-    text = (SAMPLES / "osu" / "latency-validated.txt").read_text()
+    text = sample("osu", "latency-validated")
     title = text.replace("MPI_CHAR.", "MPI_CHAR." + "x" * (1 << 17))
     assert "longer than" in _refused(title.encode(), "osu")
     heading = text.replace("Validation", "y" * 201).replace("Pass", "1.00")
     assert "longer than" in _refused(heading.encode(), "osu")
-    text = (SAMPLES / "osu" / "latency.txt").read_text().replace("0.59", "9" * 17)
+    text = sample("osu", "latency").replace("0.59", "9" * 17)
     assert "larger than any tool" in _refused(text.encode(), "osu")
 
 
@@ -192,7 +190,7 @@ def test_the_command_writes_nothing_of_a_bad_text_and_over_no_file(tmp_path):
 
 def test_a_long_text_is_recognised_by_its_first_mebibyte(monkeypatch):
     prose = "the quick brown fox jumps over the lazy dog\n" * 30_000
-    osu = (SAMPLES / "osu" / "latency.txt").read_text()
+    osu = sample("osu", "latency")
     with pytest.raises(UsageError, match=r"no tool that is known in its first MiB; --from names"):
         imported_run(prose + osu)
     with pytest.raises(UsageError, match=r"read as osu, recognised by line 1\)$"):
@@ -211,4 +209,4 @@ def test_a_long_text_is_recognised_by_its_first_mebibyte(monkeypatch):
 def test_json_is_no_longer_than_any_tool_prints_it(monkeypatch):
     monkeypatch.setattr("halftrip.tools.lines._LONGEST_JSON", 100)
     with pytest.raises(UsageError, match="longer than 0 MiB, which is no JSON of these tools"):
-        imported_run((SAMPLES / "iperf3/two-streams.json").read_text())
+        imported_run(sample("iperf3", "two-streams.json"))
