@@ -19,6 +19,8 @@ from halftrip.results.patterns import SHAPES, STREAM
 Choices = Mapping[str, tuple[Any, ...]]
 
 
+# The kind of values in CSV and JSON; with a question mark, there may be none.
+Kind = Literal["text", "whole", "number", "yes or no", "text?", "whole?", "number?", "yes or no?"]
 # A value of a configuration.
 Of = Callable[[Configuration], Any]
 
@@ -100,7 +102,7 @@ class Setting(msgspec.Struct, frozen=True, dict=True):
     Tables leave it out of a configuration to which it does not apply.
 
     In CSV and JSON it is called `column`, if that is not its name, with its `unit` behind; `kind`
-    is that of the values, with a question mark where there may be none, and `says` what it is.
+    is that of the values, and `says` what it is.
     """
 
     name: str
@@ -121,7 +123,7 @@ class Setting(msgspec.Struct, frozen=True, dict=True):
     is_of_buffers: bool = False
     column: str = ""
     unit: str = ""
-    kind: str = "text"
+    kind: Kind = "text"
     says: str = ""
     attribute: str = ""
     before_size: bool = True
