@@ -66,26 +66,20 @@ def doctor(
     for name, value in (("-t", transport), ("--hosts", hosts)):
         if value is not None:
             raise UsageError(f"{name}: goes with --loops")
-    return _examine(json, load)
-
-
-def _examine(as_json: bool, duration: str | None = None) -> int:
-    """Prints the result of every check, as a table or as JSON, and returns the exit status: 1 if
-    one of them warns. It looks for so long at who has the cores."""
+    from halftrip.telemetry import doctor as machine
     from halftrip.telemetry import doctor_devices, doctor_mpi, doctor_sleep
-    from halftrip.telemetry.doctor import load, machine_checks
     from halftrip.telemetry.load import LOOK_SECONDS
 
-    looked = inputs.given("--load", seconds, duration)
+    looked = inputs.given("--load", seconds, load) or LOOK_SECONDS
     # First the load: the ranks of the check of MPI would be part of it.
     checks = [
-        load(seconds=LOOK_SECONDS if looked is None else looked),
-        *machine_checks(),
+        machine.load(seconds=looked),
+        *machine.machine_checks(),
         *doctor_sleep.checks(),
         doctor_devices.check(),
         doctor_mpi.check(),
     ]
-    if as_json:
+    if json:
         put(f"{msgspec.json.format(msgspec.json.encode(checks), indent=2).decode()}\n")
     else:
         put(lambda width: _render(checks, width))

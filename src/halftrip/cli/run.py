@@ -187,18 +187,19 @@ def _option(name: str, option: Option) -> inspect.Parameter:
     long = f"--{name.replace('_', '-')}"
     names = " ".join((*option.short, f"{long}/--no-{long[2:]}" if option.negatable else long))
     declared = _in(option.group, names, option.help, None if option.is_flag else option.metavar)
-    default: bool | None = None
-    annotation: Any = Annotated[Text, declared]
+    kind: Any = Text
     if option.is_list:
-        annotation = Annotated[list[str] | None, declared]
-    elif option.is_flag and option.is_repeated:
-        annotation = Annotated[list[bool] | None, declared]
-    elif option.is_flag and option.negatable:
-        annotation = Annotated[bool | None, declared]
+        kind = list[str] | None
+    elif option.is_repeated:
+        kind = list[bool] | None
     elif option.is_flag:
-        annotation, default = Annotated[bool, declared], False
-    kind = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Parameter(name, kind, default=default, annotation=annotation)
+        kind = bool | None if option.negatable else bool
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=False if kind is bool else None,
+        annotation=Annotated[kind, declared],
+    )
 
 
 def _signature() -> inspect.Signature:
