@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from halftrip.cli.exporting import export_run
+from halftrip.cli.export import export
 from halftrip.cli.show import Shown
 from halftrip.errors import UsageError
 from halftrip.registry import EXPORTS, FORMATS, IMPORTERS, STYLES
@@ -88,7 +88,7 @@ def _export(path: Path, to: str) -> None:
     said = contextlib.redirect_stdout(io.StringIO())
     with tempfile.TemporaryDirectory(dir=path.parent) as folder, said:
         try:
-            made = export_run(str(path), to, str(Path(folder) / "made"), force=False)
+            made = export(to, str(path), output=str(Path(folder) / "made"))
         except UsageError as error:
             check_line(str(error))
             return

@@ -2,22 +2,21 @@
 of it."""
 
 import contextlib
-import functools
 import io
 import random
 import sys
 import tempfile
 import warnings
+from functools import cache, partial
 from pathlib import Path
 from typing import get_args
 
 import numpy as np
 
 from halftrip import api
-from halftrip.cli.comparing import Compared, compare_files
-from halftrip.cli.explain import Asked as Explained
-from halftrip.cli.explain import explain_run
-from halftrip.cli.history import Asked, show_history
+from halftrip.cli.compare import compare
+from halftrip.cli.explain import explain
+from halftrip.cli.history import history
 from halftrip.cli.show import Shown, show_runs
 from halftrip.errors import HalftripError, UsageError
 from halftrip.results.threshold import Acts, Threshold
@@ -43,16 +42,16 @@ FORMS = (
     Shown(expect=EXPECT, baseline=ITSELF),
     Shown(format="nodes", expect=EXPECT, baseline=ITSELF),
 )
-EXPLAINED = (Explained(), Explained(at="4K"), Explained(format="json"))
+EXPLAINED = (partial(explain), partial(explain, at="4K"), partial(explain, format_="json"))
 # Of several files.
 FORMS_OF_SEVERAL = (Shown(), *(Shown(format=name) for name in ("csv", "json", "markdown", "latex")))
 # Of a file and a copy of it, which holds the same.
 COMPARED = (
-    Compared(every=True),
-    Compared(anyway=True, launch_spread=0.01, quantile=0.9),
-    *(Compared(format=name) for name in ("csv", "json", "markdown", "junit")),
-    Asked(every=True),
-    Asked(format="json"),
+    partial(compare, every=True),
+    partial(compare, anyway=True, launch_spread="1%", quantile="0.9"),
+    *(partial(compare, format_=name) for name in ("csv", "json", "markdown", "junit")),
+    partial(history, every=True),
+    partial(history, format_="json"),
 )
 # And of how many files.
 _EVERY = [
@@ -62,7 +61,7 @@ _EVERY = [
 _FEW_LINES = 6
 
 
-@functools.cache
+@cache
 def seeds() -> list[list[bytes]]:
     """The lines of the files that are mutated: those of every kind of record, and some with many
     records that fit each other."""
@@ -151,19 +150,17 @@ def attempt(tried: Input, folder: Path, draw: random.Random | None = None) -> bo
         return True
 
 
-def show(path: Path, form: Shown | Compared | Asked | Explained, files: int) -> None:
+def show(path: Path, form: Shown | partial[int], files: int) -> None:
     shown = io.StringIO()
     with contextlib.redirect_stdout(shown), contextlib.redirect_stderr(shown):
         try:
             if isinstance(form, Shown):
                 own = str(path) if form.baseline == ITSELF else form.baseline
                 show_runs([str(path)] * files, form._replace(baseline=own))
-            elif isinstance(form, Explained):
-                explain_run(str(path), form)
+            elif files == 1:
+                form(str(path))
             else:
-                copies = [str(_copied(path, number)) for number in range(files)]
-                call = compare_files if isinstance(form, Compared) else show_history
-                call(copies, form)
+                form([str(_copied(path, number)) for number in range(files)])
         except HalftripError as error:
             check_line(str(error))
     text = shown.getvalue()

@@ -106,7 +106,7 @@ TEXT = Input(imports.ANY, b"".join(imports.texts()[0]))
         (imports, TEXT, "imported", crash, "ZeroDivisionError"),
         (imports, TEXT, "load", crash, "ZeroDivisionError"),
         (imports, TEXT, "show", crash, "ZeroDivisionError"),
-        (imports, TEXT, "export_run", crash, "ZeroDivisionError"),
+        (imports, TEXT, "export", crash, "ZeroDivisionError"),
         (imports, TEXT, "imported", loop, "SlowError"),
         (plans, Input("toml", b""), "make_plan", crash, "ZeroDivisionError"),
     ],

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from halftrip.cli.loops import compare
+from halftrip.cli.doctor_loops import compare
 from harness.files import ROOT
 from harness.loops import LIMIT, check_ratios
 from harness.preload import preloading

@@ -67,7 +67,7 @@ def test_a_planted_bend_is_proved_or_not_by_moving_the_setting_of_real_ranks(she
     sizes = (256, 512, 1024, 2048, 3072, 3584, 4000, 4104, 5120, 6144, 8192, 12288)
     made = curves.run_of([(4104, 3000.0, 0.3)], sizes, per_byte=0.3, transport="mpi")
     runs.save(msgspec.structs.replace(made, thresholds=(eager,)), shell.path)
-    few = shell.patched("from halftrip.cli import proving\nproving._LAUNCHES = 2\n")
+    few = shell.patched("from halftrip.cli import explain_prove\nexplain_prove._LAUNCHES = 2\n")
     options = ("--prove", "-o", "proof.jsonl")
     proof = shell.halftrip("explain", "run.jsonl", *options, **few, **quick_start("wheel"))
     # Whether it moves depends on the machine; that the setting was moved does not.

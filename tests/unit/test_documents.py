@@ -10,7 +10,7 @@ import typer
 
 import halftrip
 from halftrip.analysis.flags import NAMES
-from halftrip.cli import app
+from halftrip.cli import command_line
 from halftrip.plan.layers import file_layer, make_plan, options_layer
 from halftrip.plan.options import OPTIONS
 from halftrip.registry import TRANSPORTS
@@ -35,7 +35,7 @@ def commands(name):
     return re.findall(command, text, re.MULTILINE)
 
 
-COMMANDS = cache(lambda: typer.main.get_command(app))
+COMMANDS = cache(lambda: typer.main.get_command(command_line()))
 EVERY_COMMAND = dict.fromkeys(line for name in WITH_COMMANDS for line in commands(name))
 
 

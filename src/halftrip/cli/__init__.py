@@ -1,37 +1,54 @@
-"""The command line: one file per subcommand, each imported when it is called."""
+"""The command line: one file per command, called as the command, and imported when that is called.
+
+The help imports all of these files, and should not take as long as all commands together: they
+import what reads, measures and draws where they use it."""
 
 from __future__ import annotations
 
 import contextlib
 import copy
 import gc
-import inspect
 import os
 import sys
 import time
 from collections.abc import Sequence
+from importlib import import_module
+from keyword import iskeyword
 from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from halftrip import __version__
-from halftrip.cli import (
-    changes,
-    explaining,
-    guides,
-    models,
-    other_tools,
-    over_time,
-    paging,
-    picturing,
-    several_hosts,
-    showing,
-)
-from halftrip.cli.help import Command, Commands, mistake
-from halftrip.cli.output import flush, prepare_streams, writing
+from halftrip.cli.output import flush, in_job, prepare_streams, speaks, writing
 from halftrip.errors import SHORTAGES, HalftripError, Interrupted, UsageError, shortage
-from halftrip.plan.option import GROUPS, Option
-from halftrip.plan.options import OPTIONS
+from halftrip.plan.parsing import nearest
+
+# In the order of the help.
+COMMANDS = (
+    "run", "show", "doctor", "plot", "compare", "history", "report", "fit", "explain", "import",
+    "export", "serve", "agent", "help", "recipes", "completion",
+)  # fmt: skip
+_USAGE_STATUS = 2
+# After so many, garbage is collected.
+_NEW_OBJECTS = 200_000
+# In a job that another launcher has started: how long the rank that reports a usage error stays, so
+# that the launcher passes its message on, and how long the other ranks wait for it.
+_REPORTER_SECONDS = 0.3
+_OTHERS_SECONDS = 1.5
+# These say something of the others.
+_ABOUT_ALL = ("help", "completion")
+
+
+class Commands(TyperGroup):
+    """All commands."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        name = args[0]
+        if self.get_command(ctx, name) is None and not ctx.resilient_parsing:
+            raise UsageError(f"{name}: no such command; {nearest(name, self.list_commands(ctx))}")
+        return super().resolve_command(ctx, args)
+
 
 # Rich markup would double the time that --help takes.
 app = typer.Typer(
@@ -66,206 +83,16 @@ def _root(
     pass
 
 
-Text = str | None
-
-
-def _run(**arguments: Any) -> None:
-    """Measure, and print a table. With no argument: six transports, 1 byte to 4 MiB.
-
-    All but --format, -j, --style, --report, --open, --resume, --again, --against, --base-... are
-    also keys of a plan. K, M and G are powers of 1024."""
-    plan, no_config, format_, json, style, report, open_ = (
-        arguments.pop(name)
-        for name in ("plan", "no_config", "format_", "json", "style", "report", "open_")
-    )
-    resume, again, *base = (arguments.pop(name) for name in _OF_A_RUN)
-    # Without its flag, an option has the plan's value.
-    options = {
-        name: None if value == [] or (value is False and not OPTIONS[name].negatable) else value
-        for name, value in arguments.items()
-    }
-    from halftrip.cli.against import Asked
-    from halftrip.cli.report import Page
-    from halftrip.cli.run import resume_run, run_plan
-    from halftrip.cli.show import Form
-
-    form = Form("json" if json else format_, style)
-    page = Page(report or open_, open_)
-    against = Asked(*base)
-    if resume is None and again is None:
-        raise typer.Exit(run_plan(plan, options, form, not no_config, against, page))
-    if against.is_given:
-        raise UsageError("--resume takes what --against said from the file; leave that out")
-    raise typer.Exit(resume_run(plan, resume, again, options, form, page))
-
-
-def _parameters() -> list[inspect.Parameter]:
-    """The parameters of ``run``: the plan, every option that has a help text, how to go on with an
-    earlier run, and whether the user's own defaults hold."""
-    plan = Annotated[
-        Text, typer.Argument(help="A plan in TOML, or the name of a recipe; options win.")
-    ]
-    parameters = [_parameter("plan", plan, None)]
-    for group, title in GROUPS.items():
-        parameters += [
-            _option(name, option)
-            for name, option in OPTIONS.items()
-            if option.group == group and option.help
-        ]
-        parameters += [
-            _of_a_run(name, text, title, metavar)
-            for name, (metavar, text) in _OF_A_RUN.items()
-            if group == "long"
-        ]
-        if group == "output":
-            parameters += _format_parameters(title)
-    text = "Leave out the defaults of ~/.config/halftrip/config.toml."
-    no_config = _named("--no-config", text, GROUPS["expert"], None)
-    return [*parameters, _parameter("no_config", Annotated[bool, no_config], False)]
-
-
-def _format_parameters(title: str) -> list[inspect.Parameter]:
-    """How the run is printed, which is no key of a plan."""
-    text = "Print table, csv, json, markdown, latex or nodes. [table]"
-    format_ = Annotated[str, _named("--format", text, title, "NAME")]
-    json = Annotated[bool, _named("-j", "As --format json.", title, None)]
-    style = Annotated[Text, _named("--style", "As osu, imb, hpcbench... print it.", title, "NAME")]
-    report = Annotated[bool, _named("--report", "Also write a page about it.", title, None)]
-    open_ = Annotated[bool, _named("--open", "The same, and open it in a browser.", title, None)]
-    return [
-        _parameter("format_", format_, "table"),
-        _parameter("json", json, False),
-        _parameter("style", style, None),
-        _parameter("report", report, False),
-        _parameter("open_", open_, False),
-    ]
-
-
-# What concerns a run that exists already is no key of a plan.
-_OF_A_RUN = {
-    "resume": ("RUN", "Go on with this run file, as a further launch."),
-    "again": ("NAME", "With --resume: also rows with these verdicts or flags."),
-    "against": ("RUN", "Measure what this run file has again, to compare with it."),
-    "base_env": ("NAME=VALUE", "With --against: measure the base again, too, in turn, with this."),
-    "base_mpiexec": ("NAME", "The same, with this mpiexec."),
-    "base_command": ("NAME", "The same, by this command: another installation's halftrip."),
-}
-# Of these, the one that may be given several times.
-_LIST_OF_A_RUN = "base_env"
-
-
-def _of_a_run(name: str, text: str, title: str, metavar: str) -> inspect.Parameter:
-    named = _named(f"--{name.replace('_', '-')}", text, title, metavar)
-    if name == _LIST_OF_A_RUN:
-        return _parameter(name, Annotated[list[str] | None, named], None)
-    return _parameter(name, Annotated[Text, named], None)
-
-
-def _option(name: str, option: Option) -> inspect.Parameter:
-    dashed = name.replace("_", "-")
-    long = f"--{dashed}/--no-{dashed}" if option.negatable else f"--{dashed}"
-    metavar = None if option.is_flag else option.metavar
-    forms = " ".join((*option.short, long))
-    help_text = _named(forms, option.help, GROUPS[option.group], metavar)
-    if option.is_list:
-        return _parameter(name, Annotated[list[str] | None, help_text], None)
-    if not option.is_flag:
-        return _parameter(name, Annotated[Text, help_text], None)
-    if option.is_repeated:
-        return _parameter(name, Annotated[list[bool] | None, help_text], None)
-    if option.negatable:
-        return _parameter(name, Annotated[bool | None, help_text], None)
-    return _parameter(name, Annotated[bool, help_text], False)
-
-
-def _named(names: str, text: str, title: str, metavar: str | None) -> Any:
-    return typer.Option(
-        *names.split(), help=text, rich_help_panel=title, metavar=metavar, show_default=False
-    )
-
-
-def _parameter(name: str, annotation: Any, default: bool | str | None) -> inspect.Parameter:
-    kind = inspect.Parameter.KEYWORD_ONLY
-    return inspect.Parameter(name, kind, default=default, annotation=annotation)
-
-
-# Typer makes the command line from a function's signature.
-_signature = inspect.Signature(_parameters())
-_run.__signature__ = _signature  # type: ignore[attr-defined]
-_run.__annotations__ = {name: each.annotation for name, each in _signature.parameters.items()}
-app.command("run", cls=Command)(_run)
-showing.add_to(app)
-
-
-@app.command()
-def doctor(
-    json: Annotated[bool, typer.Option("-j", "--json", help="Print JSON.")] = False,
-    load: Annotated[
-        Text,
-        typer.Option(
-            "--load", metavar="TIME", help="Look for so long at who has the cores. [0.2s]"
-        ),
-    ] = None,
-    loops: Annotated[
-        bool,
-        typer.Option(
-            "--loops", help="Instead, compare halftrip with loops written by hand; half a minute."
-        ),
-    ] = False,
-    transport: Annotated[
-        Text,
-        typer.Option("-t", "--transport", metavar="NAMES", help="With --loops: only over these."),
-    ] = None,
-    hosts: Annotated[
-        Text,
-        typer.Option(
-            "--hosts", metavar="HERE,OTHER", help="With --loops: between this host and another."
-        ),
-    ] = None,
-    ssh: Annotated[
-        Text,
-        typer.Option("--ssh", metavar="COMMAND", help="With --hosts: what reaches the other."),
-    ] = None,
-) -> None:
-    """Say what on this machine will spoil the numbers; exit with 1 if anything will."""
-    if loops and load is not None:
-        raise UsageError("--load: not with --loops")
-    if ssh is not None and hosts is None:
-        raise UsageError("--ssh: goes with --hosts")
-    if loops:
-        from halftrip.cli.loops import examine_loops
-
-        raise typer.Exit(examine_loops(transport, json, hosts, ssh))
-    for name, value in (("-t", transport), ("--hosts", hosts)):
-        if value is not None:
-            raise UsageError(f"{name}: goes with --loops")
-    from halftrip.cli.doctor import examine
-
-    raise typer.Exit(examine(json, load))
-
-
-picturing.add_to(app)
-changes.add_to(app)
-over_time.add_to(app)
-paging.add_to(app)
-models.add_to(app)
-explaining.add_to(app)
-other_tools.add_to(app)
-several_hosts.add_to(app)
-
-
-guides.add_to(app)
-
-
-_USAGE_STATUS = 2
-# These say something of the others.
-_ABOUT_ALL = ("help", "completion")
-# After so many, garbage is collected.
-_NEW_OBJECTS = 200_000
-# In a job that another launcher has started: how long the rank that reports a usage error stays, so
-# that the launcher passes its message on, and how long the other ranks wait for it.
-_REPORTER_SECONDS = 0.3
-_OTHERS_SECONDS = 1.5
+def command_line(*names: str) -> typer.Typer:
+    """The command line with these commands, or with all."""
+    chosen = names or COMMANDS
+    for name in chosen:
+        # Python has a statement that is called import.
+        import_module(f"halftrip.cli.{name}{'_' if iskeyword(name) else ''}")
+    known = {command.name: command for command in app.registered_commands}
+    found = copy.copy(app)
+    found.registered_commands = [known[name] for name in chosen]
+    return found
 
 
 def main() -> NoReturn:
@@ -321,31 +148,38 @@ def _called(words: Sequence[str]) -> typer.Typer:
     """The command line with no other command than the one that is called: Typer makes all that it
     has, which takes as long as half of the imports."""
     name = words[0] if words else None
-    if name in _ABOUT_ALL:
-        return app
-    named = [
-        command
-        for command in app.registered_commands
-        if command.callback is not None and name == (command.name or command.callback.__name__)
+    return command_line() if name not in COMMANDS or name in _ABOUT_ALL else command_line(name)
+
+
+def mistake(error: typer.TyperException) -> str:
+    """What the parser of the command line found wrong, in one line."""
+    name, ctx = getattr(error, "option_name", None), getattr(error, "ctx", None)
+    # Of all errors with the name of an option, only that of an unknown one has possibilities.
+    if name is None or ctx is None or not hasattr(error, "possibilities"):
+        return error.format_message().rstrip(".")
+    names = [
+        form
+        for parameter in ctx.command.get_params(ctx)
+        for form in (*parameter.opts, *parameter.secondary_opts)
+        if form.startswith("--")
     ]
-    if not named:
-        return app
-    narrow = copy.copy(app)
-    narrow.registered_commands = named
-    return narrow
+    close = nearest(name, names)
+    if not close.startswith("did"):
+        close = f"{ctx.command_path} --help"
+    return f"{name}: no such option; {close}"
 
 
 def _report(message: str, status: int) -> int:
     """Prints an error, on one rank of a job, and returns the status."""
     try:
-        from halftrip.cli.speaker import in_job, speaks
         from halftrip.texts import printable, shortened
+
+        speaking = speaks(message)
     except (ImportError, MemoryError):
         # Not even for this there is memory.
         os.write(2, f"halftrip: {message}\n".encode())
         return status
 
-    speaking = speaks(message)
     if speaking:
         # A terminal may be gone.
         with contextlib.suppress(OSError):

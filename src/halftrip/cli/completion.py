@@ -6,16 +6,17 @@ of the words: one a line, with what it is behind a tab. Where there is none the 
 
 from __future__ import annotations
 
-import glob
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any
 
+import typer
+
+from halftrip.cli import app
+from halftrip.cli.inputs import Text
 from halftrip.cli.output import writing
 from halftrip.errors import UsageError
 from halftrip.plan.options import OPTIONS
 from halftrip.plan.parsing import nearest
-from halftrip.plan.recipes import names, purpose
-from halftrip.registry import EXPORTS, FORMATS, IMPORTERS, STYLES, Registry
 
 # Bash cuts words at : and =, and replaces only what is behind the last of them.
 _BASH = r"""_halftrip() {
@@ -60,20 +61,30 @@ SCRIPTS = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}
 _Candidates = Iterable[tuple[str, str]]
 
 
-def print_completion(commands: Any, shell: str | None, words: Sequence[str]) -> None:
-    """Prints the script for a shell, or the candidates for the last of the `words`; `commands` is
-    the whole command line. Raises UsageError for an unknown shell, or none."""
+@app.command("completion")
+def completion(
+    ctx: typer.Context,
+    shell: Annotated[
+        Text,
+        typer.Argument(
+            help="bash, zsh or fish; words: for these.", autocompletion=lambda: [*SCRIPTS]
+        ),
+    ] = None,
+    words: Annotated[list[str] | None, typer.Argument(help="Words to complete.")] = None,
+) -> None:
+    """Print what makes a shell complete words.
+
+    In ~/.bashrc: eval "$(halftrip completion bash)"."""
     if shell is None:
         raise UsageError(f"completion: for which shell? allowed: {', '.join(SCRIPTS)}")
-    if shell == "words":
-        with writing():
-            for candidate, what in candidates(commands, words):
-                print(f"{candidate}\t{what}")
-    elif shell not in SCRIPTS:
+    if shell != "words" and shell not in SCRIPTS:
         raise UsageError(f"{shell}: no such shell; {nearest(shell, SCRIPTS)}")
-    else:
-        with writing():
+    with writing():
+        if shell != "words":
             print(SCRIPTS[shell], end="")
+            return
+        for candidate, what in candidates(ctx.find_root().command, words or []):
+            print(f"{candidate}\t{what}")
 
 
 def candidates(commands: Any, words: Sequence[str]) -> list[tuple[str, str]]:
@@ -134,49 +145,13 @@ def _commands(commands: Any) -> _Candidates:
 
 
 def _values(commands: Any, parameter: Any) -> _Candidates:
-    """What the value of an option or an argument may be; nothing: any text, or a file."""
+    """What the value of an option or an argument may be: what its declaration offers, or the table
+    of options; nothing: any text, or a file."""
     if parameter.name == "command":
         return _commands(commands)
     if parameter.name in OPTIONS:
         return [(value, "") for value in OPTIONS[parameter.name].values]
-    if parameter.name in _OTHERS:
-        return _OTHERS[parameter.name]()
-    return []
-
-
-def _recipes() -> _Candidates:
-    return [(name, purpose(name)) for name in names()]
-
-
-def _plans() -> _Candidates:
-    return [*_recipes(), *((path, "a plan") for path in sorted(glob.glob("*.toml")))]
-
-
-def _flags() -> _Candidates:
-    from halftrip.analysis.flags import NAMES
-    from halftrip.analysis.verdict import NOT_OK
-
-    return [(name, "") for name in (*NOT_OK, *NAMES)]
-
-
-def _names(registry: Registry) -> Callable[[], _Candidates]:
-    return lambda: [(name, "") for name in registry]
-
-
-# By the name of a parameter.
-_OTHERS: dict[str, Callable[[], _Candidates]] = {
-    "plan": _plans,
-    "recipe": _recipes,
-    "again": _flags,
-    "format_": _names(FORMATS),
-    "history_format": lambda: [(name, "") for name in ("table", "json", "csv")],
-    "report_format": lambda: [(name, "") for name in ("html", "md")],
-    "explain_format": lambda: [(name, "") for name in ("table", "json")],
-    "style": _names(STYLES),
-    "tool": _names(IMPORTERS),
-    "to": _names(EXPORTS),
-    "shell": lambda: [(name, "") for name in SCRIPTS],
-}
+    return [(each.value, each.help or "") for each in parameter.shell_complete(None, "")]
 
 
 def _matching(found: _Candidates, begun: str) -> list[tuple[str, str]]:

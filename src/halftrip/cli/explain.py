@@ -2,92 +2,100 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Annotated
 
-from halftrip.analysis.causes import BendCauses, CurveCauses, bend_at, causes
-from halftrip.analysis.piecewise_fits import piecewise_fits
-from halftrip.cli.loading import curves_in_words, loaded
-from halftrip.cli.output import Printable, screen, writing
-from halftrip.cli.proving import OUTCOMES, prove_by_measuring, prove_by_run
-from halftrip.cli.show import selection_of
+import typer
+
+from halftrip.cli import app, inputs
+from halftrip.cli.inputs import Text
+from halftrip.cli.output import AsJson, check_one_of, one_of, put
 from halftrip.errors import UsageError
-from halftrip.plan.parsing import nearest
-from halftrip.report import explain as report
-from halftrip.report import json
-from halftrip.report import proof as proof_report
-from halftrip.report.proof import Proven
-from halftrip.report.selection import Selection
-from halftrip.results.run import Run
-from halftrip.results.run_file import newest
-from halftrip.texts import printable, printable_lines
 from halftrip.units import parse_size, size_in_words
+
+if TYPE_CHECKING:
+    from halftrip.analysis.causes import BendCauses, CurveCauses
 
 FORMATS = ("table", "json")
 # Of bends to choose from, so many are named.
 _MOST_NAMED = 6
 
 
-class Asked(NamedTuple):
-    """What to explain, and how to print it. `at` is a size, `chosen` the options that select
-    curves; `prove` by measuring, into the file `output`, or by the run in the file `moved`."""
+@app.command("explain")
+def explain(
+    run: Annotated[
+        Text, typer.Argument(metavar="[RUN]", help="The run file. [the newest one here]")
+    ] = None,
+    at: Annotated[
+        Text, typer.Option("--at", metavar="SIZE", help="Only the bend nearest to this size.")
+    ] = None,
+    transport: inputs.Transports = None,
+    pattern: inputs.Patterns = None,
+    pair: inputs.Pairs = None,
+    prove: Annotated[
+        bool,
+        typer.Option(
+            "--prove", help="Measure around a bend with another value of what may cause it."
+        ),
+    ] = False,
+    moved: Annotated[
+        Text,
+        typer.Option(
+            "--moved", metavar="RUN", help="Prove by this run, measured with another value."
+        ),
+    ] = None,
+    output: Annotated[
+        Text,
+        typer.Option("-o", "--output", metavar="FILE", help="With --prove: its run file."),
+    ] = None,
+    format_: Annotated[str, one_of("--format", FORMATS)] = "table",
+    json: AsJson = False,
+) -> int:
+    """Say why the curves of a run bend where they bend, and prove it.
 
-    at: str | None = None
-    chosen: Mapping[str, str | None] = {}
-    prove: bool = False
-    moved: str | None = None
-    output: str | None = None
-    format: str = "table"
+    With --prove or --moved it exits with 0 if the bend moves with the setting, with 1 if it does
+    not, with 3 if that cannot be told."""
+    from halftrip.analysis.causes import causes
+    from halftrip.analysis.piecewise_fits import piecewise_fits
+    from halftrip.report import explain as report
+    from halftrip.report import json as json_report
 
-
-def explain_run(path: str | None, asked: Asked) -> int:
-    """Explains the bends of a run file (None: the newest here), and returns the exit status. Raises
-    UsageError for options that make no sense, and where there is no such curve."""
-    _check(asked)
-    at = None if asked.at is None else _size(asked.at)
-    selection = selection_of(asked.chosen)
-    path = path or str(newest())
-    run = loaded(path)
-    found = _causes(run, selection, path)
-    if not asked.prove and asked.moved is None:
-        _print(report.explained(run, found, at), asked.format)
+    format_ = "json" if json else format_
+    check_one_of("--format", format_, FORMATS)
+    if prove and moved is not None:
+        raise UsageError("--moved: proves by a run that is there; leave --prove out")
+    if output is not None and not prove:
+        raise UsageError("--output: only with --prove, which measures")
+    size = inputs.given("--at", parse_size, at)
+    selection = inputs.selection_of(transport, pattern, pair=pair)
+    path = inputs.path_of(run)
+    bent = inputs.loaded(path)
+    found = causes(bent, piecewise_fits(bent, selection.has))
+    if not found:
+        raise inputs.no_such_curve(path, bent)
+    if not prove and moved is None:
+        explained = report.explained(bent, found, size)
+        if format_ == "json":
+            put(json_report.text(report.content(explained)))
+        else:
+            put(lambda width: report.render(explained, width))
         return 0
-    curve, bend = _one_bend(found, at, "--prove" if asked.moved is None else "--moved")
-    if asked.moved is not None:
-        other = loaded(asked.moved)
+    from halftrip.cli import explain_prove
+    from halftrip.report import proof
+
+    curve, bend = _one_bend(found, size, "--prove" if moved is None else "--moved")
+    if moved is not None:
+        other = inputs.loaded(moved)
         others = list(dict.fromkeys(each.curve for each in other.by_configuration))
         others = [each for each in others if selection.has(each)]
-        proven = prove_by_run(run, curve, bend, asked.moved, other, others)
+        proven = explain_prove.prove_by_run(bent, curve, bend, moved, other, others)
     else:
-        proven = prove_by_measuring(run, curve.fit.curve, bend, asked.output)
-    names = report.curve_names([curve.fit.curve], run.names)
-    _print_proof(names[0], proven, asked.format)
-    return OUTCOMES[proven.proof.outcome]
-
-
-def _check(asked: Asked) -> None:
-    if asked.format not in FORMATS:
-        said = nearest(asked.format, list(FORMATS))
-        raise UsageError(f"--format: {printable(asked.format)!r} is not known; {said}")
-    if asked.prove and asked.moved is not None:
-        raise UsageError("--moved: proves by a run that is there; leave --prove out")
-    if asked.output is not None and not asked.prove:
-        raise UsageError("--output: only with --prove, which measures")
-
-
-def _size(text: str) -> int:
-    try:
-        return parse_size(text)
-    except UsageError as error:
-        raise UsageError(f"--at: {error}") from None
-
-
-def _causes(run: Run, selection: Selection, path: str) -> list[CurveCauses]:
-    """The causes of the curves of a run that are selected. Raises UsageError if there are none."""
-    found = causes(run, piecewise_fits(run, selection.has))
-    if not found:
-        raise UsageError(f"{printable(path)}: no such curve; the run has {curves_in_words(run)}")
-    return found
+        proven = explain_prove.prove_by_measuring(bent, curve.fit.curve, bend, output)
+    (name,) = report.curve_names([curve.fit.curve], bent.names)
+    if format_ == "json":
+        put(json_report.text(proof.content(name, proven)))
+    else:
+        put(lambda width: proof.render(name, proven, width))
+    return explain_prove.OUTCOMES[proven.proof.outcome]
 
 
 def _one_bend(
@@ -95,6 +103,8 @@ def _one_bend(
 ) -> tuple[CurveCauses, BendCauses]:
     """The one bend that the `option` is to prove: that at a size, or the only one there is. Raises
     UsageError where it is not one."""
+    from halftrip.analysis.causes import bend_at
+
     bends = [
         (curve, bend)
         for curve in found
@@ -115,22 +125,3 @@ def _one_bend(
     nearby = "" if at is None else f" at {size_in_words(at)}"
     said = "; ".join(reasons) or f"straight; without {option} its pieces are shown"
     raise UsageError(f"{option}: there is no bend{nearby}: {said}")
-
-
-def _print(found: report.Explained, format_: str) -> None:
-    with writing():
-        if format_ == "json":
-            print(printable_lines(json.text(report.content(found))), end="")
-        else:
-            console = screen()
-            console.print(Printable(report.render(found, console.width)), soft_wrap=True)
-
-
-def _print_proof(name: str, proven: Proven, format_: str) -> None:
-    with writing():
-        if format_ == "json":
-            print(printable_lines(json.text(proof_report.content(name, proven))), end="")
-        else:
-            console = screen()
-            made = proof_report.render(name, proven, console.width)
-            console.print(Printable(made), soft_wrap=True)

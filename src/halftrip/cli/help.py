@@ -1,14 +1,19 @@
-"""What the command line says of itself: its help in groups, and the nearest name of a wrong one."""
+"""``halftrip help``: the help of a command, in groups; and the man page, from the same texts."""
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from collections.abc import Iterator
+from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand
 
-from halftrip.errors import UsageError
-from halftrip.plan.parsing import nearest
+from halftrip import __version__
+from halftrip.cli import app
+from halftrip.cli.inputs import Text
+from halftrip.cli.output import writing
+from halftrip.plan.recipes import purposes
 
 EXAMPLES = (
     ("halftrip run", "every path on this machine"),
@@ -16,6 +21,20 @@ EXAMPLES = (
     ("halftrip run -p stream -W 1,64 -s 8,1M", "messages/s and bandwidth"),
     ("halftrip run paper -t shm -s 8 --cores 0,1", "a recipe, changed"),
     ("mpiexec -n 2 halftrip run -t mpi", "in a job of MPI or Slurm"),
+)
+_FILES = (
+    ("halftrip-DATE-TIME.jsonl", "A run file: plan, environment and all samples, in JSON Lines."),
+    ("~/.config/halftrip/config.toml", "Keys of a plan: your own defaults of halftrip run."),
+)
+_ENVIRONMENT = (
+    ("HALFTRIP_CONFIG", "Another file of defaults; empty: none."),
+    ("XDG_CONFIG_HOME", "Where halftrip/config.toml is, instead of ~/.config."),
+)
+_STATUSES = (
+    ("0", "Everything was measured."),
+    ("1", "Nothing was measured, a configuration failed, or the run ended early."),
+    ("2", "A mistake in what was typed; one line says which."),
+    ("128 + N", "Signal N stopped it."),
 )
 
 
@@ -35,44 +54,93 @@ class Command(TyperCommand):
             if title in sections:
                 with formatter.section(title):
                     formatter.write_dl(sections[title])
-        if self.name == "run":
-            with formatter.section("Examples"):
-                formatter.write_dl(EXAMPLES, col_max=50)
+        with formatter.section("Examples"):
+            formatter.write_dl(EXAMPLES, col_max=50)
 
 
-class Commands(TyperGroup):
-    """All commands."""
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        name = args[0]
-        if self.get_command(ctx, name) is None and not ctx.resilient_parsing:
-            raise UsageError(f"{name}: no such command; {nearest(name, self.list_commands(ctx))}")
-        return super().resolve_command(ctx, args)
-
-
-def help_of(ctx: Any, name: str | None) -> Any:
-    """The help of a command, or of all (None)."""
+@app.command("help")
+def help_(
+    ctx: typer.Context,
+    command: Annotated[Text, typer.Argument(help="The command; none: all of them.")] = None,
+    man: Annotated[bool, typer.Option("--man", help="Print the man page, for man -l -.")] = False,
+) -> None:
+    """Say how to use a command."""
     root = ctx.find_root()
-    commands = root.command
-    if name is None or not isinstance(commands, Commands):
-        return root.get_help()
-    _, command, _ = commands.resolve_command(root, [name])
-    return command.make_context(name, [], parent=root, resilient_parsing=True).get_help()
+    with writing():
+        if man:
+            print(man_page(root.command, ctx), end="")
+            return
+        words = [command] if command is not None else []
+        root.command.main([*words, "--help"], prog_name=root.info_name, standalone_mode=False)
 
 
-def mistake(error: typer.TyperException) -> str:
-    """What the parser of the command line found wrong, in one line."""
-    name, ctx = getattr(error, "option_name", None), getattr(error, "ctx", None)
-    # Of all errors with the name of an option, only that of an unknown one has possibilities.
-    if name is None or ctx is None or not hasattr(error, "possibilities"):
-        return error.format_message().rstrip(".")
-    names = [
-        form
-        for parameter in ctx.command.get_params(ctx)
-        for form in (*parameter.opts, *parameter.secondary_opts)
-        if form.startswith("--")
-    ]
-    close = nearest(name, names)
-    if not close.startswith("did"):
-        close = f"{ctx.command_path} --help"
-    return f"{name}: no such option; {close}"
+def man_page(commands: Any, ctx: Any) -> str:
+    """The page of all commands, in the macros of man(7)."""
+    return "".join(f"{line}\n" for line in _lines(commands, ctx))
+
+
+def _lines(commands: Any, ctx: Any) -> Iterator[str]:
+    yield f'.TH HALFTRIP 1 "" "halftrip {__version__}" "User Commands"'
+    yield ".SH NAME"
+    yield rf"halftrip \- {_plain(commands.help.rstrip('.')).lower()}"
+    yield ".SH SYNOPSIS"
+    shown = {name: each for name, each in commands.commands.items() if not each.hidden}
+    for number, (name, command) in enumerate(shown.items()):
+        if number:
+            yield ".br"
+        yield rf"\fBhalftrip {name}\fR {_plain(' '.join(command.collect_usage_pieces(ctx)))}"
+    for name, command in shown.items():
+        yield f".SH {_quoted(f'halftrip {name}'.upper())}"
+        yield from _paragraphs(command.help)
+        yield from _parameters(command, ctx)
+    yield ".SH RECIPES"
+    yield from _list(purposes())
+    for title, entries in (
+        ("FILES", _FILES),
+        ("ENVIRONMENT", _ENVIRONMENT),
+        ("EXIT STATUS", _STATUSES),
+        ("EXAMPLES", EXAMPLES),
+    ):
+        yield f".SH {_quoted(title)}"
+        yield from _list(entries)
+    yield ".SH SEE ALSO"
+    yield r"\fBmpiexec\fR(1), \fBsrun\fR(1)"
+
+
+def _parameters(command: Any, ctx: Any) -> Iterator[str]:
+    """The arguments and options of a command, in the groups of its help."""
+    group = None
+    for parameter in command.params:
+        record = parameter.get_help_record(ctx)
+        if record is None:
+            continue
+        title = getattr(parameter, "rich_help_panel", None)
+        if title != group:
+            yield f".SS {_quoted(title or 'Options')}"
+            group = title
+        yield from _list([record])
+
+
+def _list(entries: Any) -> Iterator[str]:
+    for term, text in entries:
+        yield ".TP"
+        yield rf"\fB{_plain(term)}\fR"
+        yield _plain(text)
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    for number, paragraph in enumerate(text.split("\n\n")):
+        if number:
+            yield ".PP"
+        yield _plain(" ".join(paragraph.split()))
+
+
+def _quoted(text: str) -> str:
+    return '"' + _plain(text) + '"'
+
+
+def _plain(text: str) -> str:
+    """The text without what roff would take for a request or an escape."""
+    # A hyphen that can be copied, and no line that begins like a request.
+    escaped = text.replace("\\", r"\e").replace("-", r"\-").replace('"', r"\(dq")
+    return re.sub(r"^(?=[.'])", r"\\&", escaped)

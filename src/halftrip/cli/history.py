@@ -2,103 +2,75 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-from halftrip.analysis.history import Figure, RunFigures, history, run_figures
-from halftrip.cli.output import Printable, has_blocks, screen, writing
-from halftrip.errors import HalftripError, NotARunError, UsageError, system_reason
-from halftrip.plan.parsing import nearest
-from halftrip.report.selection import Selection
-from halftrip.results.configuration import Configuration
-from halftrip.results.run import Run
-from halftrip.results.run_file import load
-from halftrip.texts import printable, printable_lines
+import typer
+
+from halftrip.cli import app, inputs
+from halftrip.cli.output import AsJson, Wide, check_one_of, check_wide, has_blocks, one_of, put
+from halftrip.errors import HalftripError, NotARunError, UsageError
+from halftrip.texts import printable
+
+if TYPE_CHECKING:
+    from halftrip.analysis.history import RunFigures
+    from halftrip.results.run import Run
 
 FORMATS = ("table", "json", "csv")
 # Of files that are left out, so many are named.
 _MOST_NAMED = 3
 
 
-class Asked(NamedTuple):
-    """What of a history to print, and how; `every`: also rows without a change; `wide`: all
-    columns, however long lines get."""
+@app.command("history")
+def history(
+    runs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[DIR|RUN...]", help="Run files, or directories of them. [.]"),
+    ] = None,
+    transport: inputs.Transports = None,
+    pattern: inputs.Patterns = None,
+    sizes: inputs.Sizes = None,
+    pair: inputs.Pairs = None,
+    every: Annotated[bool, typer.Option("--all", help="Also rows that have not changed.")] = False,
+    wide: Wide = False,
+    format_: Annotated[str, one_of("--format", FORMATS)] = "table",
+    json: AsJson = False,
+) -> int:
+    """Say which rows got slower or faster over many runs, when, and what changed then."""
+    from halftrip.analysis import history as analysis
+    from halftrip.report import csv as csv_report
+    from halftrip.report import history as report
+    from halftrip.report import json as json_report
 
-    format: str = "table"
-    selection: Selection = Selection()
-    every: bool = False
-    wide: bool = False
-
-
-def show_history(paths: Sequence[str], asked: Asked) -> int:
-    """Prints the history of the run files that these paths name, or directories hold (none: this
-    one), and returns the exit status. Raises UsageError where there is no run, or nothing of it was
-    selected."""
-    if asked.format not in FORMATS:
-        said = nearest(asked.format, list(FORMATS))
-        raise UsageError(f"--format: {printable(asked.format)!r} is not known; {said}")
-    if asked.every and asked.format != "table":
-        raise UsageError(f"--all: --format {asked.format} has all rows; leave it out")
-    if asked.wide and asked.format != "table":
-        raise UsageError(f"--wide: --format {asked.format} has all columns; leave it out")
-    runs = _dated([*_loaded(files_in(paths or ["."]))])
-    if not runs:
-        where = ", ".join(map(printable, paths or ["."]))
+    format_ = "json" if json else format_
+    selection = inputs.selection_of(transport, pattern, sizes, pair)
+    check_one_of("--format", format_, FORMATS)
+    if every and format_ != "table":
+        raise UsageError(f"--all: --format {format_} has all rows; leave it out")
+    check_wide(wide, format_)
+    paths = runs or ["."]
+    measured = _dated([*_loaded(inputs.files_in(paths))])
+    if not measured:
+        where = ", ".join(map(printable, paths))
         raise UsageError(f"{where}: no run with rows; name run files, or a directory of them")
-    chosen = [each._replace(figures=_selected(each, asked.selection)) for each in runs]
+    chosen = [
+        each._replace(figures={row: of for row, of in each.figures.items() if selection.has(row)})
+        for each in measured
+    ]
     if not any(each.figures for each in chosen):
         raise UsageError("nothing to show: no run has such a row")
-    _print(chosen, asked)
+    found = analysis.history(chosen)
+    if format_ == "json":
+        put(json_report.text(report.content(found)))
+    elif format_ == "csv":
+        put(csv_report.text(report.lines(found)))
+    else:
+        put(lambda width: report.render(found, width, every, has_blocks(), wide))
     return 0
 
 
-def _print(runs: Sequence[RunFigures], asked: Asked) -> None:
-    from halftrip.report import csv, json
-    from halftrip.report import history as report
-
-    found = history(runs)
-    with writing():
-        if asked.format == "json":
-            print(printable_lines(json.text(report.content(found))), end="")
-        elif asked.format == "csv":
-            print(printable_lines(csv.text(report.lines(found))), end="")
-        else:
-            console = screen()
-            made = report.render(found, console.width, asked.every, has_blocks(), asked.wide)
-            console.print(Printable(made), soft_wrap=True)
-
-
-def _selected(run: RunFigures, selection: Selection) -> dict[Configuration, Figure]:
-    return {each: figure for each, figure in run.figures.items() if selection.has(each)}
-
-
 # Which runs.
-
-
-def files_in(paths: Sequence[str]) -> Iterator[str]:
-    """The files that these paths name, or directories hold, each once. Raises UsageError for a path
-    that there is not, and a directory that cannot be read."""
-    seen = set()
-    for path in paths:
-        if not os.path.exists(path):
-            raise UsageError(f"{printable(path)}: no such file or directory")
-        for file in _in_directory(path) if os.path.isdir(path) else [path]:
-            whole = os.path.realpath(file)
-            if whole not in seen:
-                seen.add(whole)
-                yield file
-
-
-def _in_directory(path: str) -> list[str]:
-    """The files in a directory in the order of their names, without hidden ones."""
-    try:
-        with os.scandir(path) as entries:
-            found = [each.path for each in entries if each.name[0] != "." and each.is_file()]
-    except OSError as error:
-        raise UsageError(f"{printable(path)}: {system_reason(error).lower()}") from None
-    return sorted(os.path.normpath(each) for each in found)
 
 
 class _Loaded(NamedTuple):
@@ -110,6 +82,9 @@ class _Loaded(NamedTuple):
 
 def _loaded(files: Iterable[str]) -> Iterator[_Loaded]:
     """The runs in these files. A line says which files are left out, since they hold none."""
+    from halftrip.analysis.history import run_figures
+    from halftrip.results.run_file import load
+
     others: list[str] = []
     for file in files:
         name = printable(file)

@@ -1,4 +1,4 @@
-"""Standard output, which may be closed, or a file on a full disk."""
+"""What commands print: in which format, and to a standard output that may be closed or full."""
 
 from __future__ import annotations
 
@@ -6,20 +6,141 @@ import contextlib
 import io
 import os
 import sys
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, TextIO
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TextIO
 
-from halftrip.errors import HalftripError, system_reason
-from halftrip.texts import printable_lines
+import typer
+
+from halftrip.errors import HalftripError, UsageError, system_reason
+from halftrip.plan.parsing import nearest
+from halftrip.registry import FORMATS, STYLES
+from halftrip.texts import printable, printable_lines
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.segment import Segment
 
+    from halftrip.report.document import Document
 
+# Options of commands that print tables.
+Wide = Annotated[bool, typer.Option("--wide", help="All figures, however long lines get.")]
+AsJson = Annotated[bool, typer.Option("-j", help="As --format json.")]
+
+Format = Annotated[
+    str,
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        help="table, csv, json, markdown, latex or nodes. [table]",
+        show_default=False,
+        autocompletion=lambda: [*FORMATS],
+    ),
+]
+Style = Annotated[
+    str | None,
+    typer.Option(
+        "--style",
+        metavar="NAME",
+        help="As osu, imb, hpcbench... print it.",
+        autocompletion=lambda: [*STYLES],
+    ),
+]
+
+# Formats of which there is a part with the columns that people look for, and the whole.
+DOCUMENTS = ("markdown", "latex")
+# Formats that have no flags, which take longer to judge than the rest.
+_WITHOUT_FLAGS = (*DOCUMENTS, "nodes")
 # The width of lines where there is no terminal, and below which lines are hard to read.
 _WIDTH_WITHOUT_TERMINAL = 100
 _LEAST_WIDTH = 40
+
+
+def one_of(option: str, names: Sequence[str], default: str = "table") -> Any:
+    """An option whose value is one of these names."""
+    words = f"{', '.join(names[:-1])} or {names[-1]}. [{default}]"
+    return typer.Option(
+        option, metavar="NAME", help=words, show_default=False, autocompletion=lambda: [*names]
+    )
+
+
+def check_one_of(option: str, name: str, names: Collection[str]) -> None:
+    """Raises UsageError where the value of an option is not one of these names."""
+    if name not in names:
+        raise UsageError(f"{option}: {printable(name)!r} is not known; {nearest(name, [*names])}")
+
+
+def check_wide(wide: bool, format_: str) -> None:
+    """Raises UsageError for --wide with a format that has all columns in any case."""
+    if wide and format_ != "table":
+        raise UsageError(f"--wide: --format {format_} has all columns; leave it out")
+
+
+class Form(NamedTuple):
+    """How a run is printed: in a format, or, with `style`, as that older tool prints it."""
+
+    format: str = "table"
+    style: str | None = None
+
+    def check(self) -> None:
+        """Raises UsageError for a format or a style that is not known, and for both."""
+        if self.format not in FORMATS:
+            raise UsageError(
+                f"--format: {self.format!r} is not known; allowed: {', '.join(FORMATS)}"
+            )
+        if self.style is not None and self.style not in STYLES:
+            raise UsageError(f"--style: {self.style!r} is not known; allowed: {', '.join(STYLES)}")
+        if self.style is not None and self.format != "table":
+            raise UsageError(f"--style: --format {self.format} is another form; leave one out")
+
+    @property
+    def has_flags(self) -> bool:
+        """Whether it shows flags, which take longer to judge than the rest."""
+        return self.style is None and self.format not in _WITHOUT_FLAGS
+
+    @property
+    def make(self) -> Callable[[Document], str | RenderableType]:
+        """What makes it of a document."""
+        if self.style is not None:
+            return STYLES.load(self.style)  # type: ignore[no-any-return]
+        return FORMATS.load(self.format)  # type: ignore[no-any-return]
+
+
+TABLE = Form()
+
+
+def in_job() -> bool:
+    """Whether another launcher has started this process as one of several ranks."""
+    from halftrip.job.existing import existing_job
+
+    return existing_job(os.environ) is not None
+
+
+def speaks(message: str = "") -> bool:
+    """Whether this process is the one to print `message`: in a job that another launcher has
+    started, only one rank speaks to the user."""
+    from halftrip.job import existing
+
+    job = existing.existing_job(os.environ)
+    return job is None or existing.speaks(job.rank, message)
+
+
+def put(
+    content: str | RenderableType | Callable[[int], RenderableType],
+    plain: bool = False,
+    kept: str = "",
+    tabs: bool = False,
+) -> None:
+    """Prints a text, or what rich can print, or what makes that for a width in columns. Run files
+    and other tools' outputs may be anybody's: a terminal obeys nothing of it. `plain`: without
+    colours; where it cannot be written, `kept` ends the message; columns of a text may be between
+    `tabs`."""
+    with writing(kept):
+        if isinstance(content, str):
+            print(printable_lines(content, tabs), end="")
+            return
+        console = screen(plain)
+        made = content(console.width) if callable(content) else content
+        console.print(Printable(made), soft_wrap=True)
 
 
 def screen(plain: bool = False) -> Console:

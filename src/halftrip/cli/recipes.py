@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
+import typer
+
+from halftrip.cli import app
+from halftrip.cli.inputs import Text
 from halftrip.cli.output import writing
-from halftrip.plan.recipes import names, path_of, purpose
+from halftrip.plan.recipes import path_of, purposes
 
 
-def print_recipes(name: str | None) -> None:
-    """Prints what each recipe is for, or the recipe of this name."""
+@app.command("recipes")
+def recipes(
+    recipe: Annotated[
+        Text,
+        typer.Argument(help="Print this one; none: list them.", autocompletion=purposes),
+    ] = None,
+) -> None:
+    """List plans that come with halftrip, for halftrip run NAME."""
     with writing():
-        if name is not None:
-            print(path_of(name).read_text(encoding="utf-8"), end="")
+        if recipe is not None:
+            print(path_of(recipe).read_text(encoding="utf-8"), end="")
             return
-        width = max(map(len, names()))
-        for each in names():
-            print(f"{each:{width}}  {purpose(each)}")
+        width = max(len(name) for name, _ in purposes())
+        for name, purpose in purposes():
+            print(f"{name:{width}}  {purpose}")

@@ -4,72 +4,70 @@ from __future__ import annotations
 
 import sys
 import webbrowser
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Annotated, TextIO
 
-from halftrip.cli.loading import check_output, loaded, run_names
-from halftrip.cli.output import writing
+import typer
+
+from halftrip.cli import app, inputs
+from halftrip.cli.inputs import Text
+from halftrip.cli.output import check_one_of, one_of, writing
 from halftrip.errors import UsageError
-from halftrip.plan.parsing import nearest
-from halftrip.report.document import document
-from halftrip.report.selection import Selection, selected
-from halftrip.results.run_file import newest
 from halftrip.texts import printable
 
 if TYPE_CHECKING:
-    from halftrip.page.blocks import Report
+    from halftrip.report.selection import Selection
 
 FORMATS = ("html", "md")
 _NEEDED = ("altair", "vl_convert")
 _STANDARD_OUTPUT = "-"
 
 
-class Page(NamedTuple):
-    """Whether the page of a run is written after it, and whether that is opened."""
+@app.command("report")
+def report(
+    runs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[RUN...]", help="Run files; several: side by side. [the newest one here]"
+        ),
+    ] = None,
+    output: Annotated[
+        Text,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE",
+            help="The page. [the first run's name with .html; Markdown: standard output]",
+        ),
+    ] = None,
+    transport: inputs.Transports = None,
+    pattern: inputs.Patterns = None,
+    sizes: inputs.Sizes = None,
+    pair: inputs.Pairs = None,
+    format_: Annotated[str, one_of("--format", FORMATS, "html")] = "html",
+    open_: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+) -> int:
+    """Write one page about runs: the answer, pictures, tables, and how far to trust them.
 
-    is_written: bool = False
-    is_opened: bool = False
-
-    def check(self) -> None:
-        """Raises UsageError where it cannot be written, before anything is measured."""
-        if self.is_written:
-            check_needed()
-
-    def write(self, path: str, stream: TextIO) -> None:
-        """Writes the page of the run in a file, if it is to be, and says so."""
-        if self.is_written:
-            write_page(_text([path], Asked()), page_name(path), self.is_opened, stream)
-
-
-class Asked(NamedTuple):
-    """What to write: into which file (None: named after the first run), in which format, whether to
-    open it in a browser, and what of the runs to show."""
-
-    output: str | None = None
-    format: str = "html"
-    open: bool = False
-    selection: Selection = Selection()
-
-
-def report_runs(files: Sequence[str], asked: Asked) -> int:
-    """Writes the report of the runs in these files (none: the newest here), and returns the exit
-    status. Raises UsageError for a file that is no run file, and for options that make no sense."""
-    _check(asked)
+    The page needs no network, and no other file."""
+    selection = inputs.selection_of(transport, pattern, sizes, pair)
+    check_one_of("--format", format_, FORMATS)
+    if open_ and (format_ != "html" or output == _STANDARD_OUTPUT):
+        raise UsageError("--open: only a page in a file can be opened; leave it out")
     check_needed()
-    paths = list(files) or [str(newest())]
-    output = asked.output
-    if output is None and asked.format == "html":
+    paths = inputs.paths_of(runs)
+    if output is None and format_ == "html":
         output = page_name(paths[0])
     if output is not None:
-        check_output(output, paths)
-    text = _text(paths, asked)
+        inputs.check_output(output, paths)
+    text = report_text(paths, format_, selection)
     if output is None or output == _STANDARD_OUTPUT:
         with writing():
             print(text, end="")
         return 0
-    write_page(text, output, asked.open, sys.stdout)
+    write_page(text, output, open_, sys.stdout)
     return 0
 
 
@@ -96,39 +94,29 @@ def write_page(text: str, path: str, is_opened: bool, stream: TextIO) -> None:
         print(*said, sep="\n", file=stream)
 
 
-def _check(asked: Asked) -> None:
-    """Raises UsageError for an unknown format, and for options that exclude each other."""
-    if asked.format not in FORMATS:
-        said = nearest(asked.format, list(FORMATS))
-        raise UsageError(f"--format: {printable(asked.format)!r} is not known; {said}")
-    if asked.open and (asked.format != "html" or asked.output == _STANDARD_OUTPUT):
-        raise UsageError("--open: only a page in a file can be opened; leave it out")
-
-
-def _text(paths: Sequence[str], asked: Asked) -> str:
-    """The report of the runs in these files."""
+def report_text(
+    paths: Sequence[str], format_: str = "html", selection: Selection | None = None
+) -> str:
+    """The report of the runs in these files, or of what is selected of them."""
     from halftrip.page.sections import Shown, report
     from halftrip.plot.chart import Subject
+    from halftrip.report.document import document
+    from halftrip.report.selection import Selection, selected
 
-    whole = asked.selection == Selection()
+    chosen = selection or Selection()
     shown = [
         Shown(
-            Subject(name, selected(document(loaded(path)), asked.selection)), printable(path), whole
+            Subject(name, selected(document(inputs.loaded(path)), chosen)),
+            printable(path),
+            chosen == Selection(),
         )
-        for name, path in zip(run_names(paths), paths, strict=True)
+        for name, path in zip(inputs.run_names(paths), paths, strict=True)
     ]
     made = report(shown, ", ".join(each.subject.name for each in shown))
-    makers: Mapping[str, Callable[[Report], str]] = {"html": _html, "md": _markdown}
-    return makers[asked.format](made)
+    if format_ == "md":
+        from halftrip.page import markdown
 
-
-def _html(made: Report) -> str:
+        return markdown.render(made)
     from halftrip.page import html, scaffold
 
     return scaffold.page(made.title, made.line, html.body(made), made.charts)
-
-
-def _markdown(made: Report) -> str:
-    from halftrip.page import markdown
-
-    return markdown.render(made)

@@ -1,85 +1,276 @@
-"""``halftrip run``: measure, and print the table."""
+"""``halftrip run``: measure, and print the first screen."""
 
 from __future__ import annotations
 
 import contextlib
+import inspect
 import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TextIO
 
-from rich.console import Console
+import typer
 
-from halftrip.api import measure, resume
-from halftrip.cli.against import Asked, plan_against
-from halftrip.cli.loading import loaded
-from halftrip.cli.report import Page
-from halftrip.cli.show import TABLE, Form, print_first, print_form
-from halftrip.cli.speaker import in_job, speaks
+from halftrip.cli import app
+from halftrip.cli.help import Command
+from halftrip.cli.inputs import Text, loaded
+from halftrip.cli.output import TABLE, Form, in_job, speaks
 from halftrip.errors import HalftripError, Interrupted, UsageError
-from halftrip.plan.config import config_layer
-from halftrip.plan.layers import file_layer, make_plan, options_layer
-from halftrip.plan.parsing import items
-from halftrip.plan.plan import Plan, plan_record
-from halftrip.plan.recipes import find_plan
-from halftrip.report.baseline import Baseline, check_baseline
-from halftrip.report.document import document
-from halftrip.report.expectation import NOTHING_EXPECTED, Expectations, fails
-from halftrip.report.progress import ProgressLine
-from halftrip.results.run import Run
-from halftrip.results.run_file import default_name, load
+from halftrip.plan import parsing
+from halftrip.plan.option import GROUPS, Option
+from halftrip.plan.options import OPTIONS
+from halftrip.plan.recipes import purposes
+from halftrip.registry import FORMATS, STYLES
 from halftrip.texts import printable
 
+if TYPE_CHECKING:
+    from halftrip.cli.run_against import Asked
+    from halftrip.plan.plan import Plan
+    from halftrip.report.baseline import Baseline
+    from halftrip.report.expectation import Expectations
+    from halftrip.report.progress import ProgressLine
+    from halftrip.results.run import Run
+
 _QUOTED_LINES = 20
-NOTHING_ASKED = Asked()
-NO_PAGE = Page()
+
+
+class Output(NamedTuple):
+    """How a run is printed, whether a page about it is written, too, and whether that is opened."""
+
+    form: Form = TABLE
+    has_page: bool = False
+    opens_page: bool = False
+
+    def check(self) -> None:
+        """Raises UsageError for what cannot be, before anything is measured."""
+        self.form.check()
+        if self.has_page:
+            from halftrip.cli.report import check_needed
+
+            check_needed()
+
+    def write_page(self, path: str, stream: TextIO) -> None:
+        """Writes the page of the run in a file, if it is to be, and says so."""
+        if self.has_page:
+            from halftrip.cli.report import page_name, report_text, write_page
+
+            write_page(report_text([path]), page_name(path), self.opens_page, stream)
+
+
+AS_USUAL = Output()
+
+
+def _plans() -> list[tuple[str, str]]:
+    """The plans that there are: recipes, and files of this directory."""
+    return [*purposes(), *((str(path), "a plan") for path in sorted(Path().glob("*.toml")))]
+
+
+def _flags() -> list[str]:
+    from halftrip.analysis.flags import NAMES
+    from halftrip.analysis.verdict import NOT_OK
+
+    return [*NOT_OK, *NAMES]
+
+
+def _in(group: str, names: str, text: str, metavar: str | None = None, **more: Any) -> Any:
+    """An option in a group of the help."""
+    return typer.Option(
+        *names.split(),
+        help=text,
+        rich_help_panel=GROUPS[group],
+        metavar=metavar,
+        show_default=False,
+        **more,
+    )
+
+
+def run(
+    plan: Annotated[
+        Text,
+        typer.Argument(
+            help="A plan in TOML, or the name of a recipe; options win.", autocompletion=_plans
+        ),
+    ] = None,
+    *,
+    resume: Annotated[
+        Text, _in("long", "--resume", "Go on with this run file, as a further launch.", "RUN")
+    ] = None,
+    again: Annotated[
+        Text,
+        _in(
+            "long",
+            "--again",
+            "With --resume: also rows with these verdicts or flags.",
+            "NAME",
+            autocompletion=_flags,
+        ),
+    ] = None,
+    against: Annotated[
+        Text,
+        _in(
+            "long", "--against", "Measure what this run file has again, to compare with it.", "RUN"
+        ),
+    ] = None,
+    base_env: Annotated[
+        list[str] | None,
+        _in(
+            "long",
+            "--base-env",
+            "With --against: measure the base again, too, in turn, with this.",
+            "NAME=VALUE",
+        ),
+    ] = None,
+    base_mpiexec: Annotated[
+        Text, _in("long", "--base-mpiexec", "The same, with this mpiexec.", "NAME")
+    ] = None,
+    base_command: Annotated[
+        Text,
+        _in(
+            "long",
+            "--base-command",
+            "The same, by this command: another installation's halftrip.",
+            "NAME",
+        ),
+    ] = None,
+    format_: Annotated[
+        str,
+        _in(
+            "output",
+            "--format",
+            "Print table, csv, json, markdown, latex or nodes. [table]",
+            "NAME",
+            autocompletion=lambda: [*FORMATS],
+        ),
+    ] = "table",
+    json: Annotated[bool, _in("output", "-j", "As --format json.")] = False,
+    style: Annotated[
+        Text,
+        _in(
+            "output",
+            "--style",
+            "As osu, imb, hpcbench... print it.",
+            "NAME",
+            autocompletion=lambda: [*STYLES],
+        ),
+    ] = None,
+    report: Annotated[bool, _in("output", "--report", "Also write a page about it.")] = False,
+    open_: Annotated[bool, _in("output", "--open", "The same, and open it in a browser.")] = False,
+    no_config: Annotated[
+        bool,
+        _in("expert", "--no-config", "Leave out the defaults of ~/.config/halftrip/config.toml."),
+    ] = False,
+    **options: Any,
+) -> int:
+    """Measure, and print a table. With no argument: six transports, 1 byte to 4 MiB.
+
+    All but --format, -j, --style, --report, --open, --resume, --again, --against, --base-... are
+    also keys of a plan. K, M and G are powers of 1024."""
+    from halftrip.cli.run_against import Asked
+
+    # Without its flag, an option has the plan's value.
+    options = {
+        name: None if value == [] or (value is False and not OPTIONS[name].negatable) else value
+        for name, value in options.items()
+    }
+    output = Output(Form("json" if json else format_, style), report or open_, open_)
+    asked = Asked(against, base_env, base_mpiexec, base_command)
+    if resume is None and again is None:
+        return run_plan(plan, options, output, not no_config, asked)
+    if asked.is_given:
+        raise UsageError("--resume takes what --against said from the file; leave that out")
+    return resume_run(plan, resume, again, options, output)
+
+
+def _option(name: str, option: Option) -> inspect.Parameter:
+    """The parameter of an option that is a key of a plan."""
+    long = f"--{name.replace('_', '-')}"
+    names = " ".join((*option.short, f"{long}/--no-{long[2:]}" if option.negatable else long))
+    declared = _in(option.group, names, option.help, None if option.is_flag else option.metavar)
+    kind: Any = Text
+    if option.is_list:
+        kind = list[str] | None
+    elif option.is_repeated:
+        kind = list[bool] | None
+    elif option.is_flag:
+        kind = bool | None if option.negatable else bool
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=False if kind is bool else None,
+        annotation=Annotated[kind, declared],
+    )
+
+
+def _signature() -> inspect.Signature:
+    """That of `run` with the options of a plan that have a help text, in the groups of the help:
+    Typer makes the command line from a function's signature."""
+    *own, _ = inspect.signature(run, eval_str=True).parameters.values()
+    known = [_option(name, option) for name, option in OPTIONS.items() if option.help]
+    titles = [None, *GROUPS.values()]
+    grouped = sorted(
+        [*known, *own],
+        key=lambda each: titles.index(each.annotation.__metadata__[0].rich_help_panel),
+    )
+    return inspect.Signature(grouped)
+
+
+_made = _signature()
+run.__signature__ = _made  # type: ignore[attr-defined]
+run.__annotations__ = {name: each.annotation for name, each in _made.parameters.items()}
+app.command("run", cls=Command)(run)
 
 
 def run_plan(
     plan_file: str | None,
     options: Mapping[str, str | bool | None],
-    form: Form = TABLE,
+    output: Output = AS_USUAL,
     with_config: bool = True,
-    asked: Asked = NOTHING_ASKED,
-    page: Page = NO_PAGE,
+    asked: Asked | None = None,
 ) -> int:
-    """Measures, prints the run in a form, writes its page if it is to be, and returns the exit
-    status: 1 if nothing was measured, or a configuration failed. The user's own defaults hold
-    `with_config`, unless what is `asked` is to measure the plan of an earlier run against it."""
-    if asked.is_given:
-        return _measure_plan(plan_against(asked, plan_file, options), form, page)
+    """Measures, prints the run, writes its page if it is to be, and returns the exit status: 1 if
+    nothing was measured, or a configuration failed. The user's own defaults hold `with_config`,
+    unless what is `asked` is to measure the plan of an earlier run against it."""
+    from halftrip.cli.run_against import plan_against
+    from halftrip.plan.config import config_layer
+    from halftrip.plan.layers import file_layer, make_plan, options_layer
+    from halftrip.plan.recipes import find_plan
+
+    if asked is not None and asked.is_given:
+        return _measure_plan(plan_against(asked, plan_file, options), output)
     layers = [file_layer(find_plan(plan_file))] if plan_file is not None else []
     defaults = config_layer(os.environ, in_job()) if with_config else None
     plan = make_plan(*layers, options_layer(options), defaults=defaults)
-    _check_tolerance(plan, options)
-    return _measure_plan(plan, form, page)
+    # A plan file may have it alone: what is expected is then said with the command, or the screen
+    # says that it is not.
+    if options.get("tolerance") is not None and plan.expect is None and plan.baseline is None:
+        raise UsageError("--tolerance: only with --expect or --baseline")
+    return _measure_plan(plan, output)
 
 
-def _measure_plan(plan: Plan, form: Form, page: Page) -> int:
+def _measure_plan(plan: Plan, output: Output) -> int:
+    from halftrip.api import measure
+    from halftrip.plan.plan import plan_record
+    from halftrip.report.expectation import Expectations
+    from halftrip.results.run_file import default_name
+
     baseline = _baseline(plan.baseline, plan)
     path = Path(plan.output or default_name())
     return _measure(
         path,
         plan.quiet,
-        form,
-        page,
+        output,
         lambda view: measure(plan, path, view, sys.argv),
         Expectations.of_plan(plan_record(plan), baseline),
         plan.max_duration,
     )
 
 
-def _check_tolerance(plan: Plan, options: Mapping[str, str | bool | None]) -> None:
-    """Raises UsageError for the option --tolerance where nothing is expected. A plan file may have
-    it alone: what is expected is then said with the command, or the screen says that it is not."""
-    nothing = plan.expect is None and plan.baseline is None
-    if options.get("tolerance") is not None and nothing:
-        raise UsageError("--tolerance: only with --expect or --baseline")
-
-
 def _baseline(path: str | None, plan: Plan | None = None) -> Baseline | None:
     """The figures of the baseline in the file `path`, on the rank that judges by them; None where
     there is none. Raises UsageError if it has nothing to compare with something in the `plan`."""
+    from halftrip.report.baseline import Baseline, check_baseline
+
     if path is None or not speaks():
         return None
     found, name = loaded(path), printable(path)
@@ -93,18 +284,21 @@ def resume_run(
     path: str | None,
     again: str | None,
     options: Mapping[str, str | bool | None],
-    form: Form = TABLE,
-    page: Page = NO_PAGE,
+    output: Output = AS_USUAL,
 ) -> int:
     """As `run_plan`, for what is left of the run in the file `path`, and for its rows that have one
     of the flags `again`. Raises UsageError for options that belong to a new run."""
+    from halftrip.api import resume
+    from halftrip.report.expectation import Expectations
+    from halftrip.results.run_file import load
+
     if path is None:
         raise UsageError("--again: only with --resume, which names the run file")
     others = [name for name, value in options.items() if value is not None and name != "quiet"]
     if plan_file is not None or others:
         place = plan_file or f"--{others[0].replace('_', '-')}"
         raise UsageError(f"{place}: --resume takes the plan of {path}; leave it out")
-    flags = items(again) if again is not None else []
+    flags = parsing.items(again) if again is not None else []
 
     expected = Expectations.of_plan(load(path).header.plan)
     expected = expected._replace(baseline=_baseline(expected.named))
@@ -113,22 +307,27 @@ def resume_run(
         resume(path, flags, view)
         return Path(path)
 
-    return _measure(Path(path), bool(options.get("quiet")), form, page, go_on, expected)
+    return _measure(Path(path), bool(options.get("quiet")), output, go_on, expected)
 
 
 def _measure(
     path: Path,
     quiet: bool,
-    form: Form,
-    page: Page,
+    output: Output,
     work: Callable[[ProgressLine], Path],
     expected: Expectations,
     seconds: float | None = None,
 ) -> int:
     """Calls `work`, which returns the path of the run file, within so many seconds, prints the run
-    in a form, judged by what is `expected`, writes its page, and returns the exit status."""
-    form.check()
-    page.check()
+    as it is to be, judged by what is `expected`, writes its page, and returns the exit status."""
+    from rich.console import Console
+
+    from halftrip.report.expectation import NOTHING_EXPECTED
+    from halftrip.report.progress import ProgressLine
+    from halftrip.results.run_file import load
+
+    output.check()
+    form = output.form
     if form.format == "nodes" and expected.are_none:
         raise UsageError(NOTHING_EXPECTED)
     # In a job, output goes through the launcher, and some launchers pretend to be a terminal.
@@ -153,29 +352,24 @@ def _measure(
         for who, lines in view.quotes:
             _print_quote(who, lines)
     # A program reads all else that is printed.
-    page.write(str(path), sys.stderr if quiet or form != TABLE else sys.stdout)
+    output.write_page(str(path), sys.stderr if quiet or form != TABLE else sys.stdout)
+    return _status(run, expected, form == TABLE and not quiet)
+
+
+def _status(run: Run, expected: Expectations, shown: bool) -> int:
+    """The exit status of a run that is over, judged by what is `expected`, and by what it was
+    measured against, which is printed if it is to be `shown`."""
+    from halftrip.cli.run_against import status_against
+    from halftrip.report.document import document
+    from halftrip.report.expectation import fails
+
     if run.interrupted is not None:
         # Not by a signal or a death, which are errors: its time was not enough.
         raise HalftripError(run.interrupted)
     if not run.measurements or run.failures or run.failed_launches:
         return 1
-    slower = _against(run, form == TABLE and not quiet)
+    slower = status_against(run, shown)
     return slower or int(fails(document(run, flags=False, expectations=expected)))
-
-
-def _against(run: Run, shown: bool) -> int:
-    """The status of a run that was measured against an earlier one: 1 if anything is slower than
-    the base, which was measured in turn with it (`run.sides`), or is in the file that it names;
-    prints the comparison if it is to be `shown`. 0 for any other run."""
-    if run.sides is None and run.base_file is None:
-        return 0
-    from halftrip.analysis.comparison import Side, sides_of
-    from halftrip.cli.comparing import Compared, compare_sides
-
-    sides = sides_of(run)
-    if sides is None and run.base_file is not None:
-        sides = [Side.of(load(run.base_file), run.base_file), Side.of(run, "new")]
-    return 0 if sides is None else compare_sides(sides, Compared(), shown)
 
 
 def _print_quote(who: str, lines: list[str]) -> None:
@@ -186,6 +380,8 @@ def _print_quote(who: str, lines: list[str]) -> None:
 
 
 def _print_run(run: Run, path: Path, form: Form, plain: bool, expected: Expectations) -> None:
+    from halftrip.cli.show import print_first, print_form
+
     kept = f"; run file: {path}"
     if form == TABLE:
         print_first(run, str(path), expected, plain, kept)

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Annotated
 
+import typer
+
+from halftrip.cli import app, inputs
+from halftrip.cli.inputs import Text
 from halftrip.cli.output import writing
-from halftrip.control.network import Network
 from halftrip.errors import HalftripError, UsageError, system_reason
-from halftrip.job.server import Limits, Server
-from halftrip.job.signals import catching, interrupt
-from halftrip.job.visit import (
-    DEFAULT_DATA_PORTS,
-    OPEN,
-    SECRET_VARIABLE,
-    given_secret,
-    new_secret,
-)
 from halftrip.plan import parsing
 from halftrip.plan.hosts import DEFAULT_PORT
-from halftrip.telemetry.memory import available_memory
 from halftrip.units import parse_size
 
 _DEFAULT_SECONDS = 600.0
@@ -30,51 +22,75 @@ _LAST_PORT = (1 << 16) - 1
 _LEAST_MEMORY = 1 << 20
 
 
-class Serving(NamedTuple):
-    """The options, as they were given."""
+@app.command("serve")
+def serve(
+    bind: Annotated[
+        Text, typer.Option("--bind", metavar="ADDRESS", help="Listen at this address. [all]")
+    ] = None,
+    port: Annotated[
+        Text, typer.Option("--port", metavar="N", help="Listen on this port. [5201]")
+    ] = None,
+    data_ports: Annotated[
+        Text,
+        typer.Option("--data-ports", metavar="FIRST-LAST", help="For measuring. [5202-5299]"),
+    ] = None,
+    secret_file: Annotated[
+        Text, typer.Option("--secret-file", metavar="FILE", help="The secret. [a new one, printed]")
+    ] = None,
+    open_: Annotated[
+        bool, typer.Option("--open", help="Serve everybody who can connect, without a secret.")
+    ] = False,
+    once: Annotated[bool, typer.Option("--once", help="End after one client.")] = False,
+    max_clients: Annotated[
+        Text, typer.Option("--max-clients", metavar="N", help="At the same time. [1]")
+    ] = None,
+    max_time: Annotated[
+        Text, typer.Option("--max-time", metavar="TIME", help="For each client. [10min]")
+    ] = None,
+    max_memory: Annotated[
+        Text,
+        typer.Option(
+            "--max-memory", metavar="SIZE", help="For each client. [half of what is free]"
+        ),
+    ] = None,
+) -> None:
+    """Take part in halftrip run --peer of other hosts, until an interrupt."""
+    from halftrip.control.network import Network
+    from halftrip.job import visit
+    from halftrip.job.server import Limits, Server
+    from halftrip.job.signals import catching, interrupt
+    from halftrip.telemetry.memory import available_memory
 
-    bind: str | None
-    port: str | None
-    data_ports: str | None
-    secret_file: str | None
-    is_open: bool
-    once: bool
-    max_clients: str | None
-    max_time: str | None
-    max_memory: str | None
-
-
-def serve_clients(serving: Serving) -> None:
-    """Serves until a signal ends it, which is raised as Interrupted, or one client has been served
-    with `once`. Raises UsageError, and HalftripError if it cannot listen."""
-    given = given_secret(serving.secret_file)
-    if serving.is_open and given is not None:
+    known = visit.given_secret(secret_file)
+    if open_ and known is not None:
         raise UsageError("--open: with a secret it is not open; leave one of them out")
-    secret = OPEN if serving.is_open else given or new_secret()
-    port = _read("port", parsing.at_most(_LAST_PORT), serving.port, DEFAULT_PORT)
-    data_ports = _read("data-ports", parsing.ports, serving.data_ports, DEFAULT_DATA_PORTS)
+    secret = visit.OPEN if open_ else known or visit.new_secret()
+    # None of these can be 0.
+    listening = inputs.given("--port", parsing.at_most(_LAST_PORT), port) or DEFAULT_PORT
+    ports = inputs.given("--data-ports", parsing.ports, data_ports) or visit.DEFAULT_DATA_PORTS
     limits = Limits(
-        clients=_read("max-clients", parsing.at_most(_MOST_CLIENTS), serving.max_clients, 1),
-        seconds=_read("max-time", parsing.seconds, serving.max_time, _DEFAULT_SECONDS),
-        memory=_read("max-memory", _memory, serving.max_memory, available_memory() // 2),
+        clients=inputs.given("--max-clients", parsing.at_most(_MOST_CLIENTS), max_clients) or 1,
+        seconds=inputs.given("--max-time", parsing.seconds, max_time) or _DEFAULT_SECONDS,
+        memory=inputs.given("--max-memory", _memory, max_memory) or available_memory() // 2,
         threads=max(2, len(os.sched_getaffinity(0))),
     )
     with catching(interrupt):
         try:
-            server = Server(secret, Network(serving.bind, (port, port)), data_ports, limits, _say)
+            server = Server(secret, Network(bind, (listening, listening)), ports, limits, _say)
         except UsageError as error:
             raise UsageError(str(error).replace("--interface", "--bind", 1)) from None
         except OSError as error:
-            raise HalftripError(f"port {port}: {system_reason(error).lower()}") from None
-        where = ", ".join(_with_port(address, port) for address in server.address.hosts)
-        _say(f"serving at {where}; data ports {data_ports[0]} to {data_ports[1]}")
+            raise HalftripError(f"port {listening}: {system_reason(error).lower()}") from None
+        where = ", ".join(_with_port(address, listening) for address in server.address.hosts)
+        _say(f"serving at {where}; data ports {ports[0]} to {ports[1]}")
         _say(
             f"for each client: {limits.seconds:g} s, {limits.memory / 1e9:.1f} GB, "
             f"{limits.threads} threads; at a time: {limits.clients}"
         )
-        if given is None and not serving.is_open:
-            _say(f"secret: {secret}  (run --peer asks for it, or takes it from {SECRET_VARIABLE})")
-        server.serve(serving.once)
+        if known is None and not open_:
+            variable = visit.SECRET_VARIABLE
+            _say(f"secret: {secret}  (run --peer asks for it, or takes it from {variable})")
+        server.serve(once)
 
 
 def _memory(text: str) -> int:
@@ -86,15 +102,6 @@ def _memory(text: str) -> int:
 
 def _with_port(address: str, port: int) -> str:
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
-
-
-def _read(name: str, parse: Callable[[Any], Any], text: str | None, default: Any) -> Any:
-    if text is None:
-        return default
-    try:
-        return parse(text)
-    except UsageError as error:
-        raise UsageError(f"--{name}: {error}") from None
 
 
 def _say(line: str) -> None:

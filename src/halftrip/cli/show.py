@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, get_args
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-from rich.console import Group, RenderableType
+import typer
 
-from halftrip.cli.loading import loaded
-from halftrip.cli.output import Printable, screen, writing
+from halftrip.cli import app, inputs
+from halftrip.cli.inputs import Text
+from halftrip.cli.output import DOCUMENTS, TABLE, AsJson, Form, Format, Style, Wide, put
 from halftrip.errors import UsageError
 from halftrip.plan import parsing
 from halftrip.plan.expectations import expectations
-from halftrip.registry import FORMATS, STYLES, TRANSPORTS
-from halftrip.report import expectation_lines
-from halftrip.report.baseline import Baseline
-from halftrip.report.cells import text_lines
-from halftrip.report.document import Document, document
-from halftrip.report.expectation import Expectations, fails
-from halftrip.report.selection import Selection, selected
-from halftrip.results.patterns import Pattern
-from halftrip.results.run import Run
-from halftrip.results.run_file import newest
-from halftrip.texts import printable, printable_lines
+from halftrip.registry import FORMATS
+from halftrip.texts import printable
 
-# Formats of which there is a part with the columns that people look for, and the whole.
-_DOCUMENTS = ("markdown", "latex")
-# Formats that have no flags, which take longer to judge than the rest.
-_WITHOUT_FLAGS = (*_DOCUMENTS, "nodes")
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from halftrip.report.document import Document
+    from halftrip.report.expectation import Expectations
+    from halftrip.report.selection import Selection
+    from halftrip.results.run import Run
+
 # Formats for programs, which have all that there is, in one form.
 _FOR_PROGRAMS = ("csv", "json", "nodes")
 # Formats in which a matrix is a record for each pair of hosts.
@@ -44,44 +41,94 @@ _ELSEWHERE = {
 }
 
 
-class Form(NamedTuple):
-    """How a run is printed: in a format, or, with `style`, as that older tool prints it."""
-
-    format: str = "table"
-    style: str | None = None
-
-    def check(self) -> None:
-        """Raises UsageError for a format or a style that is not known, and for both."""
-        if self.format not in FORMATS:
-            raise UsageError(
-                f"--format: {self.format!r} is not known; allowed: {', '.join(FORMATS)}"
-            )
-        if self.style is not None and self.style not in STYLES:
-            raise UsageError(f"--style: {self.style!r} is not known; allowed: {', '.join(STYLES)}")
-        if self.style is not None and self.format != "table":
-            raise UsageError(f"--style: --format {self.format} is another form; leave one out")
-
-    @property
-    def has_flags(self) -> bool:
-        """Whether it shows flags, which take longer to judge than the rest."""
-        return self.style is None and self.format not in _WITHOUT_FLAGS
-
-    @property
-    def make(self) -> Callable[[Document], str | RenderableType]:
-        """What makes it of a document."""
-        if self.style is not None:
-            return STYLES.load(self.style)  # type: ignore[no-any-return]
-        return FORMATS.load(self.format)  # type: ignore[no-any-return]
-
-
-TABLE = Form()
+@app.command("show")
+def show(
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[RUN...]", help="Run files; several: side by side. [the newest one here]"
+        ),
+    ] = None,
+    transport: inputs.Transports = None,
+    pattern: inputs.Patterns = None,
+    sizes: inputs.Sizes = None,
+    pair: inputs.Pairs = None,
+    details: Annotated[
+        bool, typer.Option("--details", help="Every row, with all figures there is room for.")
+    ] = False,
+    wide: Wide = False,
+    why: Annotated[
+        bool, typer.Option("--why", help="Why rows cannot be trusted, and what to do.")
+    ] = False,
+    every: Annotated[bool, typer.Option("--all", help="With --why: row by row.")] = False,
+    rtt: Annotated[
+        bool, typer.Option("--rtt", help="Round trips of pingpong, not their half.")
+    ] = False,
+    tails: Annotated[
+        bool, typer.Option("--tails", help="p50, p90, p99 and p99.9 with their intervals.")
+    ] = False,
+    cost: Annotated[
+        bool, typer.Option("--cost", help="CPU time and more that each row took at both ends.")
+    ] = False,
+    layers: Annotated[
+        bool, typer.Option("--layers", help="What each layer adds to the transport below it.")
+    ] = False,
+    matrix: Annotated[
+        bool, typer.Option("--matrix", help="Each host with each other, and a summary by host.")
+    ] = False,
+    sort: Annotated[
+        bool, typer.Option("--sort", help="With --matrix: the slowest host first.")
+    ] = False,
+    flags: Annotated[bool, typer.Option("--flags", help="All that looks odd in each row.")] = False,
+    system_log: Annotated[
+        bool, typer.Option("--system-log", help="What every host's counters have counted.")
+    ] = False,
+    expect: Annotated[
+        Text, typer.Option("--expect", metavar="LIST", help="Exit with 1 if one falls short.")
+    ] = None,
+    baseline: Annotated[
+        Text, typer.Option("--baseline", metavar="RUN", help="Exit with 1 if worse than that run.")
+    ] = None,
+    tolerance: Annotated[
+        Text, typer.Option("--tolerance", metavar="SHARE", help="How much worse it may be. [10%]")
+    ] = None,
+    format_: Format = "table",
+    json: AsJson = False,
+    style: Style = None,
+) -> int:
+    """Print runs again: the answer, and how far to trust it."""
+    views = {
+        "details": details,
+        "why": why,
+        "tails": tails,
+        "cost": cost,
+        "layers": layers,
+        "matrix": matrix,
+        "flags": flags,
+        "system-log": system_log,
+    }
+    shown = Shown(
+        format="json" if json else format_,
+        views=[name for name, requested in views.items() if requested],
+        rtt=rtt,
+        wide=wide,
+        every=every,
+        sort=sort,
+        selection=inputs.selection_of(transport, pattern, sizes, pair),
+        expect=expect,
+        baseline=baseline,
+        tolerance=tolerance,
+        style=style,
+    )
+    return show_runs(files or [], shown)
 
 
 class Shown(NamedTuple):
     """What of a run to show, and how: `views` besides the first screen, by name; `wide`: all
     columns, however long lines get; `every`: all rows in ``why``; `sort`: the slowest host first in
     ``matrix``. `expect`, `baseline` and `tolerance`, as ``run`` has them, win over those that the
-    run was measured with. `style` is the older tool that would have printed it so."""
+    run was measured with. `selection` are the rows, None: all; `style` is the older tool that would
+    have printed it so."""
 
     format: str = "table"
     views: Sequence[str] = ()
@@ -89,7 +136,7 @@ class Shown(NamedTuple):
     wide: bool = False
     every: bool = False
     sort: bool = False
-    selection: Selection = Selection()
+    selection: Selection | None = None
     expect: str | None = None
     baseline: str | None = None
     tolerance: str | None = None
@@ -104,24 +151,10 @@ class Shown(NamedTuple):
         """Whether somebody has said what is expected."""
         return any(each is not None for each in (self.expect, self.baseline, self.tolerance))
 
-
-def selection_of(options: Mapping[str, str | None]) -> Selection:
-    """The selection by the options ``transport``, ``pattern``, ``sizes`` and ``pair``. Raises
-    UsageError, which names the option that is wrong."""
-    readers: dict[str, Callable[[str], object]] = {
-        "transport": parsing.some_of(TRANSPORTS),
-        "pattern": parsing.some_of(get_args(Pattern)),
-        "sizes": parsing.size_ranges,
-        "pair": parsing.pairs_of(()),
-    }
-    read: dict[str, object] = {}
-    for name, reader in readers.items():
-        value = options.get(name)
-        try:
-            read[f"{name.removesuffix('s')}s"] = None if value is None else reader(value)
-        except UsageError as error:
-            raise UsageError(f"--{name}: {error}") from None
-    return Selection(**read)  # type: ignore[arg-type]
+    @property
+    def is_part(self) -> bool:
+        """Whether some rows are chosen."""
+        return self.selection is not None and any(self.selection)
 
 
 def show_runs(files: Sequence[str], shown: Shown) -> int:
@@ -130,8 +163,8 @@ def show_runs(files: Sequence[str], shown: Shown) -> int:
     an unknown format, or options that exclude each other."""
     shown.form.check()
     _check(files, shown)
-    paths = list(files) or [str(newest())]
-    runs = [loaded(path) for path in paths]
+    paths = inputs.paths_of(files)
+    runs = [inputs.loaded(path) for path in paths]
     names = [printable(path) for path in paths]
     if len(runs) > 1:
         _show_several(runs, names, shown)
@@ -140,23 +173,36 @@ def show_runs(files: Sequence[str], shown: Shown) -> int:
     _show_one(runs[0], names[0], shown, expected)
     if not (shown.judges or expected.figures):
         return 0
-    return int(fails(selected(document(runs[0], False, False, expected), shown.selection)))
+    from halftrip.report.expectation import fails
+
+    return int(fails(_content(runs[0], shown._replace(rtt=False), False, expected)))
+
+
+def _content(run: Run, shown: Shown, flags: bool, expected: Expectations | None = None) -> Document:
+    """What is shown of a run, with `flags` if these are, judged by what is `expected`."""
+    from halftrip.report.document import document
+    from halftrip.report.selection import selected
+
+    whole = document(run, shown.rtt, flags, expected)
+    return whole if shown.selection is None else selected(whole, shown.selection)
 
 
 def _expectations(run: Run, shown: Shown) -> Expectations:
     """What the run is judged by. Raises UsageError, which names the option that is wrong."""
+    from halftrip.report.baseline import Baseline
+    from halftrip.report.expectation import Expectations
+
     plan = dict(run.header.plan)
-    for name, read in (("expect", expectations), ("tolerance", parsing.share)):
-        value = getattr(shown, name)
-        try:
-            plan |= {} if value is None else {name: read(value)}
-        except UsageError as error:
-            raise UsageError(f"--{name}: {error}") from None
+    asked = {
+        "expect": inputs.given("--expect", expectations, shown.expect),
+        "tolerance": inputs.given("--tolerance", parsing.share, shown.tolerance),
+    }
+    plan |= {name: value for name, value in asked.items() if value is not None}
     if shown.tolerance is not None and shown.baseline is None and plan.get("expect") is None:
         raise UsageError("--tolerance: only with --expect or --baseline")
     if shown.baseline is None:
         return Expectations.of_plan(plan)
-    found = loaded(shown.baseline)
+    found = inputs.loaded(shown.baseline)
     return Expectations.of_plan(plan, Baseline.of(found, printable(shown.baseline)))
 
 
@@ -172,21 +218,14 @@ def print_first(
     ends the message."""
     from halftrip.report.screen import render
 
-    found = document(run, flags=False, expectations=expected)
-    _print(lambda width: render(found, width, path), plain, kept)
-
-
-def _print_part(content: Document) -> None:
-    """Prints the first screen of a part of a run."""
-    from halftrip.report.screen import render
-
-    _print(lambda width: render(content, width))
+    content = _content(run, Shown(), False, expected)
+    put(lambda width: render(content, width, path), plain, kept)
 
 
 def print_form(run: Run, form: Form, expected: Expectations, kept: str = "") -> None:
     """Prints a run in a form other than the first screen."""
-    content = document(run, flags=form.has_flags, expectations=expected)
-    _print(form.make(content), plain=True, kept=kept, tabs=form.style is not None)
+    content = _content(run, Shown(), form.has_flags, expected)
+    put(form.make(content), plain=True, kept=kept, tabs=form.style is not None)
 
 
 def _check(files: Sequence[str], shown: Shown) -> None:
@@ -238,53 +277,56 @@ def _show_one(run: Run, path: str, shown: Shown, expected: Expectations) -> None
         from halftrip.report.matrix import links
 
         written = {"csv": csv.text, "json": json.text}[shown.format]
-        _print(written(links(selected(document(run, flags=False), shown.selection))))
+        put(written(links(_content(run, shown, False))))
         return
     if shown.form != TABLE:
-        content = selected(
-            document(run, shown.rtt, shown.form.has_flags, expected), shown.selection
-        )
-        if shown.format in _DOCUMENTS:
-            _print(FORMATS.load(shown.format)(content, not shown.wide))
+        content = _content(run, shown, shown.form.has_flags, expected)
+        if shown.format in DOCUMENTS:
+            put(FORMATS.load(shown.format)(content, not shown.wide))
         else:
-            _print(shown.form.make(content), tabs=shown.style is not None)
+            put(shown.form.make(content), tabs=shown.style is not None)
         return
     views = shown.views or (["details"] if shown.wide or shown.rtt else [])
-    if not views and shown.selection == Selection():
+    if not views and not shown.is_part:
         print_first(run, path, expected)
         return
     # To judge flags takes longer than the rest.
     flags = not {"flags", "cost"}.isdisjoint(views)
-    content = selected(document(run, shown.rtt, flags, expected), shown.selection)
+    content = _content(run, shown, flags, expected)
     if not views:
-        _print_part(content)
+        from halftrip.report.screen import render
+
+        put(lambda width: render(content, width))
     for view in views:
-        _print(_view(view, content, shown))
+        put(partial(_view, view, content, shown))
     if views and shown.judges:
-        judged = expectation_lines.lines(content)
-        _print(lambda width: Group(*(part for line in judged for part in text_lines(line, width))))
+        from rich.console import Group
+
+        from halftrip.report.cells import text_lines
+        from halftrip.report.expectation_lines import lines
+
+        judged = lines(content)
+        put(lambda width: Group(*(part for line in judged for part in text_lines(line, width))))
 
 
-def _view(name: str, content: Document, shown: Shown) -> _Content:
-    """A view, which is made for a width in columns."""
+def _view(name: str, content: Document, shown: Shown, width: int) -> RenderableType:
+    """A view in lines of so many columns."""
     from halftrip.report import causes, cost, flags, layers, matrix, system_log, table, tails
 
-    def of(make: Callable[[Document, int | None], RenderableType]) -> _Content:
-        return lambda width: make(content, None if shown.wide else width)
-
-    views: dict[str, _Content] = {
-        "details": of(table.render),
-        "why": lambda width: causes.render_why(content, width, shown.every),
-        "flags": of(flags.render_flags),
-        "tails": of(tails.render_tails),
-        "cost": of(cost.render_cost),
-        "layers": of(layers.render_layers),
-        "matrix": lambda width: matrix.render_matrix(
-            content, None if shown.wide else width, shown.sort
-        ),
-        "system-log": of(system_log.render_system_log),
+    most = None if shown.wide else width
+    if name == "why":
+        return causes.render_why(content, width, shown.every)
+    if name == "matrix":
+        return matrix.render_matrix(content, most, shown.sort)
+    views: dict[str, Callable[[Document, int | None], RenderableType]] = {
+        "details": table.render,
+        "flags": flags.render_flags,
+        "tails": tails.render_tails,
+        "cost": cost.render_cost,
+        "layers": layers.render_layers,
+        "system-log": system_log.render_system_log,
     }
-    return views[name]
+    return views[name](content, most)
 
 
 # Several.
@@ -294,11 +336,9 @@ def _show_several(runs: Sequence[Run], paths: Sequence[str], shown: Shown) -> No
     from halftrip.report import csv, json, latex, markdown, side_by_side
 
     flags = shown.format in ("csv", "json")
-    contents = [selected(document(run, shown.rtt, flags), shown.selection) for run in runs]
+    contents = [_content(run, shown, flags) for run in runs]
     if shown.format == "table":
-        _print(
-            lambda width: side_by_side.render(contents, paths, None if shown.wide else width),
-        )
+        put(lambda width: side_by_side.render(contents, paths, None if shown.wide else width))
         return
     formats = {
         "csv": csv.render_several,
@@ -308,20 +348,4 @@ def _show_several(runs: Sequence[Run], paths: Sequence[str], shown: Shown) -> No
     }
     if shown.format not in formats:
         raise UsageError(f"--format: {shown.format} is of one run; name one file")
-    _print(formats[shown.format](contents, paths))
-
-
-# What to print, or how to make it for a width in columns.
-_Content = str | RenderableType | Callable[[int], RenderableType]
-
-
-def _print(content: _Content, plain: bool = False, kept: str = "", tabs: bool = False) -> None:
-    """Prints what a run file holds, which anybody may have written: a terminal obeys none of it.
-    Columns of a text may be between `tabs`."""
-    with writing(kept):
-        if isinstance(content, str):
-            print(printable_lines(content, tabs), end="")
-            return
-        console = screen(plain)
-        made = content(console.width) if callable(content) else content
-        console.print(Printable(made), soft_wrap=True)
+    put(formats[shown.format](contents, paths))

@@ -9,11 +9,10 @@ import difflib
 import mmap
 import re
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from halftrip.errors import UsageError
 from halftrip.plan.sizes import parse_sizes
-from halftrip.results.patterns import Mode
 from halftrip.units import parse_duration, parse_share, parse_size
 
 # A larger count is a mistake; counts also have to fit the integers of the timed code.
@@ -116,10 +115,6 @@ def per_end(allowed: Collection[str]) -> Names:
 
 
 def sizes(value: Any) -> tuple[int, ...]:
-    # What -m means elsewhere; it was the mode here.
-    modes = [item for item in items(value) if item in get_args(Mode)]
-    if modes:
-        raise UsageError(f"{modes[0]!r} is a mode, not a size; --mode {modes[0]}")
     return parse_sizes(",".join(str(item) for item in items(value)))
 
 

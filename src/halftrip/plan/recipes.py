@@ -32,6 +32,11 @@ def purpose(name: str) -> str:
         return file.readline().strip("# \n")
 
 
+def purposes() -> list[tuple[str, str]]:
+    """The name of each recipe, and what it is for."""
+    return [(name, purpose(name)) for name in names()]
+
+
 def find_plan(name: str | os.PathLike[str]) -> str | os.PathLike[str]:
     """The path of a plan: `name` itself, if there is such a file or it is written as a path, or
     that of the recipe of this name. Raises UsageError if there is neither."""

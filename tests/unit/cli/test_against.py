@@ -6,7 +6,7 @@ import sys
 import msgspec
 import pytest
 
-from halftrip.cli.against import Asked, plan_against
+from halftrip.cli.run_against import Asked, plan_against
 from halftrip.errors import UsageError
 from halftrip.plan.against import Against
 from halftrip.plan.layers import file_layer, make_plan, python_layer

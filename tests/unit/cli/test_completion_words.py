@@ -3,13 +3,13 @@
 import pytest
 import typer
 
-from halftrip.cli import app
+from halftrip.cli import command_line
 from halftrip.cli.completion import candidates
 from halftrip.plan.options import OPTIONS
 
 
 def words_after(*typed):
-    return [word for word, _ in candidates(typer.main.get_command(app), typed)]
+    return [word for word, _ in candidates(typer.main.get_command(command_line()), typed)]
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,12 @@ def words_after(*typed):
         (("run", "paper", ""), []),
         (("help", "doc"), ["doctor"]),
         (("history", "--format", ""), ["table", "json", "csv"]),
+        (("report", "--format", ""), ["html", "md"]),
+        (("fit", "--format", "json", "--model", "p"), ["piecewise"]),
+        (("run", "--format", "j"), ["json"]),
+        (("run", "--resume", "a.jsonl", "--again", "cau"), ["caution"]),
+        (("import", "--from", "netpi"), ["netpipe"]),
+        (("recipes", "pap"), ["paper"]),
         (("export", "--to", "go"), ["google-benchmark"]),
         (("show", "-p", "pingpong,ex"), ["pingpong,exchange"]),
         (("completion", ""), ["bash", "zsh", "fish"]),

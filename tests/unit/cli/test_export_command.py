@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from halftrip.cli.exporting import export_run
+from halftrip.cli.export import export
 from halftrip.cli.show import Shown, show_runs
 from halftrip.errors import UsageError
 from halftrip.export.writing import write
@@ -47,7 +47,7 @@ def started(*words, **options):
 
 @pytest.mark.parametrize("to", list(EXPORTS))
 def test_every_format_is_written_beside_where_one_is(run, to, capsys):
-    assert export_run(run, to, None, False) == 0
+    assert export(to, run) == 0
     said = capsys.readouterr().out.split()
     assert sorted([*said, run]) == names()
     assert all(name.startswith("a") and os.path.getsize(name) > 50 for name in said)
@@ -55,21 +55,21 @@ def test_every_format_is_written_beside_where_one_is(run, to, capsys):
 
 def test_without_a_file_it_is_the_newest_run(run, capsys):
     with pytest.raises(UsageError, match=r"^b.jsonl: no such file"):
-        export_run("b.jsonl", "json", None, False)
+        export("json", "b.jsonl")
     os.rename(run, "halftrip-20260131-120000.jsonl")
-    export_run(None, "json", None, False)
+    export("json")
     assert capsys.readouterr().out == "halftrip-20260131-120000.json\n"
     assert json.loads(Path("halftrip-20260131-120000.json").read_text())["rows"]
     os.remove("halftrip-20260131-120000.jsonl")
     with pytest.raises(UsageError, match=r"^no run file"):
-        export_run(None, "json", None, False)
+        export("json")
 
 
 def test_a_name_is_that_of_the_only_file_or_the_base_of_several(run):
-    export_run(run, "openmetrics", "metrics.txt", False)
+    export("openmetrics", run, output="metrics.txt")
     assert names() == [run, "metrics.txt"]
     for output in ("one", "two.csv"):
-        export_run(run, "csv", output, False)
+        export("csv", run, output=output)
     tables = ["one-samples.csv", "one.csv", "two-samples.csv", "two.csv"]
     assert names() == [run, "metrics.txt", *tables]
     assert len(list(csv.DictReader(Path("two.csv").read_text().splitlines()))) == 3
@@ -89,7 +89,7 @@ def test_rows_are_chosen_as_in_show(run):
         return list(csv.DictReader(Path(name).read_text().splitlines()))
 
     for to in ("csv", "json", "openmetrics"):
-        export_run("b.jsonl", to, f"one-{to}", False, {"transport": "tcp", "pair": "0-2"})
+        export(to, "b.jsonl", output=f"one-{to}", transport="tcp", pair="0-2")
     assert {row["transport"] + row["pair"] for row in lines("one-csv.csv")} == {"tcp0-2"}
     assert {row["transport"] + row["pair"] for row in lines("one-csv-samples.csv")} == {"tcp0-2"}
     assert len(json.loads(Path("one-json").read_text())["rows"]) == 2
@@ -104,21 +104,21 @@ def test_rows_are_chosen_as_in_show(run):
         ({"sizes": "many"}, r"^--sizes: "),
     ):
         with pytest.raises(UsageError, match=said):
-            export_run(run, "csv", None, False, chosen)
+            export("csv", run, **chosen)
     runs.save(runs.run(), Path("c.jsonl"))
     for to in EXPORTS:
         with pytest.raises(UsageError, match=r"^c.jsonl: the run has no rows to export$"):
-            export_run("c.jsonl", to, None, False)
+            export(to, "c.jsonl")
 
 
 def test_what_exists_stays_unless_it_is_to_be_replaced(run):
     with open("a-samples.csv", "w") as file:
         file.write("mine")
     with pytest.raises(UsageError, match=r"^a-samples.csv: exists already; .* --force$"):
-        export_run(run, "csv", None, False)
+        export("csv", run)
     assert names() == ["a-samples.csv", run]
     assert Path("a-samples.csv").read_text() == "mine"
-    export_run(run, "csv", None, True)
+    export("csv", run, force=True)
     assert names() == ["a-samples.csv", "a.csv", run]
     assert Path("a-samples.csv").read_text().startswith("measurement,")
 
@@ -126,15 +126,15 @@ def test_what_exists_stays_unless_it_is_to_be_replaced(run):
 @pytest.mark.parametrize("force", [False, True])
 def test_a_device_is_not_replaced_nor_made(run, force):
     with pytest.raises(UsageError, match=r"^/dev/full: (exists already|is no regular file)"):
-        export_run(run, "json", "/dev/full", force)
+        export("json", run, output="/dev/full", force=force)
     os.mkdir("here")
     os.mkfifo("pipe")
     for output in ("/dev/full", "here", "pipe"):
         with pytest.raises(UsageError, match=rf"^-o {output}: is no regular file, and .* makes 2"):
-            export_run(run, "csv", output, force)
+            export("csv", run, output=output, force=force)
     for to in ("csv", "json"):
         with pytest.raises(UsageError, match=r"^/dev/halftrip-test(.csv)?: /dev is no place for"):
-            export_run(run, to, "/dev/halftrip-test", force)
+            export(to, run, output="/dev/halftrip-test", force=force)
     assert names() == [run, "here", "pipe"]
     assert not [name for name in os.listdir("/dev") if name.startswith(("full.", "halftrip"))]
     assert not os.path.isfile("/dev/full")
@@ -143,7 +143,7 @@ def test_a_device_is_not_replaced_nor_made(run, force):
 def test_an_error_about_a_style_names_the_option_that_asked_for_it(run):
     runs.save(runs.run(runs.measurement("tcp", pattern="put")), Path("put.jsonl"))
     with pytest.raises(UsageError, match=r"^--to hpcbench: the run has no stream or ping-pong"):
-        export_run("put.jsonl", "hpcbench", None, False)
+        export("hpcbench", "put.jsonl")
     with pytest.raises(UsageError, match=r"^--style hpcbench: the run has no stream or ping-pong"):
         show_runs(["put.jsonl"], Shown(style="hpcbench"))
 
@@ -158,17 +158,17 @@ def test_a_directory_that_is_missing_or_cannot_be_written(run):
         ("json", "a\0b", r"no file can have this name"),
     ):
         with pytest.raises(UsageError, match=said):
-            export_run(run, to, output, False)
+            export(to, run, output=output)
     assert names() == [run]
 
 
 def test_standard_output_has_the_only_file_byte_by_byte_or_is_full(run):
     done = started(run, "--to", "json", "-o", "-", stdout=subprocess.PIPE)
     assert (done.returncode, done.stderr) == (0, "")
-    export_run(run, "json", "b.json", False)
+    export("json", run, output="b.json")
     assert done.stdout == Path("b.json").read_text()
     with pytest.raises(UsageError, match=r"^-o -: --to csv makes 2 files; name them with -o PATH$"):
-        export_run(run, "csv", "-", False)
+        export("csv", run, output="-")
     with open("/dev/full", "w") as full:
         done = started(run, "--to", "json", "-o", "-", stdout=full)
     said = "halftrip: standard output: no space left on device\n"
@@ -244,7 +244,7 @@ def test_a_mistake_is_one_line_and_status_2(run):
 
 def test_formats_may_make_text_under_any_names(run, monkeypatch):
     monkeypatch.setitem(EXPORTS.built_in, "other", f"{__name__}:files")
-    export_run(run, "other", None, False)
+    export("other", run)
     assert {"a-1.out", "a-2.out"} <= set(names())
 
 

@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from halftrip.cli.fit import Asked, show_fits
+from halftrip.cli.fit import fit
 from halftrip.errors import UsageError
-from halftrip.report.selection import Selection
 from harness import runs
 from harness.curves import run_of
 
@@ -23,7 +22,7 @@ def path(tmp_path_factory):
 
 
 def said(capsys, path, **asked):
-    assert show_fits(path, Asked(**asked)) == 0
+    assert fit(path, **asked) == 0
     return capsys.readouterr().out
 
 
@@ -40,14 +39,14 @@ def test_it_says_what_curves_are_made_of_before_the_tables_of_the_models(path, c
 
 
 def test_only_selected_rows_are_fitted(path, capsys):
-    found = said(capsys, path, selection=Selection(transports=["tcp"]))
+    found = said(capsys, path, transport="tcp")
     assert found.startswith("tcp: 2 straight pieces")
     with pytest.raises(UsageError, match=r"run\.jsonl: no such curve; the run has -t shm, tcp; "):
-        show_fits(path, Asked(selection=Selection(transports=["mpi"])))
+        fit(path, transport="mpi")
 
 
 def test_json_has_every_figure_with_its_interval(path, capsys):
-    straight, bent = json.loads(said(capsys, path, format="json"))["curves"]
+    straight, bent = json.loads(said(capsys, path, format_="json"))["curves"]
     assert straight["over"] == "slices"
     relative = straight["hockney"][1]
     assert relative["method"] == "relative"
@@ -78,7 +77,7 @@ def test_what_cannot_be_fitted_is_said(tmp_path, capsys):
     assert "left out, without a time above 0: 1" in said(capsys, path)
     run = run_of(sizes=(8, 64))
     path = str(runs.save(run, tmp_path / "run.jsonl"))
-    assert show_fits(path, Asked("hockney")) == 1
+    assert fit(path, "hockney") == 1
     assert capsys.readouterr().out == (
         "shm: no fit: 2 sizes; a line needs 3 at least: measure more, as with -s 1..4M\n"
     )
@@ -92,7 +91,7 @@ def test_no_figure_is_printed_without_an_interval(tmp_path, capsys):
         for ns in [200 if n < 2 else 2000 + (1 << n)]
     ]
     path = str(runs.save(runs.run(*every), tmp_path / "run.jsonl"))
-    (curve,) = json.loads(said(capsys, path, format="json"))["curves"]
+    (curve,) = json.loads(said(capsys, path, format_="json"))["curves"]
     for line in (*curve["pieces"], *curve["hockney"]):
         for name in ("start", "per_byte"):
             assert (line[f"{name}_ns"] is None) is (line[f"{name}_low_ns"] is None)
@@ -103,9 +102,9 @@ def test_a_mistake_is_refused(path, tmp_path):
     (tmp_path / "text").write_text("no run\n")
     for file, asked, reason in (
         (path, {"model": "linear"}, r"--model: 'linear' is not known"),
-        (path, {"format": "csv"}, r"--format: 'csv' is not known"),
-        (path, {"wide": True, "format": "json"}, r"--wide: --format json has all columns"),
+        (path, {"format_": "csv"}, r"--format: 'csv' is not known"),
+        (path, {"wide": True, "format_": "json"}, r"--wide: --format json has all columns"),
         (str(tmp_path / "text"), {}, "not a run file"),
     ):
         with pytest.raises(UsageError, match=reason):
-            show_fits(file, Asked(**asked))
+            fit(file, **asked)

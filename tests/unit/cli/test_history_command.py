@@ -9,10 +9,9 @@ import shutil
 import msgspec
 import pytest
 
-from halftrip.cli import history as command
-from halftrip.cli.history import Asked, show_history
+from halftrip.cli.history import history
 from halftrip.errors import UsageError
-from halftrip.report.selection import Selection
+from halftrip.results import run_file
 from halftrip.results.reported import Source
 from harness import runs
 from harness.histories import weekly
@@ -37,7 +36,7 @@ def directory(twelve, tmp_path, monkeypatch):
 
 
 def said(capsys, *paths, **asked):
-    assert show_history(paths, Asked(**asked)) == 0
+    assert history(paths, **asked) == 0
     return capsys.readouterr()
 
 
@@ -51,10 +50,10 @@ def test_a_directory_files_and_this_directory_are_the_same_history(directory, ca
 
 
 def test_only_selected_rows_are_judged(directory, capsys):
-    found = said(capsys, format="json", selection=Selection(transports=["mpi"]))
+    found = said(capsys, format_="json", transport="mpi")
     assert {row["transport"] for row in json.loads(found.out)["rows"]} == {"mpi"}
     with pytest.raises(UsageError, match=r"^nothing to show"):
-        show_history([], Asked(selection=Selection(transports=["zmq"])))
+        history(transport="zmq")
 
 
 def test_what_is_no_run_is_left_out_with_a_line(directory, capsys):
@@ -79,14 +78,14 @@ def test_what_cannot_be_read_as_a_run_has_a_line_each(directory, capsys, monkeyp
     newer = (directory / "98.jsonl").read_bytes().replace(b'"version":1', b'"version":99')
     (directory / "98.jsonl").write_bytes(newer)
     runs.save(runs.run(), directory / "97.jsonl")
-    load = command.load
+    load = run_file.load
 
     def refusing(file):
         if file == "95.jsonl":
             raise UsageError(f"{file}: permission denied")
         return load(file)
 
-    monkeypatch.setattr(command, "load", refusing)
+    monkeypatch.setattr(run_file, "load", refusing)
     found = said(capsys)
     assert "of 9 on" in found.out
     *left_out, damaged = sorted(found.err.splitlines())
@@ -145,6 +144,6 @@ def test_blocks_are_for_terminals_that_have_them(directory, monkeypatch):
         shown = io.TextIOWrapper(io.BytesIO(), encoding)
         monkeypatch.setenv("TERM", terminal)
         with contextlib.redirect_stdout(shown):
-            show_history([], Asked())
+            history()
         shown.flush()
         assert shown.buffer.getvalue().isascii() is is_ascii

@@ -7,9 +7,8 @@ import subprocess
 import pytest
 import typer
 
-from halftrip.cli import app
-from halftrip.cli.help import EXAMPLES
-from halftrip.cli.man_page import man_page
+from halftrip.cli import command_line
+from halftrip.cli.help import EXAMPLES, man_page
 from halftrip.plan.option import GROUPS
 from halftrip.plan.options import OPTIONS
 from halftrip.plan.recipes import names
@@ -18,7 +17,7 @@ from harness.need import need
 
 @pytest.fixture(scope="module")
 def page():
-    commands = typer.main.get_command(app)
+    commands = typer.main.get_command(command_line())
     return man_page(commands, commands.make_context("halftrip", [], resilient_parsing=True))
 
 
@@ -30,7 +29,7 @@ def plain(page):
 def test_it_has_every_command_option_recipe_and_example(page):
     text = plain(page)
     assert re.findall(r"^\.SS \"(.*)\"$", text, re.MULTILINE)[: len(GROUPS)] == [*GROUPS.values()]
-    for name, command in typer.main.get_command(app).commands.items():
+    for name, command in typer.main.get_command(command_line()).commands.items():
         assert (f'.SH "HALFTRIP {name.upper()}"' in text) is not command.hidden
     for name, option in OPTIONS.items():
         if option.help:

@@ -5,7 +5,7 @@ import msgspec
 import pytest
 import typer
 
-from halftrip.cli import app
+from halftrip.cli import command_line
 from halftrip.errors import UsageError
 from halftrip.plan.layers import make_plan, options_layer, plan_layer, python_layer
 from halftrip.plan.memory import staging_bytes, staging_option
@@ -25,7 +25,7 @@ ON_THE_COMMAND_LINE = {name for name, option in OPTIONS.items() if option.help}
 
 def parameters():
     """The parameters of the command `halftrip run`, by name."""
-    command = typer.main.get_command(app).get_command(None, "run")
+    command = typer.main.get_command(command_line()).get_command(None, "run")
     return {parameter.name: parameter for parameter in command.params}
 
 

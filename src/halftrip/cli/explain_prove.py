@@ -1,10 +1,10 @@
-"""Proves what causes a bend: the same curve with another value of the setting that moves it."""
+"""``halftrip explain --prove``: the same curve with another value of what moves its bend."""
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ from halftrip.analysis.causes import (
 )
 from halftrip.analysis.proof import Outcome, curve_times, judge
 from halftrip.api import measure
-from halftrip.cli.speaker import in_job
+from halftrip.cli.output import in_job
 from halftrip.errors import HalftripError, UsageError
 from halftrip.plan.around import curve_keys, sizes_around
 from halftrip.plan.layers import make_plan, python_layer
@@ -63,6 +63,17 @@ class Move(NamedTuple):
         """The key of a plan that moves it; None: an environment variable does."""
         setting = self.threshold.setting
         return setting.lstrip("-").replace("-", "_") if setting.startswith("--") else None
+
+    @property
+    def axis(self) -> str:
+        """That of `vary` that moves it, where no option does."""
+        return f"{ENVIRONMENT}{self.threshold.setting}"
+
+    def value_in(self, configuration: Configuration) -> str | None:
+        """The value with which a configuration was measured."""
+        if self.option is not None:
+            return str(getattr(configuration.tuning, self.option))
+        return dict(configuration.variant).get(self.axis)
 
 
 def prove_by_measuring(
@@ -135,27 +146,14 @@ def _plan(run: Run, curve: Configuration, move: Move) -> Plan:
     if move.option is not None:
         keys[move.option] = list(move.values)
     else:
-        variable = f"{ENVIRONMENT}{move.threshold.setting}"
-        keys["vary"] = keys.get("vary", {}) | {variable: list(move.values)}
+        keys["vary"] = keys.get("vary", {}) | {move.axis: list(move.values)}
     return make_plan(python_layer(keys))
 
 
 def _curve_with(run: Run, curve: Configuration, move: Move, value: str) -> Configuration:
     """The curve that was measured with this value."""
-    has: Callable[[Configuration], bool]
-    if move.option is not None:
-        option = move.option
-
-        def has(each: Configuration) -> bool:
-            return str(getattr(each.tuning, option)) == value
-    else:
-        variable = f"{ENVIRONMENT}{move.threshold.setting}"
-
-        def has(each: Configuration) -> bool:
-            return dict(each.variant).get(variable) == value
-
     for each in run.by_configuration:
-        if (each.pair, each.thread) == (curve.pair, curve.thread) and has(each):
+        if (each.pair, each.thread) == (curve.pair, curve.thread) and move.value_in(each) == value:
             return each.curve
     reasons = [each.reason for each in run.failed_launches]
     reasons += [each.reason for each in run.skips] + [each.reason for each in run.failures]

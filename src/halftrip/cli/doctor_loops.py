@@ -15,7 +15,7 @@ from rich.console import Console
 
 from halftrip import api
 from halftrip.analysis.loop_ratios import LoopRatio, Row, Turn, loop_ratio
-from halftrip.cli.output import screen, writing
+from halftrip.cli.output import put
 from halftrip.control.hosts import host_identity
 from halftrip.errors import HalftripError, Unavailable, UsageError
 from halftrip.job.bare_loops import (
@@ -62,13 +62,11 @@ def examine_loops(
     names = possible if transports is None else _named(transports, possible)
     with ProgressLine(Console(stderr=True)) as line:
         ratios, missing = compare(names, between=between, view=line)
-    with writing():
-        if as_json:
-            found = content(ratios, missing)
-            print(msgspec.json.format(msgspec.json.encode(found), indent=2).decode())
-        else:
-            console = screen()
-            console.print(render(ratios, missing, console.width), soft_wrap=True)
+    if as_json:
+        found = msgspec.json.encode(content(ratios, missing))
+        put(f"{msgspec.json.format(found, indent=2).decode()}\n")
+    else:
+        put(lambda width: render(ratios, missing, width))
     return int(not ratios or any(each.word == "slower" for each in ratios))
 
 

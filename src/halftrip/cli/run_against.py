@@ -1,4 +1,5 @@
-"""The plan of ``halftrip run --against BASE``: that of an earlier run, base and new in turn."""
+"""``halftrip run --against BASE``: the plan of an earlier run, base and new in turn, and what came
+of it."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from halftrip.cli.compare import print_comparisons, status
 from halftrip.errors import UsageError
 from halftrip.mpi.launcher import find_mpiexec
 from halftrip.plan.against import SIDES, Against, variables
@@ -131,3 +133,22 @@ def _layer_against(against: Against, plan: Plan, given: Mapping[str, Any]) -> La
         if not says_how_long and plan.iterations is None and plan.launches < _ROUNDS:
             keys["time"] = plan.time * plan.launches / _ROUNDS
     return Layer(keys, lambda key: f"--{key.replace('_', '-')}")
+
+
+def status_against(run: Run, shown: bool) -> int:
+    """The status of a run that was measured against an earlier one: 1 if anything is slower than
+    the base, which was measured in turn with it (`run.sides`), or is in the file that it names;
+    prints the comparison if it is to be `shown`. 0 for any other run."""
+    if run.sides is None and run.base_file is None:
+        return 0
+    from halftrip.analysis.comparison import Side, compare, sides_of
+
+    sides = sides_of(run)
+    if sides is None and run.base_file is not None:
+        sides = [Side.of(load(run.base_file), run.base_file), Side.of(run, "new")]
+    if sides is None:
+        return 0
+    found = compare(sides[0], sides[1:])
+    if shown:
+        print_comparisons(found)
+    return status(found)

@@ -5,41 +5,52 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated
 
-from halftrip.cli.loading import loaded
-from halftrip.cli.output import writing
-from halftrip.cli.show import selection_of
+import typer
+
+from halftrip.cli import app, inputs
+from halftrip.cli.inputs import Text
+from halftrip.cli.output import check_one_of, writing
 from halftrip.errors import UsageError
-from halftrip.export.writing import named, write
-from halftrip.plan.parsing import nearest
 from halftrip.registry import EXPORTS
-from halftrip.report.document import Document, document
-from halftrip.report.selection import selected
-from halftrip.results.run_file import newest
 from halftrip.texts import printable
-from halftrip.tools.printing import StyleError
+
+if TYPE_CHECKING:
+    from halftrip.report.document import Document
 
 STANDARD_OUTPUT = "-"
-NO_CHOICE: Mapping[str, str | None] = MappingProxyType({})
 
 
-def export_run(
-    run: str | None,
-    to: str,
-    output: str | None,
-    force: bool,
-    chosen: Mapping[str, str | None] = NO_CHOICE,
+@app.command(
+    "export",
+    help="Write a run as files that other programs read.\n\n"
+    f"Formats: {', '.join(EXPORTS.built_in)}.",
+)
+def export(
+    to: Annotated[
+        str,
+        typer.Option("--to", metavar="NAME", help="The format.", autocompletion=lambda: [*EXPORTS]),
+    ],
+    run: inputs.RunFile = None,
+    transport: inputs.Transports = None,
+    pattern: inputs.Patterns = None,
+    sizes: inputs.Sizes = None,
+    pair: inputs.Pairs = None,
+    output: Annotated[
+        Text,
+        typer.Option("-o", "--output", metavar="PATH", help="The file, or base name; -: stdout."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
 ) -> int:
-    """Writes the files of a format, prints their names, and returns the exit status. `chosen` are
-    the options that choose rows, by name. Raises UsageError for an unknown format, a file that is
-    no run file or has no rows, a choice of none, and files that exist, unless they are to be
-    replaced by `force`."""
-    if to not in EXPORTS:
-        raise UsageError(f"--to: {printable(to)!r} is not known; {nearest(to, list(EXPORTS))}")
-    selection = selection_of(chosen)
-    path = run if run is not None else str(newest())
-    found = loaded(path)
+    from halftrip.export.writing import named, write
+    from halftrip.report.document import document
+    from halftrip.report.selection import selected
+
+    check_one_of("--to", to, EXPORTS)
+    selection = inputs.selection_of(transport, pattern, sizes, pair)
+    path = inputs.path_of(run)
+    found = inputs.loaded(path)
     if not found.by_configuration:
         raise UsageError(f"{printable(path)}: the run has no rows to export")
     made = _made(to, selected(document(found), selection))
@@ -56,6 +67,8 @@ def export_run(
 
 
 def _made(to: str, content: Document) -> Mapping[str, str | bytes]:
+    from halftrip.tools.printing import StyleError
+
     try:
         made: Mapping[str, str | bytes] = EXPORTS.load(to)(content)
         return made

@@ -1,0 +1,162 @@
+"""``halftrip compare``: what has changed between runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from halftrip.cli import app, inputs
+from halftrip.cli.inputs import Text
+from halftrip.cli.output import AsJson, Wide, check_one_of, one_of, put
+from halftrip.errors import UsageError
+from halftrip.plan.parsing import share
+from halftrip.texts import printable
+from halftrip.units import parse_share
+
+if TYPE_CHECKING:
+    from halftrip.analysis.comparison import Comparison, Side
+    from halftrip.report.selection import Selection
+
+FORMATS = ("table", "markdown", "json", "junit", "csv")
+_SLOWER_STATUS, _UNTOLD_STATUS = 1, 3
+
+
+@app.command("compare")
+def compare(
+    files: Annotated[
+        list[str], typer.Argument(metavar="BASE NEW...", help="Run files; the first is the base.")
+    ],
+    transport: inputs.Transports = None,
+    pattern: inputs.Patterns = None,
+    sizes: inputs.Sizes = None,
+    pair: inputs.Pairs = None,
+    by: Annotated[
+        Text,
+        typer.Option(
+            "--by", metavar="NAME", help="Of one run: what --vary has varied, as env.UCX_TLS."
+        ),
+    ] = None,
+    threshold: Annotated[
+        Text,
+        typer.Option("--threshold", metavar="SHARE", help="What counts as the same. [2%]"),
+    ] = None,
+    quantile: Annotated[
+        Text,
+        typer.Option(
+            "--quantile", metavar="Q", help="Compare this quantile, as 0.99. [the median]"
+        ),
+    ] = None,
+    launch_spread: Annotated[
+        Text,
+        typer.Option(
+            "--launch-spread",
+            metavar="SHARE",
+            help="How much fresh processes differ. [as measured, or 3%]",
+        ),
+    ] = None,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Also what was measured in another way.")
+    ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with 3 if something cannot be told.")
+    ] = False,
+    every: Annotated[bool, typer.Option("--all", help="Also the rows that are the same.")] = False,
+    wide: Wide = False,
+    format_: Annotated[str, one_of("--format", FORMATS)] = "table",
+    json: AsJson = False,
+) -> int:
+    """Say what has changed between runs; exit with 1 if anything got slower."""
+    from halftrip.analysis import comparison
+
+    format_ = "json" if json else format_
+    check_one_of("--format", format_, FORMATS)
+    same = inputs.given("--threshold", share, threshold)
+    spread = inputs.given("--launch-spread", share, launch_spread)
+    compared = inputs.given("--quantile", _quantile, quantile)
+    sides = _sides(files, by, inputs.selection_of(transport, pattern, sizes, pair))
+    found = comparison.compare(
+        sides[0],
+        sides[1:],
+        comparison.DEFAULT_THRESHOLD if same is None else same,
+        compared,
+        spread,
+        anyway,
+    )
+    print_comparisons(found, format_, every, wide)
+    return status(found, strict)
+
+
+def status(found: Sequence[Comparison], strict: bool = False) -> int:
+    """The exit status: 1 if anything is slower, 3 if it is `strict` and something cannot be
+    told."""
+    if any(each.having("slower") for each in found):
+        return _SLOWER_STATUS
+    untold = any(each.having("cannot tell") or each.refused for each in found)
+    return _UNTOLD_STATUS if strict and untold else 0
+
+
+def print_comparisons(
+    found: Sequence[Comparison], format_: str = "table", every: bool = False, wide: bool = False
+) -> None:
+    from halftrip.report import comparison, comparison_formats
+
+    if format_ == "table":
+        put(lambda width: comparison.render(found, None if wide else width, every))
+    else:
+        put(comparison_formats.FORMATS[format_](found, every))
+
+
+def _quantile(text: str) -> float:
+    found = parse_share(text)
+    if not 0 < found < 1:
+        raise UsageError(f"{text!r} is not between 0 and 1; write 0.99 or 99%")
+    return found
+
+
+def _sides(files: Sequence[str], by: str | None, selection: Selection) -> Sequence[Side]:
+    """What is compared, the base first: the runs in these files, or the sides or the variants of a
+    single one. Raises UsageError where there are not two."""
+    from halftrip.analysis.comparison import sides_by
+
+    if by is not None and len(files) != 1:
+        raise UsageError("--by compares the variants of one run; name one file")
+    _check_distinct(files)
+    sides = [_side(path, selection) for path in files]
+    if by is not None:
+        sides = sides_by(sides[0].run, by, sides[0])
+    elif len(files) == 1:
+        sides = _sides_of_one(sides[0])
+    if len(sides) < 2:
+        raise UsageError("name two runs, BASE and NEW, or one and --by NAME for what was varied")
+    return sides
+
+
+def _sides_of_one(side: Side) -> list[Side]:
+    """The sides of a run that was measured against another in turn, or the variants of one that has
+    varied a single thing; else none."""
+    from halftrip.analysis.comparison import sides_by, sides_of
+
+    names = {name for each in side.rows for name, _ in each.variant}
+    if side.run.sides is None and len(names) == 1 and not side.run.sources:
+        return sides_by(side.run, names.pop(), side)
+    return sides_of(side.run) or []
+
+
+def _check_distinct(files: Sequence[str]) -> None:
+    for number, path in enumerate(files):
+        for other in files[:number]:
+            if os.path.exists(path) and os.path.exists(other) and os.path.samefile(path, other):
+                raise UsageError(f"{printable(path)}: the same file twice")
+
+
+def _side(path: str, selection: Selection) -> Side:
+    from halftrip.analysis.comparison import Side
+
+    run = inputs.loaded(path)
+    side = Side.of(run, printable(path), selection.has)
+    if run.by_configuration and not side.rows:
+        raise UsageError(f"{printable(path)}: it has none of the rows that were chosen")
+    return side
