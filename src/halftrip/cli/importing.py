@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from halftrip.analysis.expectation import Expectations
 from halftrip.cli.output import writing
 from halftrip.cli.show import print_first
 from halftrip.convert.importing import STANDARD_INPUT, import_file
-from halftrip.report.expectation import Expectations
 from halftrip.results.run_file import default_name, load
 from halftrip.texts import printable
 

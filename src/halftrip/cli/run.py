@@ -10,6 +10,8 @@ from pathlib import Path
 
 from rich.console import Console
 
+from halftrip.analysis.baseline import Baseline, check_baseline
+from halftrip.analysis.expectation import NOTHING_EXPECTED, Expectations, fails
 from halftrip.api import measure, resume
 from halftrip.cli.against import Asked, plan_against
 from halftrip.cli.loading import loaded
@@ -22,9 +24,7 @@ from halftrip.plan.layers import file_layer, make_plan, options_layer
 from halftrip.plan.parsing import items
 from halftrip.plan.plan import Plan, plan_record
 from halftrip.plan.recipes import find_plan
-from halftrip.report.baseline import Baseline, check_baseline
 from halftrip.report.document import document
-from halftrip.report.expectation import NOTHING_EXPECTED, Expectations, fails
 from halftrip.report.progress import ProgressLine
 from halftrip.results.run import Run
 from halftrip.results.run_file import default_name, load

@@ -7,6 +7,8 @@ from typing import NamedTuple, get_args
 
 from rich.console import Group, RenderableType
 
+from halftrip.analysis.baseline import Baseline
+from halftrip.analysis.expectation import Expectations, fails
 from halftrip.cli.loading import loaded
 from halftrip.cli.output import Printable, screen, writing
 from halftrip.errors import UsageError
@@ -14,10 +16,8 @@ from halftrip.plan import parsing
 from halftrip.plan.expectations import expectations
 from halftrip.registry import FORMATS, STYLES, TRANSPORTS
 from halftrip.report import expectation_lines
-from halftrip.report.baseline import Baseline
 from halftrip.report.cells import text_lines
 from halftrip.report.document import Document, document
-from halftrip.report.expectation import Expectations, fails
 from halftrip.report.selection import Selection, selected
 from halftrip.results.patterns import Pattern
 from halftrip.results.run import Run

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+from halftrip.analysis.rows import Row
 from halftrip.analysis.verdict import IMPOSSIBLE, NO_INTERVAL
 from halftrip.page.asked import counted
 from halftrip.report.causes import groups
@@ -13,7 +14,6 @@ from halftrip.report.cells import number
 from halftrip.report.columns import supported_digits
 from halftrip.report.document import Document
 from halftrip.report.fields import curve_name, varying_within_patterns
-from halftrip.report.rows import Row
 from halftrip.results.configuration import UNKNOWN, Configuration
 from halftrip.units import significant, size_in_words
 

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from halftrip.analysis.layers import steps
+from halftrip.analysis.rows import Row
 from halftrip.report.cells import NOTHING
 from halftrip.report.columns import is_round_trip, one_way_times
 from halftrip.report.document import Document
 from halftrip.report.fields import Field, varying
 from halftrip.report.overview import mark
-from halftrip.report.rows import Row
 from halftrip.results.configuration import Configuration
 from halftrip.stats.estimate import Estimate, difference, ratio
 

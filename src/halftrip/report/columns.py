@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from halftrip.analysis.rows import Row
 from halftrip.analysis.verdict import Verdict
 from halftrip.report.cells import NOTHING, number
 from halftrip.report.layout import ALWAYS, BRIEF, MORE, Column
-from halftrip.report.rows import Row
 from halftrip.results.patterns import is_in_turn
 from halftrip.units import format_size, significant
 

@@ -9,6 +9,7 @@ from rich.console import Group
 from rich.text import Text
 
 from halftrip.analysis.counters import MessageCost
+from halftrip.analysis.rows import Row
 from halftrip.analysis.usage import ENDS, cpu_per_gigabyte
 from halftrip.report.cells import NOTHING, number, percent, whole
 from halftrip.report.columns import SIZE
@@ -16,7 +17,6 @@ from halftrip.report.document import Document
 from halftrip.report.estimates import with_interval
 from halftrip.report.layout import ALWAYS, BRIEF, Column, Made, made_table, view
 from halftrip.report.row_tables import path_columns
-from halftrip.report.rows import Row
 from halftrip.results.usage import Usage
 from halftrip.stats.estimate import Estimate
 

@@ -11,7 +11,6 @@ from halftrip.plan.parsing import CODE_POINTS
 from halftrip.plan.vary import label
 from halftrip.results.configuration import TUNABLE, UNKNOWN, UNTUNED, Configuration, TuningField
 from halftrip.results.names import Names
-from halftrip.results.reported import Variant
 from halftrip.units import format_size
 
 
@@ -116,11 +115,6 @@ FIELDS = (
 def _variant_field(name: str) -> Field:
     """What tells variants apart by this name."""
     return Field(label(name), lambda each: dict(each.variant).get(name, ""))
-
-
-def in_words(variant: Variant) -> str:
-    """``mpiexec mpiexec.mpich, UCX_TLS tcp``."""
-    return ", ".join(f"{label(name)} {value}" for name, value in variant)
 
 
 def _fields(configurations: Iterable[Configuration]) -> list[Field]:

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from halftrip.analysis.counters import cost_fields
+from halftrip.analysis.rows import Row
 from halftrip.analysis.usage import usage_figures
-from halftrip.report.rows import Row
 from halftrip.results.configuration import (
     TUNABLE,
     TUNING,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from halftrip.analysis.rows import rows
 from halftrip.analysis.summaries import summarize_configuration
 from halftrip.analysis.suspect import count_suspect
 from halftrip.analysis.usage import usage_figures
 from halftrip.errors import HalftripError
 from halftrip.report.flat import configuration_fields, flat, summary_fields
-from halftrip.report.rows import rows
 from halftrip.results.configuration import Configuration
 from halftrip.results.run import Run
 from halftrip.units import with_units

@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
+from halftrip.analysis.expectation import shortfalls
 from halftrip.analysis.losses import HostLosses, losses
 from halftrip.report.document import Document
-from halftrip.report.expectation import shortfalls
 from halftrip.report.flat import configuration_fields, flat, or_none, variant_text
 from halftrip.units import with_units
 

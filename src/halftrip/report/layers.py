@@ -9,6 +9,7 @@ from rich.console import Group
 from rich.text import Text
 
 from halftrip.analysis.layers import MAY_DIFFER, partners, related
+from halftrip.analysis.rows import Row
 from halftrip.report.added import Added, above, added, below, bounds, figure
 from halftrip.report.cells import NO_BREAK, NOTHING, number, text_lines
 from halftrip.report.columns import SIZE, supported_digits
@@ -17,7 +18,6 @@ from halftrip.report.fields import common, varying
 from halftrip.report.layout import ALWAYS, BRIEF, MORE, WIDTH_OF_LINES, Column, as_text, made_table
 from halftrip.report.overview import mark
 from halftrip.report.row_tables import field_column
-from halftrip.report.rows import Row
 from halftrip.results.configuration import Configuration
 from halftrip.stats.estimate import Estimate
 from halftrip.units import size_in_words

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from halftrip.analysis.rows import Row
 from halftrip.report.columns import is_round_trip
 from halftrip.report.layout import Column
-from halftrip.report.rows import Row
 
 # What a column is, where it does not depend on the rows.
 _SAYS = {

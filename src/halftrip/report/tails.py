@@ -8,12 +8,12 @@ from collections.abc import Callable
 from rich.console import Group
 from rich.text import Text
 
+from halftrip.analysis.rows import Row
 from halftrip.report.cells import number
 from halftrip.report.columns import SIZE, one_way_times, supported_digits
 from halftrip.report.document import Document
 from halftrip.report.layout import ALWAYS, BRIEF, MORE, Column, Made, made_table, view
 from halftrip.report.row_tables import path_columns
-from halftrip.report.rows import Row
 from halftrip.stats.tails import Quantile
 from halftrip.units import significant
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from halftrip.analysis.rows import Row
 from halftrip.analysis.summaries import summarize_configuration
 from halftrip.analysis.suspect import count_suspect
 from halftrip.analysis.usage import usage_figures
 from halftrip.convert.export.columns import SAMPLE
 from halftrip.report.document import Document
 from halftrip.report.flat import configuration_fields, or_none, summary_fields
-from halftrip.report.rows import Row
 from halftrip.results.block import NO_TIMES, Times
 from halftrip.results.delivery import Delivery, delivered_share
 from halftrip.results.records import Measurement

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 import msgspec
 
+from halftrip.analysis.rows import Row
 from halftrip.analysis.verdict import NOT_OK, Word
 from halftrip.convert.export.names import settings
 from halftrip.report.document import Document
-from halftrip.report.rows import Row
 from halftrip.results.configuration import UNKNOWN
 from halftrip.texts import printable
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from halftrip.analysis.rows import Row
 from halftrip.report.document import Document
-from halftrip.report.rows import Row
 from halftrip.report.styles.figures import check_size, lacks, mean, measurements, printed
 from halftrip.results.configuration import Configuration
 

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from halftrip.analysis.rows import Row
 from halftrip.report.document import Document
-from halftrip.report.rows import Row
 from halftrip.report.styles.figures import (
     Curve,
     curves,

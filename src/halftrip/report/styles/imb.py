@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from halftrip.analysis.rows import Row
 from halftrip.report.document import Document
-from halftrip.report.rows import Row
 from halftrip.report.styles.figures import (
     Curve,
     cells,

@@ -3,8 +3,8 @@ so many, s one way, in a sentence; below it every size that was measured."""
 
 from __future__ import annotations
 
+from halftrip.analysis.rows import Row
 from halftrip.report.document import Document
-from halftrip.report.rows import Row
 from halftrip.report.styles.figures import Curve, cells, curves, mean, measurements
 from halftrip.results.configuration import Configuration
 

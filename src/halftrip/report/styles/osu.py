@@ -10,8 +10,8 @@ import re
 
 import numpy as np
 
+from halftrip.analysis.rows import Row
 from halftrip.report.document import Document
-from halftrip.report.rows import Row
 from halftrip.report.styles.figures import (
     Curve,
     cells,

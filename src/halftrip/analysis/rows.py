@@ -227,3 +227,23 @@ def _bandwidth(
 def _total(counts: list[int | None]) -> int | None:
     known = [count for count in counts if count is not None]
     return sum(known) if known else None
+
+
+def by_limit(rows: Sequence[Row]) -> list[list[Row]]:
+    """The rows of each limit on the pairs that talk at the same time, the smallest first. A round
+    may have fewer pairs than its limit allows, so that a row does not tell its limit: it is told by
+    what else was measured of the same pair."""
+    same: dict[tuple[Configuration, tuple[int, int], int], list[Row]] = {}
+    for row in rows:
+        each = row.configuration
+        same.setdefault((each.setting, each.pair, each.thread), []).append(row)
+    ordered = [
+        sorted(found, key=lambda row: row.configuration.concurrency) for found in same.values()
+    ]
+    most = max(map(len, ordered), default=0)
+    return [[found[i] for found in ordered if len(found) > i] for i in range(most)]
+
+
+def least(rows: Sequence[Row]) -> list[Row]:
+    """The rows of each pair with the fewest pairs at the same time."""
+    return next(iter(by_limit(rows)), [])
