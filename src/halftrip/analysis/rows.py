@@ -13,6 +13,7 @@ from halftrip.analysis.flags import Evidence, Flag, contradictions, evidences, f
 from halftrip.analysis.one_way import Clocks, OneWay, one_way
 from halftrip.analysis.summaries import is_over_all_time, launch_components
 from halftrip.analysis.suspect import count_suspect
+from halftrip.analysis.usage import UsedByEnds, used_by_ends
 from halftrip.analysis.verdict import Verdict, verdict
 from halftrip.registry import TRANSPORTS
 from halftrip.results.configuration import Configuration
@@ -78,6 +79,16 @@ class Row(NamedTuple):
     def delivered(self) -> float:
         """The share of the messages in the samples that arrived."""
         return delivered_share(self.configuration, self.delivery)
+
+    @property
+    def used(self) -> UsedByEnds:
+        """The resource usage of both ends, with what it was for."""
+        return used_by_ends(self.configuration, self.usage, self.delivered)
+
+    @property
+    def known_one_way(self) -> OneWay | None:
+        """The times there and back, where the clocks are known well enough."""
+        return self.one_way if self.one_way is not None and self.one_way.is_known else None
 
     @property
     def is_over_all_time(self) -> bool:

@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from halftrip.analysis.comparison import Comparison
+from halftrip.analysis.figure import or_none
 from halftrip.analysis.row_change import RowChange
+from halftrip.analysis.setting_figures import configuration_fields
 from halftrip.report import comparison as shown
-from halftrip.report.flat import configuration_fields, or_none
 from halftrip.report.json import text
 from halftrip.report.layout import as_markdown
 from halftrip.texts import printable
-from halftrip.units import with_units
 
 
 def markdown(comparisons: Sequence[Comparison], every: bool = False) -> str:
@@ -131,7 +131,7 @@ def _content(comparison: Comparison) -> dict[str, Any]:
 
 
 def _named(configuration: Any) -> dict[str, Any]:
-    return with_units(configuration_fields(configuration))
+    return configuration_fields(configuration)
 
 
 def _row(row: RowChange) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from halftrip.analysis.counters import MessageCost
 from halftrip.analysis.rows import Row
-from halftrip.analysis.usage import ENDS, cpu_per_gigabyte
+from halftrip.analysis.usage import ENDS, EndUsage
 from halftrip.report.cells import NOTHING, number, percent, whole
 from halftrip.report.columns import SIZE
 from halftrip.report.document import Document
@@ -40,7 +40,7 @@ def _of_row(cell: Callable[[Row], str]) -> Callable[[End], str]:
 
 def _cpu(end: End) -> str:
     row = end.row
-    return number(cpu_per_gigabyte(row.configuration, end.usage, row.delivered))
+    return number(EndUsage(row.configuration, end.usage, row.delivered).cpu_per_gigabyte)
 
 
 def _core(end: End) -> str:

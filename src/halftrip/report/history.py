@@ -11,6 +11,7 @@ import numpy as np
 from rich.console import Group
 from rich.text import Text
 
+from halftrip.analysis.figure import or_none
 from halftrip.analysis.flags.flag import counted
 from halftrip.analysis.history import (
     Event,
@@ -21,15 +22,15 @@ from halftrip.analysis.history import (
     RunFigures,
     is_bandwidth,
 )
+from halftrip.analysis.setting_figures import configuration_fields
 from halftrip.report.cells import NOTHING, number, text_lines
 from halftrip.report.fields import common, name_of, varying
-from halftrip.report.flat import configuration_fields, or_none
 from halftrip.report.layout import ALWAYS, BRIEF, Column, as_text, made_table
 from halftrip.results.names import Names
 from halftrip.stats.change_points import FEWEST_RUNS, SHORTEST_LEVEL
 from halftrip.stats.median import median
 from halftrip.texts import printable
-from halftrip.units import format_size, significant, with_units
+from halftrip.units import format_size, significant
 
 # Characters for figures from low to high, where a terminal has them, and where it has not.
 BLOCKS = "▁▂▃▄▅▆▇█"
@@ -299,7 +300,7 @@ def _hosts(run: RunFigures) -> list[str]:
 
 def _row_fields(row: RowHistory) -> dict[str, Any]:
     return {
-        **with_units(configuration_fields(row.configuration)),
+        **configuration_fields(row.configuration),
         "figures": [
             {"run": place, **_figure_fields(row, figure)} for place, figure in row.figures.items()
         ],
@@ -337,7 +338,7 @@ def lines(history: History) -> list[dict[str, Any]]:
     change."""
     found = []
     for row in history.rows:
-        fields = with_units(configuration_fields(row.configuration))
+        fields = configuration_fields(row.configuration)
         firsts = {change.first: change for change in row.changes}
         for place, figure in row.figures.items():
             run, change = history.runs[place], firsts.get(place)

@@ -10,6 +10,7 @@ from rich.console import Group
 from rich.text import Text
 
 from halftrip.analysis.loggp import MISFIT, Figure, LogGPFit, Overheads
+from halftrip.analysis.setting_figures import curve_fields
 from halftrip.report.cells import NOTHING, text_lines
 from halftrip.report.estimates import (
     estimate_fields,
@@ -19,7 +20,6 @@ from halftrip.report.estimates import (
     reason_lines,
     with_interval,
 )
-from halftrip.report.flat import curve_fields
 from halftrip.report.layout import ALWAYS, Column, as_text, made_table
 from halftrip.results.configuration import Configuration
 from halftrip.results.names import Names
