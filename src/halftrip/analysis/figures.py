@@ -60,11 +60,13 @@ SUMMARY: tuple[Figure[Summary], ...] = (
     Figure("max_ns", "number?", lambda of: of.max, "Longest time of a single message, one way, ns",
            Shown("max", "us", MORE + 3)),
     Figure("bandwidth_bytes_per_s", "number?", lambda of: of.bandwidth,
-           "Payload that arrived in one direction, bytes per second"),
+           "Payload that arrived in one direction, bytes per second",
+           Shown("bandwidth", "MB/s", BRIEF, None)),
     Figure("first_message_ns", "number?", lambda of: of.first,
            "Time of a message of the very first iteration, one way, ns",
            Shown("first message", "us", MORE + 5)),
-    Figure("samples", "whole", lambda of: of.samples, "Number of samples"),
+    Figure("samples", "whole", lambda of: of.samples, "Number of samples",
+           Shown("samples", rank=MORE + 1)),
 )  # fmt: skip
 DELIVERY: tuple[Figure[Delivery], ...] = (
     Figure("sent", "whole?", lambda of: of.sent, "Datagrams sent in the samples", Shown("sent")),

@@ -11,7 +11,7 @@ import numpy as np
 from rich.console import Group
 from rich.text import Text
 
-from halftrip.analysis.figure import or_none
+from halftrip.analysis.figure import ALWAYS, BRIEF, or_none
 from halftrip.analysis.fit import CurveFit
 from halftrip.analysis.fitted import Bend, Line, Piece, Pieces
 from halftrip.analysis.flags.flag import counted
@@ -20,7 +20,7 @@ from halftrip.analysis.setting_figures import curve_fields
 from halftrip.report.cells import NOTHING, number, text_lines
 from halftrip.report.estimates import with_interval
 from halftrip.report.fields import common, curve_name, varying
-from halftrip.report.layout import ALWAYS, BRIEF, Column, as_text, made_table
+from halftrip.report.layout import Column, as_text, made_table
 from halftrip.results.names import Names
 from halftrip.stats.estimate import Estimate
 from halftrip.units import format_size, significant

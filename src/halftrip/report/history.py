@@ -11,7 +11,7 @@ import numpy as np
 from rich.console import Group
 from rich.text import Text
 
-from halftrip.analysis.figure import or_none
+from halftrip.analysis.figure import ALWAYS, BRIEF, or_none
 from halftrip.analysis.flags.flag import counted
 from halftrip.analysis.history import (
     Event,
@@ -25,7 +25,7 @@ from halftrip.analysis.history import (
 from halftrip.analysis.setting_figures import configuration_fields
 from halftrip.report.cells import NOTHING, number, text_lines
 from halftrip.report.fields import common, name_of, varying
-from halftrip.report.layout import ALWAYS, BRIEF, Column, as_text, made_table
+from halftrip.report.layout import Column, as_text, made_table
 from halftrip.results.names import Names
 from halftrip.stats.change_points import FEWEST_RUNS, SHORTEST_LEVEL
 from halftrip.stats.median import median

@@ -7,13 +7,14 @@ from collections.abc import Callable, Sequence
 
 from rich.text import Text
 
+from halftrip.analysis.figure import ALWAYS, BRIEF
 from halftrip.analysis.rows import Row
 from halftrip.analysis.verdict import NO_INTERVAL
 from halftrip.report.cells import NOTHING, text_lines
 from halftrip.report.columns import supported_digits
 from halftrip.report.document import Document
 from halftrip.report.fields import FIELDS, varying
-from halftrip.report.layout import ALWAYS, BRIEF, Column, as_text, made_table
+from halftrip.report.layout import Column, as_text, made_table
 from halftrip.report.overview import mark
 from halftrip.report.row_tables import field_column
 from halftrip.results.configuration import Configuration

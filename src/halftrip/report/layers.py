@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from rich.console import Group
 from rich.text import Text
 
+from halftrip.analysis.figure import ALWAYS, BRIEF, MORE
 from halftrip.analysis.layers import MAY_DIFFER, partners, related
 from halftrip.analysis.rows import Row
 from halftrip.report.added import Added, above, added, below, bounds, figure
@@ -15,7 +16,7 @@ from halftrip.report.cells import NO_BREAK, NOTHING, number, text_lines
 from halftrip.report.columns import SIZE, supported_digits
 from halftrip.report.document import Document
 from halftrip.report.fields import common, varying
-from halftrip.report.layout import ALWAYS, BRIEF, MORE, WIDTH_OF_LINES, Column, as_text, made_table
+from halftrip.report.layout import WIDTH_OF_LINES, Column, as_text, made_table
 from halftrip.report.overview import mark
 from halftrip.report.row_tables import field_column
 from halftrip.results.configuration import Configuration

@@ -8,9 +8,10 @@ from typing import Any
 from rich.console import Group
 from rich.text import Text
 
+from halftrip.analysis.figure import ALWAYS
 from halftrip.analysis.loop_ratios import TOLERANCE, LoopRatio
 from halftrip.report.cells import NOTHING, number, text_lines
-from halftrip.report.layout import ALWAYS, Column, made_table, view
+from halftrip.report.layout import Column, made_table, view
 from halftrip.units import format_size, significant
 
 _STYLES = {"slower": "yellow", "unknown": "dim"}

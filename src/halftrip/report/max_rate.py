@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Group
 from rich.text import Text
 
+from halftrip.analysis.figure import ALWAYS
 from halftrip.analysis.max_rate import MaxRateFit
 from halftrip.analysis.setting_figures import curve_fields
 from halftrip.report.cells import NOTHING, text_lines
@@ -20,7 +21,7 @@ from halftrip.report.estimates import (
     signed,
     with_interval,
 )
-from halftrip.report.layout import ALWAYS, Column, as_text, made_table
+from halftrip.report.layout import Column, as_text, made_table
 from halftrip.results.names import Names
 from halftrip.stats.estimate import Estimate
 from halftrip.units import significant

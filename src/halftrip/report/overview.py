@@ -9,12 +9,13 @@ from typing import NamedTuple
 
 from rich.text import Text
 
+from halftrip.analysis.figure import ALWAYS, BRIEF, MORE
 from halftrip.analysis.rows import Row
 from halftrip.report.cells import NOTHING, number, text_lines
 from halftrip.report.columns import supported_digits, width_of
 from halftrip.report.document import Document
 from halftrip.report.fields import varying
-from halftrip.report.layout import ALWAYS, BRIEF, MORE, Column, as_text, made_table
+from halftrip.report.layout import Column, as_text, made_table
 from halftrip.results.configuration import Configuration
 from halftrip.results.reported import Variant
 from halftrip.units import format_size, significant, size_in_words

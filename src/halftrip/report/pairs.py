@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from rich.text import Text
 
+from halftrip.analysis.figure import ALWAYS
 from halftrip.analysis.network import FEWEST_HOSTS, slow_parts
 from halftrip.analysis.rows import LARGE, Row, by_limit
 from halftrip.report import notes
@@ -16,7 +17,7 @@ from halftrip.report.columns import supported_digits, width_of
 from halftrip.report.concurrency import at_once, ratios
 from halftrip.report.document import Document
 from halftrip.report.fields import varying_within_patterns
-from halftrip.report.layout import ALWAYS, Column, as_text, made_table
+from halftrip.report.layout import Column, as_text, made_table
 from halftrip.report.overview import mark
 from halftrip.results.configuration import Configuration
 from halftrip.results.names import Names

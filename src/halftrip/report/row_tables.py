@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from halftrip.analysis.figure import ALWAYS, BRIEF
 from halftrip.analysis.rows import Row
 from halftrip.report import columns
 from halftrip.report.document import Document
 from halftrip.report.fields import Field, common, varying
-from halftrip.report.layout import ALWAYS, BRIEF, Column, Made, made_table
+from halftrip.report.layout import Column, Made, made_table
 from halftrip.report.legend import legend
 from halftrip.results.run import Run
 

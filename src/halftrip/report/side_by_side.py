@@ -10,12 +10,13 @@ from rich.console import Group
 from rich.text import Text
 
 from halftrip.analysis.counterparts import Line, as_other, lines_of, may_be
+from halftrip.analysis.figure import ALWAYS, BRIEF
 from halftrip.analysis.rows import Row
 from halftrip.report.cells import NOTHING, number, text_lines
 from halftrip.report.columns import supported_digits, width_of
 from halftrip.report.document import Document
 from halftrip.report.fields import common, varying
-from halftrip.report.layout import ALWAYS, BRIEF, WIDTH_OF_LINES, Column, Made, as_text, made_table
+from halftrip.report.layout import WIDTH_OF_LINES, Column, Made, as_text, made_table
 from halftrip.report.overview import mark
 from halftrip.results.configuration import Configuration
 from halftrip.stats.median import median
