@@ -9,7 +9,7 @@ from rich.text import Text
 from halftrip.cli.output import screen, writing
 from halftrip.errors import UsageError
 from halftrip.plan.parsing import seconds
-from halftrip.report.cells import wrapped
+from halftrip.report.wrapping import wrapped
 from halftrip.telemetry import doctor_devices, doctor_mpi, doctor_sleep
 from halftrip.telemetry.doctor import Check, load, machine_checks
 from halftrip.telemetry.load import LOOK_SECONDS

@@ -16,9 +16,9 @@ from halftrip.plan import parsing
 from halftrip.plan.expectations import expectations
 from halftrip.registry import FORMATS, STYLES, TRANSPORTS
 from halftrip.report import expectation_lines
-from halftrip.report.cells import text_lines
 from halftrip.report.document import Document, document
 from halftrip.report.selection import Selection, selected
+from halftrip.report.wrapping import text_lines
 from halftrip.results.patterns import Pattern
 from halftrip.results.run import Run
 from halftrip.results.run_file import newest

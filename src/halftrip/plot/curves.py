@@ -33,7 +33,7 @@ from halftrip.plot.chart import (
 )
 from halftrip.plot.landmarks import bend_record, bends_of, bounds
 from halftrip.plot.series import Line, colour, dash, fill, in_common, lines_of, shape
-from halftrip.report.cells import number
+from halftrip.report.numbers import number
 from halftrip.units import size_in_words
 
 # Two sizes are joined if the larger is at most this many times the smaller: between others, more

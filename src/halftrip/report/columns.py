@@ -6,39 +6,19 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from halftrip.analysis.figure import ALWAYS, BRIEF, MORE, Figure, Of, Shown
+from halftrip.analysis.figure import ALWAYS, BRIEF, MORE, Figure, Of
 from halftrip.analysis.figures import BY_NAME
 from halftrip.analysis.rows import Row
-from halftrip.analysis.verdict import Verdict
-from halftrip.report.cells import NOTHING, number, percent, whole
 from halftrip.report.layout import Column
+from halftrip.report.numbers import NOTHING, USUAL_DIGITS, digits_of, in_unit, number, width_of
 from halftrip.results.patterns import is_in_turn
-from halftrip.units import format_size, significant
+from halftrip.units import format_size
 
-_FEWEST_DIGITS, _USUAL_DIGITS, _MOST_DIGITS = 2, 3, 5
-# How large the units are in which people read figures; others are as they are.
-_SCALES = {"us": 1e3, "MB/s": 1e6, "10^6/s": 1e6, "GHz": 1e9, "MiB": 1 << 20}
 _LAUNCHES_SAY = (
     "95 %: over the medians of launches (of two to five, Student's t of their logarithms); "
     "between: by how much launches differ beyond that, within: slices of one; standard "
     "deviations, 0 where nothing is left."
 )
-
-
-def supported_digits(width: float) -> int:
-    """How many significant digits of a figure its interval supports; `width` is the wider side of
-    that, as a share of the figure (infinite: there is none). The interval then shows in the last
-    digit, and by at most ten of its steps in the one before that."""
-    if not 0 < width < math.inf:
-        return _USUAL_DIGITS
-    return min(max(math.floor(-math.log10(width)) + 2, _FEWEST_DIGITS), _MOST_DIGITS)
-
-
-def width_of(verdict: Verdict) -> str:
-    """The interval's wider side, as a share of the figure."""
-    if not math.isfinite(verdict.width):
-        return "± ?"
-    return f"± {significant(100 * verdict.width, 2)} %" if verdict.width < 1 else "> 100 %"
 
 
 def one_way_times(rtt: bool) -> Callable[[Row], float]:
@@ -67,7 +47,7 @@ def column(
     assert figure.shown is not None
     shown = figure.shown._replace(**changes)
     if digits is None and shown.digits is None:
-        digits = _digits
+        digits = digits_of
 
     def value(row: Row) -> Any:
         found = figure.value(row)
@@ -87,27 +67,14 @@ def figure_column(figure: Figure[Of], digits: Callable[[Of], int] | None = None)
         value = figure.value(of)
         if is_text:
             return value or ""
-        return shown_text(value, shown, shown.digits if digits is None else digits(of))
+        return in_unit(value, shown.unit, USUAL_DIGITS if digits is None else digits(of))
 
     heading, unit, rank, _, is_rare, says = shown
     return Column(heading, unit, cell, is_text, is_rare, rank, says)
 
 
-def shown_text(value: float | None, shown: Shown, digits: int | None) -> str:
-    """A figure in the unit in which people read it."""
-    if shown.unit.startswith("%"):
-        return percent(value)
-    if isinstance(value, int) and shown.unit not in _SCALES:
-        return whole(value)
-    return number(value, digits or _USUAL_DIGITS, _SCALES.get(shown.unit, 1.0))
-
-
-def _digits(row: Row) -> int:
-    return supported_digits(row.verdict.width)
-
-
 def _few_digits(row: Row) -> int:
-    return min(_digits(row), 4)
+    return digits_of(row, 4)
 
 
 def _samples(row: Row) -> str:
@@ -127,7 +94,7 @@ def _between(low: str, high: str) -> str:
 
 
 SIZE = Column("size", "bytes", lambda row: format_size(row.configuration.known_size), rank=ALWAYS)
-_WIDTH = Column("95 %", "", lambda row: width_of(row.verdict), rank=ALWAYS)
+_WIDTH = Column("95 %", "", lambda row: width_of(row.verdict.width), rank=ALWAYS)
 _SAMPLES = Column("samples", "", _samples, rank=MORE + 2)
 _CORE_TO_CORE = Column(
     "core-to-core",
@@ -145,7 +112,7 @@ def latency_columns(rtt: bool) -> tuple[Column, ...]:
 
     def interval(row: Row) -> str:
         ends = (end * times(row) for end in (row.summary.low, row.summary.high))
-        return _between(*(number(end, _digits(row) + 1, 1e3) for end in ends))
+        return _between(*(number(end, digits_of(row) + 1, 1e3) for end in ends))
 
     return (
         SIZE,
@@ -175,11 +142,11 @@ def _bandwidth_interval(row: Row) -> str:
     # From the interval of the initiator's times, for the bandwidth of all directions.
     size = row.configuration.payload * row.delivered * row.bandwidth / row.summary.bandwidth
     ends = [size / ns * 1e9 if ns > 0 else math.nan for ns in (row.summary.high, row.summary.low)]
-    return _between(*(number(end, _digits(row) + 1, 1e6) for end in ends))
+    return _between(*(number(end, digits_of(row) + 1, 1e6) for end in ends))
 
 
 def _width_of_rate(row: Row) -> str:
-    return NOTHING if row.is_over_all_time else width_of(row.verdict)
+    return NOTHING if row.is_over_all_time else width_of(row.verdict.width)
 
 
 def _each_way(row: Row) -> str:

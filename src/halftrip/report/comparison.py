@@ -13,10 +13,10 @@ from halftrip.analysis.comparison import Comparison
 from halftrip.analysis.environments import Change, changes
 from halftrip.analysis.figure import ALWAYS, BRIEF, MORE
 from halftrip.analysis.row_change import RowChange
-from halftrip.report.cells import NOTHING, number, text_lines
-from halftrip.report.columns import supported_digits
 from halftrip.report.fields import FIELDS, Field, common, name_of, varying_within_patterns
 from halftrip.report.layout import WIDTH_OF_LINES, Column, Made, as_text, made_table
+from halftrip.report.numbers import NOTHING, number, supported_digits
+from halftrip.report.wrapping import text_lines
 from halftrip.results.configuration import Configuration
 from halftrip.units import format_size, significant
 

@@ -13,11 +13,10 @@ from halftrip.analysis.figure import ALWAYS, BRIEF, MORE, figures_of
 from halftrip.analysis.figures import COSTS, USAGE
 from halftrip.analysis.rows import Row
 from halftrip.analysis.usage import ENDS, EndUsage
-from halftrip.report.cells import NOTHING, percent
 from halftrip.report.columns import SIZE, column, figure_column
 from halftrip.report.document import Document
-from halftrip.report.estimates import with_interval
 from halftrip.report.layout import Column, Made, made_table, view
+from halftrip.report.numbers import NOTHING, percent, with_interval
 from halftrip.report.row_tables import path_columns
 
 

@@ -17,10 +17,10 @@ from halftrip.analysis.fitted import Bend, Line, Piece, Pieces
 from halftrip.analysis.flags.flag import counted
 from halftrip.analysis.hockney import FAR, Hockney
 from halftrip.analysis.setting_figures import curve_fields
-from halftrip.report.cells import NOTHING, number, text_lines
-from halftrip.report.estimates import with_interval
 from halftrip.report.fields import common, curve_name, varying
 from halftrip.report.layout import Column, as_text, made_table
+from halftrip.report.numbers import NOTHING, number, with_interval
+from halftrip.report.wrapping import text_lines
 from halftrip.results.names import Names
 from halftrip.stats.estimate import Estimate
 from halftrip.units import format_size, significant

@@ -23,9 +23,10 @@ from halftrip.analysis.history import (
     is_bandwidth,
 )
 from halftrip.analysis.setting_figures import configuration_fields
-from halftrip.report.cells import NOTHING, number, text_lines
 from halftrip.report.fields import common, name_of, varying
 from halftrip.report.layout import Column, as_text, made_table
+from halftrip.report.numbers import NOTHING, number
+from halftrip.report.wrapping import text_lines
 from halftrip.results.names import Names
 from halftrip.stats.change_points import FEWEST_RUNS, SHORTEST_LEVEL
 from halftrip.stats.median import median

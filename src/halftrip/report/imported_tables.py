@@ -10,15 +10,14 @@ from rich.text import Text
 from halftrip.analysis.figure import ALWAYS, BRIEF
 from halftrip.analysis.rows import Row
 from halftrip.analysis.verdict import NO_INTERVAL
-from halftrip.report.cells import NOTHING, text_lines
-from halftrip.report.columns import supported_digits
 from halftrip.report.document import Document
 from halftrip.report.fields import FIELDS, varying
 from halftrip.report.layout import Column, as_text, made_table
-from halftrip.report.overview import mark
+from halftrip.report.numbers import NOTHING, marked
 from halftrip.report.row_tables import field_column
+from halftrip.report.wrapping import text_lines
 from halftrip.results.configuration import Configuration
-from halftrip.units import format_size, significant
+from halftrip.units import format_size
 
 # So many rows can be read one by one.
 _FEW_ROWS = 40
@@ -77,7 +76,7 @@ def _latency(rows: Sequence[Row]) -> str:
     row = rows[0]
     if row.configuration.is_rate or not row.summary.latency > 0:
         return NOTHING
-    return _figure(row.summary.latency / 1e3, row)
+    return marked(row, row.summary.latency, "us", 3)
 
 
 def _peak(rows: Sequence[Row]) -> str:
@@ -86,11 +85,7 @@ def _peak(rows: Sequence[Row]) -> str:
         return NOTHING
     best = max(known, key=lambda row: row.bandwidth)
     at = f" at {format_size(best.configuration.known_size)}" if len(rows) > 1 else ""
-    return f"{_figure(best.bandwidth / 1e6, best)}{at}"
-
-
-def _figure(value: float, row: Row) -> str:
-    return f"{significant(value, min(supported_digits(row.verdict.width), 3))}{mark(row)}"
+    return f"{marked(best, best.bandwidth, 'MB/s', 3)}{at}"
 
 
 def _causes(rows: Sequence[Row]) -> str:

@@ -10,7 +10,8 @@ from rich.console import Group
 from rich.text import Text
 
 from halftrip.analysis.figure import ALWAYS, MORE
-from halftrip.report.cells import NOTHING, text_lines
+from halftrip.report.numbers import NOTHING
+from halftrip.report.wrapping import text_lines
 from halftrip.texts import printable
 
 _Line = TypeVar("_Line")

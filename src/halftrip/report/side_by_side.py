@@ -12,12 +12,11 @@ from rich.text import Text
 from halftrip.analysis.counterparts import Line, as_other, lines_of, may_be
 from halftrip.analysis.figure import ALWAYS, BRIEF
 from halftrip.analysis.rows import Row
-from halftrip.report.cells import NOTHING, number, text_lines
-from halftrip.report.columns import supported_digits, width_of
 from halftrip.report.document import Document
 from halftrip.report.fields import common, varying
 from halftrip.report.layout import WIDTH_OF_LINES, Column, Made, as_text, made_table
-from halftrip.report.overview import mark
+from halftrip.report.numbers import NOTHING, marked, width_of
+from halftrip.report.wrapping import text_lines
 from halftrip.results.configuration import Configuration
 from halftrip.stats.median import median
 from halftrip.units import format_size
@@ -144,7 +143,7 @@ def _columns(lines: Sequence[Line], of_rates: bool, names: Sequence[str]) -> lis
     for place, letter in enumerate(names):
         figure = _of_run(place, _bandwidth if of_rates else _latency)
         columns.append(Column(letter, "MB/s" if of_rates else "us", figure, rank=ALWAYS))
-        width = _of_run(place, lambda row: width_of(row.verdict))
+        width = _of_run(place, lambda row: width_of(row.verdict.width))
         columns.append(Column("95 %", "", width, rank=BRIEF))
     return columns
 
@@ -162,11 +161,11 @@ def _of_run(place: int, cell: Callable[[Row], str]) -> Callable[[Line], str]:
 
 
 def _latency(row: Row) -> str:
-    return number(row.summary.latency, supported_digits(row.verdict.width), 1e3) + mark(row)
+    return marked(row, row.summary.latency, "us")
 
 
 def _bandwidth(row: Row) -> str:
-    return number(row.bandwidth, supported_digits(row.verdict.width), 1e6) + mark(row)
+    return marked(row, row.bandwidth, "MB/s")
 
 
 def alone(runs: Sequence[Sequence[Row]], letters: Sequence[str]) -> list[str]:
