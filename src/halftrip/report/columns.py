@@ -9,8 +9,10 @@ from typing import Any
 from halftrip.analysis.figure import ALWAYS, BRIEF, MORE, Figure, Of
 from halftrip.analysis.figures import BY_NAME
 from halftrip.analysis.rows import Row
+from halftrip.report.fields import Field
 from halftrip.report.layout import Column
 from halftrip.report.numbers import NOTHING, USUAL_DIGITS, digits_of, in_unit, number, width_of
+from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import is_in_turn
 from halftrip.units import format_size
 
@@ -91,6 +93,17 @@ def _core_to_core(row: Row) -> str:
 
 def _between(low: str, high: str) -> str:
     return NOTHING if NOTHING in (low, high) else f"{low} to {high}"
+
+
+# A field that all tables have, where lines differ in it.
+TRANSPORT = Field("transport", lambda each: each.transport)
+
+
+def setting_column(
+    field: Field, of: Callable[[Any], Configuration] = lambda line: line.configuration
+) -> Column:
+    """The column of a field in which lines differ; `of` gives the configuration of a line."""
+    return Column(field.name, "", lambda line: field.of(of(line)), is_text=True, rank=ALWAYS)
 
 
 SIZE = Column("size", "bytes", lambda row: format_size(row.configuration.known_size), rank=ALWAYS)

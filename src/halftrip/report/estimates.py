@@ -4,7 +4,7 @@ curves have in common."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from rich.text import Text
@@ -14,7 +14,6 @@ from halftrip.report.wrapping import text_lines
 from halftrip.results.configuration import Configuration
 from halftrip.results.names import Names
 from halftrip.stats.curve_times import Over
-from halftrip.stats.estimate import Estimate
 
 _INTERVAL_SAYS = "in brackets: 95 % interval, over {0}."
 
@@ -53,9 +52,11 @@ def interval_lines(fits: Sequence[Fit]) -> list[str]:
     return [_INTERVAL_SAYS.format(" or ".join(kinds))] if kinds else []
 
 
-def estimate_fields(name: str, unit: str, estimate: Estimate | None) -> dict[str, float | None]:
+def estimate_fields(
+    name: str, unit: str, estimate: Iterable[float] | None
+) -> dict[str, float | None]:
     """A figure and its interval for JSON: ``NAME_UNIT``, ``NAME_low_UNIT``, ``NAME_high_UNIT``."""
-    names = [f"{name}{end}_{unit}" for end in ("", "_low", "_high")]
+    names = [f"{name}{end}_{unit}".rstrip("_") for end in ("", "_low", "_high")]
     values = (None,) * 3 if estimate is None else map(finite, estimate)
     return dict(zip(names, values, strict=True))
 

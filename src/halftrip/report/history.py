@@ -23,6 +23,7 @@ from halftrip.analysis.history import (
     is_bandwidth,
 )
 from halftrip.analysis.setting_figures import configuration_fields
+from halftrip.report.columns import TRANSPORT, setting_column
 from halftrip.report.fields import common, name_of, varying
 from halftrip.report.layout import Column, as_text, made_table
 from halftrip.report.numbers import NOTHING, number
@@ -227,15 +228,10 @@ def sparkline(row: RowHistory, runs: int, blocks: bool) -> str:
 
 
 def _columns(history: History, rows: Sequence[RowHistory], blocks: bool) -> list[Column]:
-    columns = [Column("transport", "", lambda row: row.configuration.transport, True, rank=ALWAYS)]
-    for field in varying(row.configuration for row in rows):
-        of = field.of
-        columns.append(
-            Column(field.name, "", lambda row, of=of: of(row.configuration), True, rank=ALWAYS)
-        )
+    fields = [TRANSPORT, *varying(row.configuration for row in rows)]
     count = len(history.runs)
     return [
-        *columns,
+        *map(setting_column, fields),
         Column("size", "bytes", lambda row: format_size(row.configuration.size), rank=ALWAYS),
         Column("history", "", lambda row: sparkline(row, count, blocks), True, rank=ALWAYS),
         Column("first", "", lambda row: _figure(row, 0), rank=ALWAYS),

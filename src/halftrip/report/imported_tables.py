@@ -3,18 +3,18 @@ its author has given it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from rich.text import Text
 
 from halftrip.analysis.figure import ALWAYS, BRIEF
 from halftrip.analysis.rows import Row
 from halftrip.analysis.verdict import NO_INTERVAL
+from halftrip.report.columns import TRANSPORT, setting_column
 from halftrip.report.document import Document
 from halftrip.report.fields import FIELDS, varying
 from halftrip.report.layout import Column, as_text, made_table
 from halftrip.report.numbers import NOTHING, marked
-from halftrip.report.row_tables import field_column
 from halftrip.report.wrapping import text_lines
 from halftrip.results.configuration import Configuration
 from halftrip.units import format_size
@@ -57,14 +57,11 @@ def _path_columns(document: Document) -> list[Column]:
     """What tells the curves apart: first the words of the text itself."""
     configurations = [row.configuration for row in document.rows]
     fields = sorted(varying(configurations), key=lambda field: field in FIELDS)
-    transports = {each.transport for each in configurations}
-    first = [Column("transport", "", lambda rows: rows[0].configuration.transport, True, rank=0)]
-
-    def of_curve(column: Column) -> Column:
-        cell: Callable[..., str] = column.cell
-        return column._replace(cell=lambda rows: cell(rows[0]))
-
-    return [*(first if len(transports) > 1 else []), *(of_curve(field_column(f)) for f in fields)]
+    several = len({each.transport for each in configurations}) > 1
+    return [
+        setting_column(field, lambda rows: rows[0].configuration)
+        for field in [*[TRANSPORT] * several, *fields]
+    ]
 
 
 def _sizes(rows: Sequence[Row]) -> str:

@@ -12,12 +12,11 @@ from halftrip.analysis.figure import ALWAYS, BRIEF, MORE
 from halftrip.analysis.layers import MAY_DIFFER, partners, related
 from halftrip.analysis.rows import Row
 from halftrip.report.added import Added, above, added, below
-from halftrip.report.columns import SIZE
+from halftrip.report.columns import SIZE, setting_column
 from halftrip.report.document import Document
 from halftrip.report.fields import common, varying
 from halftrip.report.layout import WIDTH_OF_LINES, Column, as_text, made_table
 from halftrip.report.numbers import NOTHING, bounds, marked, number, supported_digits, with_sign
-from halftrip.report.row_tables import field_column
 from halftrip.report.wrapping import NO_BREAK, text_lines
 from halftrip.results.configuration import Configuration
 from halftrip.stats.estimate import Estimate
@@ -191,9 +190,9 @@ def _path_columns(every: Sequence[Added]) -> list[Column]:
     layers may differ matter less where each layer has only one of them."""
     within = [field for of_layers in _by_layers(every) for field in varying(_uppers(of_layers))]
     settings = [
-        field_column(field)
+        setting_column(field)
         if field in within or field.name not in MAY_DIFFER
-        else field_column(field)._replace(rank=MORE + 3)
+        else setting_column(field)._replace(rank=MORE + 3)
         for field in varying(_uppers(every))
     ]
     always = {column.name for column in settings if column.rank == ALWAYS}

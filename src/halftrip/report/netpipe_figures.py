@@ -71,14 +71,9 @@ def content(figures: Sequence[NetpipeFigures]) -> list[dict[str, Any]]:
             **estimate_fields("latency", "ns", each.latency),
             **estimate_fields("bandwidth", "bytes_per_s", each.bandwidth),
             "bandwidth_size_bytes": each.largest_at,
-            **_size_fields("saturation", each.saturation),
-            **_size_fields("n_half", each.n_half),
+            **estimate_fields("saturation", "bytes", each.saturation),
+            **estimate_fields("n_half", "bytes", each.n_half),
             "reasons": each.reasons,
         }
         for each in figures
     ]
-
-
-def _size_fields(name: str, found: SizeFound | None) -> dict[str, float | None]:
-    value, low, high = (None,) * 3 if found is None else found
-    return {f"{name}_bytes": value, f"{name}_low_bytes": low, f"{name}_high_bytes": high}

@@ -12,6 +12,7 @@ from rich.text import Text
 from halftrip.analysis.counterparts import Line, as_other, lines_of, may_be
 from halftrip.analysis.figure import ALWAYS, BRIEF
 from halftrip.analysis.rows import Row
+from halftrip.report.columns import SIZE, TRANSPORT, setting_column
 from halftrip.report.document import Document
 from halftrip.report.fields import common, varying
 from halftrip.report.layout import WIDTH_OF_LINES, Column, Made, as_text, made_table
@@ -19,7 +20,6 @@ from halftrip.report.numbers import NOTHING, marked, width_of
 from halftrip.report.wrapping import text_lines
 from halftrip.results.configuration import Configuration
 from halftrip.stats.median import median
-from halftrip.units import format_size
 
 # Medians of core-to-core round trips differ if one is that many times another.
 _MOVED = 1.2
@@ -132,24 +132,13 @@ def _path(line: Line) -> object:
 
 def _columns(lines: Sequence[Line], of_rates: bool, names: Sequence[str]) -> list[Column]:
     configurations = [line.configuration for line in lines]
-    columns = [
-        Column("transport", "", lambda line: line.configuration.transport, True, rank=ALWAYS)
-    ]
-    for field in varying(configurations):
-        of = _of_configuration(field.of)
-        columns.append(Column(field.name, "", of, is_text=True, rank=ALWAYS))
-    size = _of_configuration(lambda each: format_size(each.known_size))
-    columns.append(Column("size", "bytes", size, rank=ALWAYS))
+    columns = [*map(setting_column, [TRANSPORT, *varying(configurations)]), SIZE]
     for place, letter in enumerate(names):
         figure = _of_run(place, _bandwidth if of_rates else _latency)
         columns.append(Column(letter, "MB/s" if of_rates else "us", figure, rank=ALWAYS))
         width = _of_run(place, lambda row: width_of(row.verdict.width))
         columns.append(Column("95 %", "", width, rank=BRIEF))
     return columns
-
-
-def _of_configuration(of: Callable[[Configuration], str]) -> Callable[[Line], str]:
-    return lambda line: of(line.configuration)
 
 
 def _of_run(place: int, cell: Callable[[Row], str]) -> Callable[[Line], str]:
