@@ -29,16 +29,19 @@ class Shown(NamedTuple):
     says: str = ""
 
 
+NOT_SHOWN = Shown("")
+
+
 class Figure(NamedTuple, Generic[Of]):
     """What is said of each `Of`, such as a row, by a `name` that ends in its unit. `values` is the
     kind of them; with a question mark, it may not exist: `of` then gives None or NaN. `says` is
-    what it is, `shown` how tables show it; None: in no column of its own."""
+    what it is, `shown` how tables show it: with NOT_SHOWN, in no column of its own."""
 
     name: str
     values: Kind | KindOrNone
     of: Callable[[Of], Any]
     says: str
-    shown: Shown | None = None
+    shown: Shown = NOT_SHOWN
 
     @property
     def kind(self) -> str:

@@ -12,6 +12,7 @@ from halftrip.analysis.figure import (
     ALWAYS,
     BRIEF,
     MORE,
+    NOT_SHOWN,
     Figure,
     Of,
     Shown,
@@ -36,7 +37,7 @@ _ADJUSTED_SAYS = (
 )
 
 
-def _quantile(name: str, words: str, shown: Shown | None = None) -> tuple[Figure[Summary], ...]:
+def _quantile(name: str, words: str, shown: Shown = NOT_SHOWN) -> tuple[Figure[Summary], ...]:
     """A quantile, and both ends of its interval."""
     of = f"{name}_ns, ns"
     return (
@@ -140,7 +141,7 @@ USAGE: tuple[Figure[EndUsage], ...] = (
 
 
 def _per_message(
-    name: str, words: str, per_byte: Shown | None = None
+    name: str, words: str, per_byte: Shown = NOT_SHOWN
 ) -> tuple[Figure[MessageCost], ...]:
     """What a message costs of a counter, with both ends of its interval, and a byte of it."""
     return (

@@ -46,7 +46,6 @@ def column(
 ) -> Column:
     """The column of a figure, but for these `changes` of how it is `Shown`; so many `times` it."""
     figure = BY_NAME[name]
-    assert figure.shown is not None
     shown = figure.shown._replace(**changes)
     if digits is None and shown.digits is None:
         digits = digits_of
@@ -61,17 +60,15 @@ def column(
 def figure_column(figure: Figure[Of], digits: Callable[[Of], int] | None = None) -> Column:
     """The column of a figure of whatever has a line, with so many `digits`, if that depends on the
     line."""
-    shown = figure.shown
-    assert shown is not None
+    heading, unit, rank, usual, is_rare, says = figure.shown
     is_text = figure.kind == "text"
 
     def cell(of: Of) -> str:
         value = figure.value(of)
         if is_text:
             return value or ""
-        return in_unit(value, shown.unit, USUAL_DIGITS if digits is None else digits(of))
+        return in_unit(value, unit, (usual or USUAL_DIGITS) if digits is None else digits(of))
 
-    heading, unit, rank, _, is_rare, says = shown
     return Column(heading, unit, cell, is_text, is_rare, rank, says)
 
 

@@ -62,7 +62,6 @@ _FIGURES = {
         *figures_of(End, lambda end: end.used, USAGE),
         *figures_of(End, _cost, COSTS),
     )
-    if figure.shown is not None
 }
 _COLUMNS = (
     _of_row(column("total_bandwidth_bytes_per_s", digits=lambda _: 3, rank=MORE)),

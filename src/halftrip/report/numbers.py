@@ -24,7 +24,7 @@ _TWO_DIGITS_UP_TO = 3.55
 _MOST_DECIMALS = 4
 
 
-def number(value: float | None, digits: int = 3, scale: float = 1.0) -> str:
+def number(value: float | None, digits: int = USUAL_DIGITS, scale: float = 1.0) -> str:
     """`value / scale` with at least that many significant digits; NOTHING for None and NaN."""
     if value is None or math.isnan(value):
         return NOTHING
@@ -102,7 +102,7 @@ def _digits(estimate: Estimate) -> int:
     width = estimate.high - estimate.low
     largest = max(abs(estimate.value), abs(estimate.low))
     if not width > 0 or not math.isfinite(width) or not largest > 0:
-        return 3
+        return USUAL_DIGITS
     return min(max(2, 1 + math.ceil(math.log10(largest / width))), 4)
 
 

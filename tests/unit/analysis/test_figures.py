@@ -4,10 +4,11 @@ import csv
 import io
 import json
 
-from halftrip.analysis.figure import Figure, fields, figures_of, names
+from halftrip.analysis.figure import NOT_SHOWN, Figure, fields, figures_of, names
 from halftrip.analysis.figures import FIGURES
 from halftrip.analysis.setting_figures import CONFIGURATION
 from halftrip.analysis.slice_figures import SLICE
+from halftrip.report import columns, cost
 from halftrip.report import csv as csv_format
 from halftrip.report import json as json_format
 from halftrip.report.frame import frame
@@ -39,6 +40,21 @@ def test_every_figure_is_everywhere_under_its_name_and_nothing_else_is():
 def test_a_frame_of_slices_has_only_figures_of_slices():
     of_slices = list(frame(runs.run(runs.measurement()), slices=True).columns)
     assert of_slices == ORIGIN + [name for name in names(SLICE) if name in of_slices]
+
+
+def test_what_has_a_heading_is_a_column_of_a_table():
+    shown = [
+        *columns.latency_columns(rtt=False),
+        *columns.RATE_COLUMNS,
+        *columns.DELIVERY_COLUMNS,
+        *(columns.VERIFIED, columns.VERDICT, columns.CAUSE),
+        *cost._COLUMNS,
+        *cost._COUNTED_COLUMNS,
+    ]
+    headings = {(each.name, each.unit, each.says) for each in shown}
+    wanted = {(s.heading, s.unit, s.says) for each in FIGURES if (s := each.shown) != NOT_SHOWN}
+    assert len(wanted) > 30
+    assert wanted <= headings
 
 
 def test_what_does_not_exist_is_none_and_so_is_all_of_a_part_that_is_missing():

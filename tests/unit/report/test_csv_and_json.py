@@ -111,8 +111,7 @@ def test_a_frame_has_the_rows_of_csv_or_one_for_each_slice():
     again = runs.measurement("shm", 8, slice=1, seed=2, usage=(runs.usage(), runs.usage()))
     run = runs.run(runs.measurement("shm", 8), again, runs.measurement("tcp", 8))
     rows = frame(run)
-    (header, *lines) = text(csv_style.render, run).splitlines()
-    assert list(rows.columns) == [*ORIGIN, *header.split(",")]
+    lines = text(csv_style.render, run).splitlines()[1:]
     assert rows["transport"].tolist() == [line.split(",")[0] for line in lines]
     assert rows["slices"].tolist() == [2, 1]
     table = frame(runs.run(runs.measurement("shm", 8), again), slices=True)
