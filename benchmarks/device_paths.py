@@ -22,10 +22,10 @@ from typing import NamedTuple
 import numpy as np
 
 from contenders import BIN, HERE
+from halftrip.analysis.rows import Row, rows
 from halftrip.errors import UsageError
 from halftrip.report.devices import stand_in
 from halftrip.report.fields import staging_text
-from halftrip.report.rows import Row, rows
 from halftrip.results.configuration import Configuration
 from halftrip.results.device import DeviceCopy
 from halftrip.results.run import Run

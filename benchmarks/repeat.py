@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from halftrip.report.rows import rows
+from halftrip.analysis.rows import rows
 from halftrip.results.configuration import Configuration
 from halftrip.results.run_file import load
 from halftrip.stats.summary import Summary

@@ -8,12 +8,14 @@ python scripts/json_schema.py > docs/schema/halftrip-1.schema.json
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
-from halftrip.export.columns import CONFIGURATION, ROW, Column
+from halftrip.analysis.figure import Figure
+from halftrip.analysis.figures import FIGURES
+from halftrip.analysis.setting_figures import CONFIGURATION
 from halftrip.results.device import Device, DeviceCopy, DeviceLatency
 from halftrip.results.records import Connection
 from halftrip.results.reported import Source
@@ -152,8 +154,8 @@ def schema() -> dict[str, Any]:
         **_object(_run()),
         "$defs": {
             **{name: _described(name, record) for name, record in records.items()},
-            "Configuration": _object(_of_columns(CONFIGURATION)),
-            "Row": _object(_of_columns(ROW)),
+            "Configuration": _object(_of_figures(CONFIGURATION)),
+            "Row": _object(_of_figures(FIGURES)),
         },
     }
 
@@ -320,10 +322,10 @@ def _ref(name: str) -> dict[str, Any]:
     return {"$ref": f"#/$defs/{name}"}
 
 
-def _of_columns(columns: Mapping[str, Column]) -> dict[str, Any]:
+def _of_figures(figures: Iterable[Figure[Any]]) -> dict[str, Any]:
     return {
-        name: _value(_TYPES[column.kind], f"{column.description}.", *["null"] * column.optional)
-        for name, column in columns.items()
+        each.name: _value(_TYPES[each.kind], f"{each.says}.", *["null"] * each.optional)
+        for each in figures
     }
 
 

@@ -1,11 +1,9 @@
-"""Reads sizes and times that people write; formats numbers for people, and names for programs."""
+"""Reads sizes and times that people write; formats numbers for people."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
-from typing import Any
 
 from halftrip.errors import UsageError
 
@@ -96,53 +94,6 @@ def size_in_words(size: int | None) -> str:
     """A size with its unit: ``8 B``, ``64 KiB``, or ``? B``."""
     text = format_size(size)
     return f"{text} B" if text.isdecimal() or size is None else f"{text[:-1]} {text[-1]}iB"
-
-
-# The units of figures. In CSV, JSON and data frames, the names end in them.
-_UNITS = {
-    "size": "bytes",
-    "sizes": "bytes",
-    "align": "bytes",
-    "delay": "ns",
-    "socket_buffer": "bytes",
-    "mss": "bytes",
-    "staging": "bytes",
-    "socket_busy_poll": "us",
-    "rate": "bytes_per_s",
-    "bandwidth": "bytes_per_s",
-    "total_bandwidth": "bytes_per_s",
-    "peer_bandwidth": "bytes_per_s",
-    "bandwidth_there": "bytes_per_s",
-    "bandwidth_back": "bytes_per_s",
-    "messages": "per_s",
-    "at": "s",
-    "latency": "ns",
-    "low": "ns",
-    "high": "ns",
-    **{
-        f"{quantile}{of}": "ns"
-        for quantile in ("p90", "p99", "p999")
-        for of in ("", "_low", "_high")
-    },
-    **{f"adjusted_latency{of}": "ns" for of in ("", "_low", "_high")},
-    "max": "ns",
-    "first_message": "ns",
-    "jitter": "ns",
-    "there": "ns",
-    "back": "ns",
-    "clock_error": "ns",
-    "core_to_core_low": "ns",
-    "core_to_core_high": "ns",
-}
-
-
-def with_units(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The same values, in the same order, by names that end in the unit: ``size_bytes``,
-    ``latency_ns``, ``bandwidth_bytes_per_s``. A value without a unit keeps its name."""
-    return {
-        f"{name}_{_UNITS[name]}" if name in _UNITS else name: value
-        for name, value in fields.items()
-    }
 
 
 def significant(value: float, digits: int = 4) -> str:

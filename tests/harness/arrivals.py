@@ -3,7 +3,7 @@
 import msgspec
 import numpy as np
 
-from halftrip.report.rows import rows
+from halftrip.analysis.rows import rows
 from halftrip.results.block import Block
 from halftrip.results.records import ClockComparison
 from harness import runs

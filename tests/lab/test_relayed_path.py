@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from halftrip.analysis.one_way import LARGEST_SHARE, Clocks, one_way_times
-from halftrip.report.rows import rows
+from halftrip.analysis.rows import rows
 from lab import hosts
 from lab.relay import TCP, UDP, Rule
 

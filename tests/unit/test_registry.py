@@ -4,6 +4,7 @@ import importlib.metadata
 
 import pytest
 
+from halftrip.analysis.rows import rows
 from halftrip.cli.show import Shown, show_runs
 from halftrip.errors import UsageError
 from halftrip.plan.layers import make_plan, options_layer
@@ -16,7 +17,6 @@ from halftrip.registry import (
     SIMULATED,
     TRANSPORTS,
 )
-from halftrip.report.rows import rows
 from halftrip.transports.base import Transport
 from halftrip.transports.refusals import check_possible
 from harness import bench, runs

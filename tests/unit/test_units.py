@@ -5,14 +5,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halftrip.errors import UsageError
-from halftrip.stats.summary import Summary
 from halftrip.units import (
     format_size,
     parse_duration,
     parse_share,
     parse_size,
     significant,
-    with_units,
 )
 
 
@@ -83,21 +81,3 @@ def test_significant_numbers_have_groups_and_no_exponent():
     assert significant(0) == "0"
     assert "e" not in significant(1.5e-7)
     assert [significant(value) for value in (float("nan"), float("inf"))] == ["nan", "inf"]
-
-
-def test_names_end_in_their_unit():
-    named = with_units({"transport": "shm", "size": 8, "latency": 1.5, "bandwidth": 2.0, "line": 3})
-    assert list(named.items()) == [
-        ("transport", "shm"),
-        ("size_bytes", 8),
-        ("latency_ns", 1.5),
-        ("bandwidth_bytes_per_s", 2.0),
-        ("line", 3),
-    ]
-
-
-def test_every_figure_of_a_summary_has_its_unit():
-    named = with_units(
-        dict.fromkeys(n if n != "first" else "first_message" for n in Summary._fields)
-    )
-    assert [name for name in named if not name.endswith(("_ns", "_per_s"))] == ["samples"]

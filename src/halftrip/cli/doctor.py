@@ -91,7 +91,7 @@ def _render(checks: list[Check], width: int) -> Group:
     from rich.console import Group
     from rich.text import Text as Styled
 
-    from halftrip.report.cells import wrapped
+    from halftrip.report.wrapping import wrapped
 
     first = max(len(check.state) for check in checks) + _GAP
     second = first + max(len(check.name) for check in checks) + _GAP

@@ -38,8 +38,8 @@ def import_(
         bool, typer.Option("-q", "--quiet", help="Print the run file's name only.")
     ] = False,
 ) -> None:
+    from halftrip.analysis.expectation import Expectations
     from halftrip.cli.show import print_first
-    from halftrip.report.expectation import Expectations
     from halftrip.results.run_file import default_name, load
     from halftrip.tools.importing import STANDARD_INPUT, import_file
 

@@ -12,23 +12,34 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TextIO
 
 import typer
 
+from halftrip.analysis.baseline import Baseline, check_baseline
+from halftrip.analysis.expectation import NOTHING_EXPECTED, Expectations, fails
+from halftrip.api import measure, resume
 from halftrip.cli import app
 from halftrip.cli.help import Command
 from halftrip.cli.inputs import Text, loaded
 from halftrip.cli.output import TABLE, Form, in_job, speaks
+from halftrip.cli.show import print_first, print_form
 from halftrip.errors import HalftripError, Interrupted, UsageError
 from halftrip.plan import parsing
+from halftrip.plan.config import config_layer
+from halftrip.plan.layers import file_layer, make_plan, options_layer
 from halftrip.plan.option import GROUPS, Option
 from halftrip.plan.options import OPTIONS
-from halftrip.plan.recipes import purposes
+from halftrip.plan.plan import Plan, plan_record
+from halftrip.plan.recipes import find_plan, purposes
 from halftrip.registry import FORMATS, STYLES
+from halftrip.report.document import document
+from halftrip.report.progress import ProgressLine
+from halftrip.results.run import Run
+from halftrip.results.run_file import default_name, load
 from halftrip.texts import printable
 
 if TYPE_CHECKING:
+    from halftrip.analysis.baseline import Baseline
+    from halftrip.analysis.expectation import Expectations
     from halftrip.cli.run_against import Asked
     from halftrip.plan.plan import Plan
-    from halftrip.report.baseline import Baseline
-    from halftrip.report.expectation import Expectations
     from halftrip.report.progress import ProgressLine
     from halftrip.results.run import Run
 
@@ -232,9 +243,6 @@ def run_plan(
     nothing was measured, or a configuration failed. The user's own defaults hold `with_config`,
     unless what is `asked` is to measure the plan of an earlier run against it."""
     from halftrip.cli.run_against import plan_against
-    from halftrip.plan.config import config_layer
-    from halftrip.plan.layers import file_layer, make_plan, options_layer
-    from halftrip.plan.recipes import find_plan
 
     if asked is not None and asked.is_given:
         return _measure_plan(plan_against(asked, plan_file, options), output)
@@ -249,10 +257,7 @@ def run_plan(
 
 
 def _measure_plan(plan: Plan, output: Output) -> int:
-    from halftrip.api import measure
-    from halftrip.plan.plan import plan_record
-    from halftrip.report.expectation import Expectations
-    from halftrip.results.run_file import default_name
+    from halftrip.analysis.expectation import Expectations
 
     baseline = _baseline(plan.baseline, plan)
     path = Path(plan.output or default_name())
@@ -269,7 +274,7 @@ def _measure_plan(plan: Plan, output: Output) -> int:
 def _baseline(path: str | None, plan: Plan | None = None) -> Baseline | None:
     """The figures of the baseline in the file `path`, on the rank that judges by them; None where
     there is none. Raises UsageError if it has nothing to compare with something in the `plan`."""
-    from halftrip.report.baseline import Baseline, check_baseline
+    from halftrip.analysis.baseline import Baseline
 
     if path is None or not speaks():
         return None
@@ -288,9 +293,7 @@ def resume_run(
 ) -> int:
     """As `run_plan`, for what is left of the run in the file `path`, and for its rows that have one
     of the flags `again`. Raises UsageError for options that belong to a new run."""
-    from halftrip.api import resume
-    from halftrip.report.expectation import Expectations
-    from halftrip.results.run_file import load
+    from halftrip.analysis.expectation import Expectations
 
     if path is None:
         raise UsageError("--again: only with --resume, which names the run file")
@@ -322,9 +325,7 @@ def _measure(
     as it is to be, judged by what is `expected`, writes its page, and returns the exit status."""
     from rich.console import Console
 
-    from halftrip.report.expectation import NOTHING_EXPECTED
     from halftrip.report.progress import ProgressLine
-    from halftrip.results.run_file import load
 
     output.check()
     form = output.form
@@ -360,8 +361,6 @@ def _status(run: Run, expected: Expectations, shown: bool) -> int:
     """The exit status of a run that is over, judged by what is `expected`, and by what it was
     measured against, which is printed if it is to be `shown`."""
     from halftrip.cli.run_against import status_against
-    from halftrip.report.document import document
-    from halftrip.report.expectation import fails
 
     if run.interrupted is not None:
         # Not by a signal or a death, which are errors: its time was not enough.
@@ -380,7 +379,6 @@ def _print_quote(who: str, lines: list[str]) -> None:
 
 
 def _print_run(run: Run, path: Path, form: Form, plain: bool, expected: Expectations) -> None:
-    from halftrip.cli.show import print_first, print_form
 
     kept = f"; run file: {path}"
     if form == TABLE:

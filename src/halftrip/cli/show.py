@@ -20,8 +20,8 @@ from halftrip.texts import printable
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from halftrip.analysis.expectation import Expectations
     from halftrip.report.document import Document
-    from halftrip.report.expectation import Expectations
     from halftrip.report.selection import Selection
     from halftrip.results.run import Run
 
@@ -173,7 +173,7 @@ def show_runs(files: Sequence[str], shown: Shown) -> int:
     _show_one(runs[0], names[0], shown, expected)
     if not (shown.judges or expected.figures):
         return 0
-    from halftrip.report.expectation import fails
+    from halftrip.analysis.expectation import fails
 
     return int(fails(_content(runs[0], shown._replace(rtt=False), False, expected)))
 
@@ -189,8 +189,8 @@ def _content(run: Run, shown: Shown, flags: bool, expected: Expectations | None 
 
 def _expectations(run: Run, shown: Shown) -> Expectations:
     """What the run is judged by. Raises UsageError, which names the option that is wrong."""
-    from halftrip.report.baseline import Baseline
-    from halftrip.report.expectation import Expectations
+    from halftrip.analysis.baseline import Baseline
+    from halftrip.analysis.expectation import Expectations
 
     plan = dict(run.header.plan)
     asked = {
@@ -302,8 +302,8 @@ def _show_one(run: Run, path: str, shown: Shown, expected: Expectations) -> None
     if views and shown.judges:
         from rich.console import Group
 
-        from halftrip.report.cells import text_lines
         from halftrip.report.expectation_lines import lines
+        from halftrip.report.wrapping import text_lines
 
         judged = lines(content)
         put(lambda width: Group(*(part for line in judged for part in text_lines(line, width))))

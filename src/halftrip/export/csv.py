@@ -6,8 +6,8 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 
-from halftrip.export.columns import SAMPLE
-from halftrip.export.measurements import Found, measurements
+from halftrip.analysis.figure import names
+from halftrip.export.measurements import SAMPLE, Found, measurements
 from halftrip.report.csv import text
 from halftrip.report.document import Document
 
@@ -21,11 +21,8 @@ def files(document: Document) -> Mapping[str, str]:
 def _samples(found: Sequence[Found]) -> str:
     made = io.StringIO()
     writer = csv.writer(made, lineterminator="\n")
-    writer.writerow(SAMPLE)
+    writer.writerow(names(SAMPLE))
     for each in found:
-        keys = list(each.keys.values())
-        writer.writerows(
-            [*keys, number, time, each.iterations]
-            for number, time in enumerate(each.times.tolist())
-        )
+        columns = [figure.of(each).tolist() for figure in SAMPLE]
+        writer.writerows(zip(*columns, strict=True))
     return made.getvalue()

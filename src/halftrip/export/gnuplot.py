@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from halftrip.analysis.rows import Row
 from halftrip.errors import UsageError
 from halftrip.export.names import settings
 from halftrip.report.document import Document
-from halftrip.report.rows import Row
 from halftrip.results.configuration import Configuration
 from halftrip.texts import printable
 from halftrip.units import format_size

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from halftrip.analysis.summaries import summarize_configuration
-from halftrip.analysis.suspect import count_suspect
-from halftrip.analysis.usage import usage_figures
-from halftrip.export.columns import SAMPLE
-from halftrip.report.document import Document
-from halftrip.report.flat import configuration_fields, or_none, summary_fields
-from halftrip.report.rows import Row
-from halftrip.results.block import NO_TIMES, Times
-from halftrip.results.delivery import Delivery, delivered_share
-from halftrip.results.records import Measurement
-from halftrip.texts import printable
-from halftrip.units import with_units
+import numpy as np
 
-# The columns of a sample that are those of its measurement.
-KEYS = tuple(name for name in SAMPLE if name not in ("sample", "time_ns", "iterations"))
+from halftrip.analysis.figure import Figure, fields, figures_of
+from halftrip.analysis.figures import BY_NAME
+from halftrip.analysis.rows import Row
+from halftrip.analysis.slice_figures import SLICE, Slice
+from halftrip.report.document import Document
+from halftrip.results.block import NO_TIMES, Times
+from halftrip.texts import printable
+
+
+class Measured(NamedTuple):
+    """A measurement, its number in the file, and the row that it is of."""
+
+    number: int
+    row: Row
+    slice: Slice
 
 
 class Found(NamedTuple):
@@ -30,75 +32,68 @@ class Found(NamedTuple):
     times: Times
     iterations: int
 
-    @property
-    def keys(self) -> dict[str, Any]:
-        """What tells it from others in the table of samples."""
-        return {name: self.line[name] for name in KEYS}
+
+def _of_row(name: str, says: str) -> Figure[Measured]:
+    """A figure of the row."""
+    (found,) = figures_of(Measured, lambda of: of.row, [BY_NAME[name]])
+    return found._replace(says=says)
+
+
+MEASUREMENT: tuple[Figure[Measured], ...] = (
+    Figure("measurement", "whole", lambda of: of.number,
+           "Number of the measurement in this file, from 0"),
+    *figures_of(Measured, lambda of: of.slice, SLICE),
+    _of_row("verdict", "The verdict on its row, of all slices and launches: ok, caution or no"),
+    _of_row("cause", "The cause that explains best why that is not ok"),
+    _of_row("flags", "The names of the flags of its row, separated by blanks"),
+)  # fmt: skip
+# The columns of a sample that are those of its measurement.
+_KEYS = (
+    *("measurement", "transport", "pattern", "mode", "size_bytes", "pair", "thread"),
+    *("launch", "slice"),
+)
+
+
+def _key(figure: Figure[Measured]) -> Figure[Found]:
+    """A figure of the measurement for each of its samples."""
+    return Figure(
+        figure.name,
+        figure.values,
+        lambda of: np.repeat(np.array([of.line[figure.name]]), of.times.size),
+        figure.says,
+    )
+
+
+# Of all samples of a measurement: arrays of shape (n,).
+SAMPLE: tuple[Figure[Found], ...] = (
+    *(_key(each) for each in MEASUREMENT if each.name in _KEYS),
+    Figure("sample", "whole", lambda of: np.arange(of.times.size),
+           "Number of the sample in its measurement, from 0, in time order"),
+    Figure("time_ns", "whole", lambda of: of.times, "Time of all its iterations, ns"),
+    Figure("iterations", "whole", lambda of: np.full(of.times.size, of.iterations),
+           "Its iterations"),
+)  # fmt: skip
 
 
 def measurements(document: Document) -> list[Found]:
     """All measurements that count, in the order of tables, then in time order."""
+    every = [
+        (row, each)
+        for row in document.rows
+        for each in document.run.by_configuration[row.configuration]
+    ]
     return [
-        Found({"measurement": number, **_line(document, row, each)}, _times(each), each.iterations)
-        for number, (row, each) in enumerate(_all(document))
+        # Another tool has given a figure in place of samples.
+        Found(
+            _printable(fields(MEASUREMENT, Measured(number, row, Slice.of(document.run, each)))),
+            each.samples if each.reported is None else NO_TIMES,
+            each.iterations,
+        )
+        for number, (row, each) in enumerate(every)
     ]
 
 
-def _all(document: Document) -> Iterator[tuple[Row, Measurement]]:
-    for row in document.rows:
-        for each in document.run.by_configuration[row.configuration]:
-            yield row, each
-
-
-def _times(found: Measurement) -> Times:
-    """The samples; none where another tool has given a figure in their place."""
-    return found.samples if found.reported is None else NO_TIMES
-
-
-def _iterations(found: Measurement) -> int | None:
-    """How many iterations a sample has; None where another tool does not say."""
-    is_known = found.reported is None or found.reported.counted
-    return found.iterations if is_known else None
-
-
-def _line(document: Document, row: Row, found: Measurement) -> dict[str, Any]:
-    configuration = found.configuration
-    rtts = found.core_to_core_rtts
-    warm_up = found.warm_up
-    hosts = [document.run.names.hosts.get(rank) for rank in configuration.pair]
-    figures = {
-        "started": document.run.measured,
-        "initiator_host": hosts[0],
-        "responder_host": hosts[1],
-        **configuration_fields(configuration),
-        "launch": found.launch,
-        "slice": found.slice,
-        "at": found.at,
-        "iterations": _iterations(found),
-        "messages_per_iteration": configuration.messages_per_iteration,
-        "warm_up_iterations": warm_up.iterations if warm_up else None,
-        "warm_up_ns": warm_up.ns if warm_up else None,
-        "stopped": found.stopped,
-        "tool": row.source.tool if row.source else None,
-        **summary_fields(summarize_configuration([found])),
-        **_delivery(found.delivery),
-        "verified": found.verified,
-        "core_to_core_low": min(rtts, default=None),
-        "core_to_core_high": max(rtts, default=None),
-        "suspect_samples": count_suspect([found]),
-        **usage_figures(configuration, found.usage, delivered_share(configuration, found.delivery)),
-        "verdict": row.verdict.word,
-        "cause": row.verdict.cause.name if row.verdict.cause else None,
-        "flags": " ".join(flag.name for flag in row.flags),
-    }
+def _printable(line: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        name: printable(value) if isinstance(value, str) else value
-        for name, value in with_units(figures).items()
+        name: printable(value) if isinstance(value, str) else value for name, value in line.items()
     }
-
-
-def _delivery(found: Delivery | None) -> dict[str, Any]:
-    names: Sequence[str] = ("sent", "lost", "reordered")
-    counts = {name: getattr(found, name) if found else None for name in names}
-    jitter = found.jitter if found else None
-    return counts | {"jitter": None if jitter is None else or_none(jitter)}

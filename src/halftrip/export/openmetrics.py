@@ -14,10 +14,11 @@ from typing import NamedTuple
 
 import msgspec
 
+from halftrip.analysis.figures import BY_NAME
+from halftrip.analysis.rows import Row
 from halftrip.analysis.verdict import NOT_OK, Word
 from halftrip.export.names import settings
 from halftrip.report.document import Document
-from halftrip.report.rows import Row
 from halftrip.results.configuration import UNKNOWN
 from halftrip.texts import printable
 
@@ -31,12 +32,20 @@ class _Metric(NamedTuple):
     of: Callable[[Row], float]
 
 
-def _seconds(figure: Callable[[Row], float]) -> Callable[[Row], float]:
-    return lambda row: figure(row) / 1e9
-
-
+# How large the units of metrics are in those of figures.
+_SCALES = {"seconds": 1e9, "bytes_per_second": 1.0, "messages_per_second": 1.0}
 # Those of verdicts, the best first.
 _WORDS: tuple[Word, ...] = ("ok", *NOT_OK)
+
+
+def _metric(figure: str, name: str, unit: str, said: str) -> _Metric:
+    """The gauge of a figure."""
+
+    def value(row: Row) -> float:
+        found = BY_NAME[figure].value(row)
+        return math.nan if found is None else found / _SCALES[unit]
+
+    return _Metric(name, unit, said, value)
 
 
 def _lost(row: Row) -> float:
@@ -44,50 +53,22 @@ def _lost(row: Row) -> float:
 
 
 _METRICS = (
-    _Metric(
-        "halftrip_latency_seconds",
-        "seconds",
-        "Time of one message, one way.",
-        _seconds(lambda row: row.summary.latency),
-    ),
-    _Metric(
-        "halftrip_latency_low_seconds",
-        "seconds",
-        "Lower end of the 95 % confidence interval of the latency.",
-        _seconds(lambda row: row.summary.low),
-    ),
-    _Metric(
-        "halftrip_latency_high_seconds",
-        "seconds",
-        "Upper end of the 95 % confidence interval of the latency.",
-        _seconds(lambda row: row.summary.high),
-    ),
-    _Metric(
-        "halftrip_latency_p99_seconds",
-        "seconds",
-        "99th percentile of the time of one message, one way.",
-        _seconds(lambda row: row.summary.p99.value),
-    ),
-    _Metric(
-        "halftrip_bandwidth_bytes_per_second",
-        "bytes_per_second",
-        "Payload that arrived in one direction.",
-        lambda row: row.summary.bandwidth,
-    ),
-    _Metric(
-        "halftrip_messages_per_second",
-        "messages_per_second",
-        "Messages that arrived, in all directions together.",
-        lambda row: row.rate,
-    ),
+    _metric("latency_ns", "halftrip_latency_seconds", "seconds",
+            "Time of one message, one way."),
+    _metric("low_ns", "halftrip_latency_low_seconds", "seconds",
+            "Lower end of the 95 % confidence interval of the latency."),
+    _metric("high_ns", "halftrip_latency_high_seconds", "seconds",
+            "Upper end of the 95 % confidence interval of the latency."),
+    _metric("p99_ns", "halftrip_latency_p99_seconds", "seconds",
+            "99th percentile of the time of one message, one way."),
+    _metric("bandwidth_bytes_per_s", "halftrip_bandwidth_bytes_per_second", "bytes_per_second",
+            "Payload that arrived in one direction."),
+    _metric("messages_per_s", "halftrip_messages_per_second", "messages_per_second",
+            "Messages that arrived, in all directions together."),
     _Metric("halftrip_lost_ratio", "ratio", "Share of the datagrams that did not arrive.", _lost),
-    _Metric(
-        "halftrip_verdict",
-        "",
-        "How far a row can be trusted: 0 ok, 1 caution, 2 no.",
-        lambda row: float(_WORDS.index(row.verdict.word)),
-    ),
-)
+    _Metric("halftrip_verdict", "", "How far a row can be trusted: 0 ok, 1 caution, 2 no.",
+            lambda row: float(_WORDS.index(row.verdict.word))),
+)  # fmt: skip
 
 
 def files(document: Document) -> Mapping[str, str]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
+from halftrip.analysis.figure import Figure
 from halftrip.errors import HalftripError
-from halftrip.export.columns import MEASUREMENT, SAMPLE
-from halftrip.export.measurements import Found, measurements
+from halftrip.export.measurements import MEASUREMENT, SAMPLE, measurements
 from halftrip.report.document import Document
 
 
@@ -28,38 +28,28 @@ def files(document: Document) -> Mapping[str, bytes]:
         "yes or no": pyarrow.bool_(),
     }
 
-    def table(columns: Mapping[str, Any], described: Mapping[str, Any]) -> bytes:
+    def table(columns: Mapping[str, Any], figures: Iterable[Figure[Any]]) -> bytes:
         # The types do not depend on the values, so that the tables of several runs fit together.
         schema = pyarrow.schema(
             [
                 pyarrow.field(
-                    name, types[each.kind], each.optional, {"description": each.description}
+                    each.name, types[each.kind], each.optional, {"description": each.says}
                 )
-                for name, each in described.items()
+                for each in figures
             ]
         )
         return _written(pyarrow.table(dict(columns), schema=schema))
 
-    of_measurements = {name: [each.line[name] for each in found] for name in MEASUREMENT}
+    of_measurements = {
+        figure.name: [each.line[figure.name] for each in found] for figure in MEASUREMENT
+    }
+    of_samples = {
+        figure.name: np.concatenate([figure.of(each) for each in found]) for figure in SAMPLE
+    }
     return {
         ".parquet": table(of_measurements, MEASUREMENT),
-        "-samples.parquet": table(_samples(found), SAMPLE),
+        "-samples.parquet": table(of_samples, SAMPLE),
     }
-
-
-def _samples(found: Sequence[Found]) -> dict[str, Any]:
-    counts = [each.times.size for each in found]
-    columns: dict[str, Any] = {
-        name: np.repeat(np.array([each.keys[name] for each in found]), counts)
-        for name in SAMPLE
-        if name not in ("sample", "time_ns", "iterations")
-    }
-    columns["sample"] = np.concatenate([np.arange(count) for count in counts])
-    columns["time_ns"] = np.concatenate([each.times for each in found])
-    columns["iterations"] = np.repeat(
-        np.array([each.iterations for each in found], dtype=np.int64), counts
-    )
-    return columns
 
 
 def _written(table: Any) -> bytes:

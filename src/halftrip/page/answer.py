@@ -6,14 +6,13 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+from halftrip.analysis.rows import Row
 from halftrip.analysis.verdict import IMPOSSIBLE, NO_INTERVAL
 from halftrip.page.asked import counted
 from halftrip.report.causes import groups
-from halftrip.report.cells import number
-from halftrip.report.columns import supported_digits
 from halftrip.report.document import Document
 from halftrip.report.fields import curve_name, varying_within_patterns
-from halftrip.report.rows import Row
+from halftrip.report.numbers import digits_of, number
 from halftrip.results.configuration import UNKNOWN, Configuration
 from halftrip.units import significant, size_in_words
 
@@ -64,7 +63,7 @@ def _most(document: Document) -> str:
         if not known:
             return ""
         best = _best(known, lambda row: row.rate)
-        digits = min(supported_digits(best.verdict.width), 4)
+        digits = digits_of(best, 4)
         what, figure = "message rate", f"{significant(best.rate, digits)} messages/s"
     highest = f"highest {what}" if len(known) > 1 else what
     ways = ", both ways together" if best.configuration.directions == 2 else ""
@@ -124,7 +123,7 @@ def _of_size(row: Row) -> str:
 
 
 def _time(row: Row) -> str:
-    digits = min(supported_digits(row.verdict.width), 4)
+    digits = digits_of(row, 4)
     return f"{number(row.summary.latency, digits, 1e3)} us"
 
 
@@ -132,13 +131,13 @@ def _interval_of_time(row: Row) -> str:
     low, high = row.summary.low, row.summary.high
     if not (math.isfinite(low) and math.isfinite(high)):
         return _doubt(row)
-    digits = supported_digits(row.verdict.width) + 1
+    digits = digits_of(row) + 1
     ends = f"{number(low, digits, 1e3)} to {number(high, digits, 1e3)} us"
     return f" (95 % interval {ends}){_doubt(row)}"
 
 
 def _per_second(row: Row, value: float) -> str:
-    digits = min(supported_digits(row.verdict.width), 4)
+    digits = digits_of(row, 4)
     scale, unit = (1e9, "GB/s") if value >= 1e9 else (1e6, "MB/s")
     return f"{significant(value / scale, digits)} {unit}"
 
@@ -150,7 +149,7 @@ def _interval_of_bandwidth(row: Row) -> str:
     if not (math.isfinite(summary.high) and summary.low > 0):
         return _doubt(row)
     scale, unit = (1e9, "GB/s") if value >= 1e9 else (1e6, "MB/s")
-    digits = supported_digits(row.verdict.width) + 1
+    digits = digits_of(row) + 1
     ends = (value * summary.latency / end / scale for end in (summary.high, summary.low))
     return f" (95 % interval {' to '.join(significant(end, digits) for end in ends)} {unit})" + (
         _doubt(row)

@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from halftrip.analysis.environments import facts
+from halftrip.analysis.figure import ALWAYS
 from halftrip.page.blocks import Tabled
-from halftrip.report.cells import NOTHING
-from halftrip.report.layout import ALWAYS, Column, Line, Table
+from halftrip.report.layout import Column, Line, Table
+from halftrip.report.numbers import NOTHING
 from halftrip.report.side_by_side import letters
 from halftrip.results.run import Run
 from halftrip.texts import printable

@@ -17,9 +17,8 @@ from halftrip.plot.chart import Subject
 from halftrip.plot.kinds import KINDS
 from halftrip.report import notes, pairs, screen, side_by_side
 from halftrip.report.causes import trust
-from halftrip.report.counterparts import alone
 from halftrip.report.document import Document
-from halftrip.report.side_by_side import letters
+from halftrip.report.side_by_side import alone, letters
 
 # The kinds of pictures, by the section that they stand in.
 _CURVES = ("latency", "bandwidth")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from halftrip.analysis.figure import ALWAYS
 from halftrip.page.asked import counted
 from halftrip.page.blocks import Block, Folded, Items, Said, Tabled
 from halftrip.report import cost, side_by_side, system_log, tails
 from halftrip.report.causes import groups
 from halftrip.report.document import Document
 from halftrip.report.fields import name_of, varying
-from halftrip.report.layout import ALWAYS, Column, Line, Made, Table, said_once, without_column
+from halftrip.report.layout import Column, Line, Made, Table, said_once, without_column
 from halftrip.report.row_tables import RowTable, row_tables
 from halftrip.results.run import Run
 from halftrip.texts import printable

@@ -11,6 +11,7 @@ from typing import Any
 
 from halftrip.errors import UsageError
 from halftrip.plan.parsing import nearest
+from halftrip.results.reported import Variant
 from halftrip.results.sides import SIDE
 
 # A name, and its values as they were written.
@@ -149,3 +150,8 @@ def values_of(written: Mapping[str, str]) -> dict[str, str | None]:
 def label(name: str) -> str:
     """An axis as columns call it: a variable by its own name."""
     return name.removeprefix(ENVIRONMENT)
+
+
+def in_words(variant: Variant) -> str:
+    """``mpiexec mpiexec.mpich, UCX_TLS tcp``."""
+    return ", ".join(f"{label(name)} {value}" for name, value in variant)

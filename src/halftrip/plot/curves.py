@@ -9,6 +9,7 @@ from typing import NamedTuple
 import altair as alt
 
 from halftrip.analysis.breakpoints import Breakpoint
+from halftrip.analysis.rows import Row
 from halftrip.errors import UsageError
 from halftrip.plot.chart import (
     BYTES,
@@ -32,8 +33,7 @@ from halftrip.plot.chart import (
 )
 from halftrip.plot.landmarks import bend_record, bends_of, bounds
 from halftrip.plot.series import Line, colour, dash, fill, in_common, lines_of, shape
-from halftrip.report.cells import number
-from halftrip.report.rows import Row
+from halftrip.report.numbers import number
 from halftrip.units import size_in_words
 
 # Two sizes are joined if the larger is at most this many times the smaller: between others, more

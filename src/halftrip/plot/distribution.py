@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import altair as alt
 import numpy as np
 
+from halftrip.analysis.rows import Row
 from halftrip.analysis.summaries import configuration_times
 from halftrip.errors import UsageError
 from halftrip.plot.chart import (
@@ -31,7 +32,6 @@ from halftrip.plot.chart import (
 from halftrip.plot.samples import is_sampled
 from halftrip.plot.series import Line, colour, dash, in_common, lines_of
 from halftrip.plot.thinning import ranks
-from halftrip.report.rows import Row
 from halftrip.stats.quantile import Floats
 from halftrip.units import format_size, size_in_words
 

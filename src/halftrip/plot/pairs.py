@@ -9,8 +9,8 @@ import altair as alt
 
 from halftrip.errors import UsageError
 from halftrip.plot.chart import Chart, Grid, Record, Subject, View, layered, named, slug, text
-from halftrip.report.cells import number
 from halftrip.report.matrix import Matrix, by_setting
+from halftrip.report.numbers import number
 from halftrip.results.configuration import Configuration
 
 # Of each transport and pattern, the smallest and the largest of more sizes than these.

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import altair as alt
 import numpy as np
 
+from halftrip.analysis.rows import Row
 from halftrip.analysis.summaries import configuration_times
 from halftrip.errors import UsageError
 from halftrip.plot.chart import (
@@ -27,7 +28,6 @@ from halftrip.plot.chart import (
 )
 from halftrip.plot.series import Line, colour, lines_of
 from halftrip.plot.thinning import extremes
-from halftrip.report.rows import Row
 from halftrip.results.records import Measurement
 from halftrip.units import format_size
 

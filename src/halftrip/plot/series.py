@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import altair as alt
 
+from halftrip.analysis.rows import Row
 from halftrip.plot.chart import Subject, text
 from halftrip.plot.theme import DASHES, HUES, SHAPES
 from halftrip.report.fields import Field, common, curve_name, varying
-from halftrip.report.rows import Row
 from halftrip.results.configuration import Configuration
 
 # Of more lines than these, those that differ only in who talks have one name together: nobody finds

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import altair as alt
 
+from halftrip.analysis.rows import Row
 from halftrip.errors import UsageError
 from halftrip.plot.chart import (
     BYTES,
@@ -25,7 +26,6 @@ from halftrip.plot.chart import (
 )
 from halftrip.plot.curves import bandwidth
 from halftrip.plot.series import Line, colour, in_common, lines_of, shape
-from halftrip.report.rows import Row
 from halftrip.units import size_in_words
 
 _ENDS = ("initiator", "responder")

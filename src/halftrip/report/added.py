@@ -7,21 +7,13 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from halftrip.analysis.layers import steps
-from halftrip.report.cells import NOTHING
+from halftrip.analysis.rows import Row
 from halftrip.report.columns import is_round_trip, one_way_times
 from halftrip.report.document import Document
 from halftrip.report.fields import Field, varying
-from halftrip.report.overview import mark
-from halftrip.report.rows import Row
+from halftrip.report.numbers import worse_mark
 from halftrip.results.configuration import Configuration
 from halftrip.stats.estimate import Estimate, difference, ratio
-
-# An interval has two digits up to 35 of them, else one, and the figure ends where it does (Particle
-# Data Group, Review of Particle Physics, introduction, 5.3).
-_TWO_DIGITS_UP_TO = 3.55
-_MOST_DECIMALS = 4
-# The signs of verdicts, from the best one.
-_MARKS = ("", "~", "!")
 
 
 class Added(NamedTuple):
@@ -68,7 +60,7 @@ class Added(NamedTuple):
     @property
     def mark(self) -> str:
         """The sign of the worse verdict."""
-        return max(mark(self.upper), mark(self.lower), key=_MARKS.index)
+        return worse_mark(self.upper, self.lower)
 
     @property
     def differing(self) -> list[Field]:
@@ -105,34 +97,3 @@ def below(added: Added) -> str:
     """The lower layer with the fields in which it differs."""
     values = [field.of(added.lower.configuration) for field in added.differing]
     return " ".join(filter(None, [added.layers[1], *values]))
-
-
-def figure(estimate: Estimate) -> str:
-    """A difference, with its sign, as far as the interval supports it."""
-    if math.isnan(estimate.value):
-        return NOTHING
-    return _rounded(estimate.value, _decimals(estimate), "+")
-
-
-def bounds(estimate: Estimate) -> str:
-    """The interval of a difference."""
-    if math.isnan(estimate.half_width):
-        return NOTHING
-    low, high = (_rounded(each, _decimals(estimate)) for each in (estimate.low, estimate.high))
-    return f"{low} to {high}"
-
-
-def _decimals(estimate: Estimate) -> int:
-    width, value = estimate.half_width, abs(estimate.value)
-    if 0 < width < math.inf:
-        decimals = -math.floor(math.log10(width / _TWO_DIGITS_UP_TO))
-    else:
-        # Three digits, where there is no interval.
-        decimals = 2 - math.floor(math.log10(value)) if value > 0 else 0
-    return min(max(0, decimals), _MOST_DECIMALS)
-
-
-def _rounded(value: float, decimals: int, sign: str = "") -> str:
-    # Adding 0 makes a 0 of -0.
-    rounded = round(value, decimals) + 0.0
-    return f"{rounded:{sign if rounded else ''},.{decimals}f}"

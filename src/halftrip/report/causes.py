@@ -10,11 +10,11 @@ from typing import NamedTuple
 from rich.console import Group
 from rich.text import Text
 
+from halftrip.analysis.rows import Row
 from halftrip.analysis.verdict import KEEP_STATE, NO_INTERVAL, NOT_OK, Cause
-from halftrip.report.cells import wrapped
 from halftrip.report.document import Document
 from halftrip.report.fields import name_of, varying
-from halftrip.report.rows import Row
+from halftrip.report.wrapping import wrapped
 from halftrip.stats.median import median
 from halftrip.units import format_size
 

@@ -1,33 +1,25 @@
-"""The columns of halftrip's tables: the name of each, its unit, and its cell for a row."""
+"""The columns of tables of rows: of figures, as `analysis.figures` has them, and of several."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
-from halftrip.analysis.verdict import Verdict
-from halftrip.report.cells import NOTHING, number
-from halftrip.report.layout import ALWAYS, BRIEF, MORE, Column
-from halftrip.report.rows import Row
-from halftrip.units import format_size, significant
+from halftrip.analysis.figure import ALWAYS, BRIEF, MORE, Figure, Of
+from halftrip.analysis.figures import BY_NAME
+from halftrip.analysis.rows import Row
+from halftrip.report.fields import Field
+from halftrip.report.layout import Column
+from halftrip.report.numbers import NOTHING, USUAL_DIGITS, digits_of, in_unit, number, width_of
+from halftrip.results.configuration import Configuration
+from halftrip.units import format_size
 
-_FEWEST_DIGITS, _MOST_DIGITS = 2, 5
-
-
-def supported_digits(width: float) -> int:
-    """How many significant digits of a figure its interval supports; `width` is the wider side of
-    that, as a share of the figure (infinite: there is none). The interval then shows in the last
-    digit, and by at most ten of its steps in the one before that."""
-    if not 0 < width < math.inf:
-        return 3
-    return min(max(math.floor(-math.log10(width)) + 2, _FEWEST_DIGITS), _MOST_DIGITS)
-
-
-def width_of(verdict: Verdict) -> str:
-    """The interval's wider side, as a share of the figure."""
-    if not math.isfinite(verdict.width):
-        return "± ?"
-    return f"± {significant(100 * verdict.width, 2)} %" if verdict.width < 1 else "> 100 %"
+_LAUNCHES_SAY = (
+    "95 %: over the medians of launches (of two to five, Student's t of their logarithms); "
+    "between: by how much launches differ beyond that, within: slices of one; standard "
+    "deviations, 0 where nothing is left."
+)
 
 
 def one_way_times(rtt: bool) -> Callable[[Row], float]:
@@ -45,16 +37,42 @@ def is_round_trip(row: Row) -> bool:
     return row.configuration.is_in_turn
 
 
-def _us(ns: float | None, digits: int = 3) -> str:
-    return number(ns, digits, 1e3)
+def column(
+    name: str,
+    times: Callable[[Row], float] | None = None,
+    digits: Callable[[Row], int] | None = None,
+    **changes: Any,
+) -> Column:
+    """The column of a figure, but for these `changes` of how it is `Shown`; so many `times` it."""
+    figure = BY_NAME[name]
+    shown = figure.shown._replace(**changes)
+    if digits is None and shown.digits is None:
+        digits = digits_of
+
+    def value(row: Row) -> Any:
+        found = figure.value(row)
+        return found if times is None or found is None else found * times(row)
+
+    return figure_column(figure._replace(of=value, shown=shown), digits)
 
 
-def _megabytes(rate: float | None, digits: int = 3) -> str:
-    return number(rate, digits, 1e6)
+def figure_column(figure: Figure[Of], digits: Callable[[Of], int] | None = None) -> Column:
+    """The column of a figure of whatever has a line, with so many `digits`, if that depends on the
+    line."""
+    heading, unit, rank, usual, is_rare, says = figure.shown
+    is_text = figure.kind == "text"
+
+    def cell(of: Of) -> str:
+        value = figure.value(of)
+        if is_text:
+            return value or ""
+        return in_unit(value, unit, (usual or USUAL_DIGITS) if digits is None else digits(of))
+
+    return Column(heading, unit, cell, is_text, is_rare, rank, says)
 
 
-def _digits(row: Row) -> int:
-    return supported_digits(row.verdict.width)
+def _few_digits(row: Row) -> int:
+    return digits_of(row, 4)
 
 
 def _samples(row: Row) -> str:
@@ -73,10 +91,27 @@ def _between(low: str, high: str) -> str:
     return NOTHING if NOTHING in (low, high) else f"{low} to {high}"
 
 
+# A field that all tables have, where lines differ in it.
+TRANSPORT = Field("transport", lambda each: each.transport)
+
+
+def setting_column(
+    field: Field, of: Callable[[Any], Configuration] = lambda line: line.configuration
+) -> Column:
+    """The column of a field in which lines differ; `of` gives the configuration of a line."""
+    return Column(field.name, "", lambda line: field.of(of(line)), is_text=True, rank=ALWAYS)
+
+
 SIZE = Column("size", "bytes", lambda row: format_size(row.configuration.known_size), rank=ALWAYS)
-_WIDTH = Column("95 %", "", lambda row: width_of(row.verdict), rank=ALWAYS)
+_WIDTH = Column("95 %", "", lambda row: width_of(row.verdict.width), rank=ALWAYS)
 _SAMPLES = Column("samples", "", _samples, rank=MORE + 2)
-_CORE_TO_CORE = Column("core-to-core", "ns", _core_to_core, rank=MORE + 1)
+_CORE_TO_CORE = Column(
+    "core-to-core",
+    "ns",
+    _core_to_core,
+    rank=MORE + 1,
+    says="core-to-core: a cache line to the other core and back, lowest to highest in the row.",
+)
 
 
 def latency_columns(rtt: bool) -> tuple[Column, ...]:
@@ -84,55 +119,30 @@ def latency_columns(rtt: bool) -> tuple[Column, ...]:
     round trip."""
     times = one_way_times(rtt)
 
-    def us(value: Callable[[Row], float], more: int = 0) -> Callable[[Row], str]:
-        return lambda row: _us(value(row) * times(row), _digits(row) + more)
+    def interval(row: Row) -> str:
+        ends = (end * times(row) for end in (row.summary.low, row.summary.high))
+        return _between(*(number(end, digits_of(row) + 1, 1e3) for end in ends))
 
-    low, high = us(lambda row: row.summary.low, 1), us(lambda row: row.summary.high, 1)
     return (
         SIZE,
-        Column(
-            "round trip" if rtt else "latency",
-            "us",
-            us(lambda row: row.summary.latency),
-            rank=ALWAYS,
-        ),
+        column("latency_ns", times, heading="round trip" if rtt else "latency"),
         _WIDTH,
-        Column("95 % interval", "us", lambda row: _between(low(row), high(row)), rank=MORE + 4),
-        Column("adjusted", "us", us(_adjusted), rank=MORE + 6),
-        Column(
-            "p99",
-            "us",
-            lambda row: _us(row.summary.p99.value * times(row)),
-            rank=BRIEF,
-        ),
-        Column("max", "us", lambda row: _us(row.summary.max * times(row)), rank=MORE + 3),
-        Column(
-            "bandwidth",
-            "MB/s",
-            lambda row: _megabytes(row.summary.bandwidth, min(_digits(row), 4)),
-            rank=BRIEF,
-        ),
-        Column(
-            "first message",
-            "us",
-            lambda row: _us(row.summary.first * times(row)),
-            rank=MORE + 5,
-        ),
-        Column("there", "us", lambda row: _way(row, "there"), rank=MORE + 4),
-        Column("back", "us", lambda row: _way(row, "back"), rank=MORE + 4),
-        Column("clock error", "us", lambda row: _way(row, "error", 2), rank=MORE + 4),
+        Column("95 % interval", "us", interval, rank=MORE + 4),
+        column("adjusted_latency_ns", times),
+        column("p99_ns", times),
+        column("max_ns", times),
+        column("bandwidth_bytes_per_s", digits=_few_digits),
+        column("first_message_ns", times),
+        column("there_ns"),
+        column("back_ns"),
+        Column("clock error", "us", _clock_error, rank=MORE + 4),
         _SAMPLES,
         _CORE_TO_CORE,
     )
 
 
-def _way(row: Row, name: str, digits: int | None = None) -> str:
-    known = row.one_way is not None and row.one_way.is_known
-    return _us(getattr(row.one_way, name), digits or _digits(row)) if known else NOTHING
-
-
-def _adjusted(row: Row) -> float:
-    return math.nan if row.adjusted is None else row.adjusted.median
+def _clock_error(row: Row) -> str:
+    return NOTHING if row.known_one_way is None else number(row.known_one_way.error, 2, 1e3)
 
 
 def _bandwidth_interval(row: Row) -> str:
@@ -141,74 +151,70 @@ def _bandwidth_interval(row: Row) -> str:
     # From the interval of the initiator's times, for the bandwidth of all directions.
     size = row.configuration.payload * row.delivered * row.bandwidth / row.summary.bandwidth
     ends = [size / ns * 1e9 if ns > 0 else math.nan for ns in (row.summary.high, row.summary.low)]
-    return _between(*(_megabytes(end, _digits(row) + 1) for end in ends))
+    return _between(*(number(end, digits_of(row) + 1, 1e6) for end in ends))
 
 
 def _width_of_rate(row: Row) -> str:
-    return NOTHING if row.is_over_all_time else width_of(row.verdict)
+    return NOTHING if row.is_over_all_time else width_of(row.verdict.width)
 
 
 def _each_way(row: Row) -> str:
     if row.each_way is None:
         return NOTHING
-    return f"{_megabytes(row.each_way[0])} + {_megabytes(row.each_way[1])}"
+    return " + ".join(number(way, 3, 1e6) for way in row.each_way)
 
 
-def _window_us(value: Callable[[Row], float]) -> Callable[[Row], str]:
-    return lambda row: _us(value(row) * row.configuration.messages_per_iteration)
+def _of_window(row: Row) -> float:
+    return row.configuration.messages_per_iteration
 
 
 # For patterns whose result is a bandwidth.
 RATE_COLUMNS = (
     SIZE,
-    Column("bandwidth", "MB/s", lambda row: _megabytes(row.bandwidth, _digits(row)), rank=ALWAYS),
+    column("total_bandwidth_bytes_per_s"),
     Column("95 %", "", _width_of_rate, rank=ALWAYS),
     Column("95 % interval", "MB/s", _bandwidth_interval, rank=MORE + 4),
-    Column("messages", "10^6/s", lambda row: number(row.rate, 3, 1e6), rank=BRIEF),
-    Column("receiver", "MB/s", lambda row: _megabytes(row.peer_bandwidth), rank=MORE + 3),
+    column("messages_per_s"),
+    column("peer_bandwidth_bytes_per_s"),
     Column("each way", "MB/s", _each_way),
-    Column("window p99", "us", _window_us(lambda row: row.summary.p99.value), rank=MORE + 3),
-    Column("max", "us", _window_us(lambda row: row.summary.max), rank=MORE + 5),
-    Column("first window", "us", _window_us(lambda row: row.summary.first), rank=MORE + 5),
+    column("p99_ns", _of_window, heading="window p99", rank=MORE + 3),
+    column("max_ns", _of_window, rank=MORE + 5),
+    column("first_message_ns", _of_window, heading="first window", rank=MORE + 5),
     _SAMPLES,
     _CORE_TO_CORE,
 )
 
+
+def _share(name: str) -> Callable[[Row], str]:
+    """So many of the datagrams."""
+
+    def cell(row: Row) -> str:
+        if row.delivery is None or not row.delivery.sent:
+            return NOTHING
+        return number(100 * getattr(row.delivery, name) / row.delivery.sent, 2)
+
+    return cell
+
+
+def _component(name: str) -> Callable[[Row], str]:
+    return lambda row: (
+        NOTHING if row.components is None else number(100 * getattr(row.components, name), 2)
+    )
+
+
 # Of datagrams, which can be lost.
 DELIVERY_COLUMNS = (
-    Column("sent", "", lambda row: f"{row.delivery.sent:,}" if row.delivery else NOTHING),
-    Column("lost", "%", lambda row: _share(row, "lost"), rank=BRIEF),
-    Column("reordered", "%", lambda row: _share(row, "reordered")),
-    Column("jitter", "us", lambda row: _jitter(row)),
+    column("sent"),
+    Column("lost", "%", _share("lost"), rank=BRIEF),
+    Column("reordered", "%", _share("reordered")),
+    column("jitter_ns"),
 )
 # Of several launches.
 LAUNCH_COLUMNS = (
     Column("launches", "", lambda row: str(row.launches)),
-    Column("between", "%", lambda row: _component(row, "between")),
-    Column("within", "%", lambda row: _component(row, "within")),
+    Column("between", "%", _component("between"), says=_LAUNCHES_SAY),
+    Column("within", "%", _component("within")),
 )
-VERIFIED = Column(
-    "verified", "", lambda row: NOTHING if row.verified is None else f"{row.verified:,}"
-)
-VERDICT = Column("verdict", "", lambda row: row.verdict.word, is_text=True, rank=ALWAYS)
-CAUSE = Column(
-    "cause",
-    "",
-    lambda row: row.verdict.cause.name if row.verdict.cause is not None else "",
-    is_text=True,
-    rank=BRIEF,
-)
-
-
-def _component(row: Row, name: str) -> str:
-    return NOTHING if row.components is None else number(100 * getattr(row.components, name), 2)
-
-
-def _share(row: Row, name: str) -> str:
-    if row.delivery is None or not row.delivery.sent:
-        return NOTHING
-    return number(100 * getattr(row.delivery, name) / row.delivery.sent, 2)
-
-
-def _jitter(row: Row) -> str:
-    return NOTHING if row.delivery is None else _us(row.delivery.jitter)
+VERIFIED = column("verified")
+VERDICT = column("verdict")
+CAUSE = column("cause")

@@ -4,29 +4,22 @@ rows."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from rich.console import Group
 from rich.text import Text
 
 from halftrip.analysis.comparison import Comparison
 from halftrip.analysis.environments import Change, changes
+from halftrip.analysis.figure import ALWAYS, BRIEF, MORE
 from halftrip.analysis.row_change import RowChange
-from halftrip.report.cells import NOTHING, number, text_lines
-from halftrip.report.columns import supported_digits
+from halftrip.report.columns import SIZE, TRANSPORT, setting_column
 from halftrip.report.fields import FIELDS, Field, common, name_of, varying_within_patterns
-from halftrip.report.layout import (
-    ALWAYS,
-    BRIEF,
-    MORE,
-    WIDTH_OF_LINES,
-    Column,
-    Made,
-    as_text,
-    made_table,
-)
+from halftrip.report.layout import WIDTH_OF_LINES, Column, Made, as_text, made_table
+from halftrip.report.numbers import NOTHING, number, supported_digits
+from halftrip.report.wrapping import text_lines
 from halftrip.results.configuration import Configuration
-from halftrip.units import format_size, significant
+from halftrip.units import significant
 
 # Rows that cannot be told, and what differs around the runs: so many are shown, the rest counted.
 _MOST_UNTOLD = 10
@@ -198,14 +191,8 @@ def table(comparison: Comparison, rows: Sequence[RowChange]) -> Made:
     """The rows, each with its figures in both runs, their ratio, and its interval."""
     columns = [
         Column("", "", lambda row: row.word, is_text=True, rank=ALWAYS),
-        Column("transport", "", lambda row: row.configuration.transport, True, rank=ALWAYS),
-    ]
-    columns += [
-        Column(field.name, "", _of(field.of), is_text=True, rank=ALWAYS)
-        for field in _fields(comparison)
-    ]
-    columns += [
-        Column("size", "bytes", _of(lambda each: format_size(each.known_size)), rank=ALWAYS),
+        *map(setting_column, [TRANSPORT, *_fields(comparison)]),
+        SIZE,
         Column("base", "", lambda row: figure(row, "base"), rank=ALWAYS),
         Column("new", "", lambda row: figure(row, "new"), rank=ALWAYS),
         Column("new / base", "", lambda row: number(row.factor, _digits(row) + 1), rank=ALWAYS),
@@ -261,10 +248,6 @@ def _fields(comparison: Comparison) -> list[Field]:
 
 def _percent(share: float) -> str:
     return f"{round(100 * share, 2):g} %"
-
-
-def _of(value: Callable[[Configuration], str]) -> Callable[[RowChange], str]:
-    return lambda row: value(row.configuration)
 
 
 def figure(row: RowChange, side: str) -> str:

@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from halftrip.analysis.comparison import Comparison
+from halftrip.analysis.figure import or_none
 from halftrip.analysis.row_change import RowChange
+from halftrip.analysis.setting_figures import configuration_fields
 from halftrip.report import comparison as shown
-from halftrip.report.flat import configuration_fields, or_none
 from halftrip.report.json import text
 from halftrip.report.layout import as_markdown
 from halftrip.texts import printable
-from halftrip.units import with_units
 
 
 def markdown(comparisons: Sequence[Comparison], every: bool = False) -> str:
@@ -122,16 +122,13 @@ def _content(comparison: Comparison) -> dict[str, Any]:
         "differences": [each._asdict() for each in shown.differences(comparison)],
         "answer": shown.answer(comparison),
         "rows": [_row(row) for row in comparison.rows],
-        "only_base": [_named(each) for each in comparison.only_base],
-        "only_new": [_named(each) for each in comparison.only_new],
+        "only_base": [configuration_fields(each) for each in comparison.only_base],
+        "only_new": [configuration_fields(each) for each in comparison.only_new],
         "not_compared": [
-            {**_named(each.configuration), "reason": each.reason} for each in comparison.refused
+            {**configuration_fields(each.configuration), "reason": each.reason}
+            for each in comparison.refused
         ],
     }
-
-
-def _named(configuration: Any) -> dict[str, Any]:
-    return with_units(configuration_fields(configuration))
 
 
 def _row(row: RowChange) -> dict[str, Any]:
@@ -139,7 +136,7 @@ def _row(row: RowChange) -> dict[str, Any]:
     found = row.difference
     unit = "bandwidth_bytes_per_s" if row.configuration.is_rate else "latency_ns"
     return {
-        **_named(row.configuration),
+        **configuration_fields(row.configuration),
         "verdict": row.word,
         "reason": row.reason,
         f"base_{unit}": or_none(row.figure(row.base)),

@@ -1,34 +1,14 @@
-"""Rows that were measured with several limits on the pairs that talk at the same time."""
+"""What pairs get that talk at the same time, in words."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from halftrip.report.rows import LARGE, Row
+from halftrip.analysis.rows import LARGE, Row, by_limit
 from halftrip.results.configuration import Configuration
 from halftrip.results.names import Names
 from halftrip.stats.median import median
 from halftrip.units import significant
-
-
-def by_limit(rows: Sequence[Row]) -> list[list[Row]]:
-    """The rows of each limit, the smallest first. A round may have fewer pairs than its limit
-    allows, so that a row does not tell its limit: it is told by what else was measured of the same
-    pair."""
-    same: dict[tuple[Configuration, tuple[int, int], int], list[Row]] = {}
-    for row in rows:
-        each = row.configuration
-        same.setdefault((each.setting, each.pair, each.thread), []).append(row)
-    ordered = [
-        sorted(found, key=lambda row: row.configuration.concurrency) for found in same.values()
-    ]
-    most = max(map(len, ordered), default=0)
-    return [[found[i] for found in ordered if len(found) > i] for i in range(most)]
-
-
-def least(rows: Sequence[Row]) -> list[Row]:
-    """The rows of each pair with the fewest pairs at the same time."""
-    return next(iter(by_limit(rows)), [])
 
 
 def at_once(pairs: int) -> str:

@@ -2,82 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from rich.console import Group
 from rich.text import Text
 
 from halftrip.analysis.counters import MessageCost
-from halftrip.analysis.usage import ENDS, cpu_per_gigabyte
-from halftrip.report.cells import NOTHING, number, percent, whole
-from halftrip.report.columns import SIZE
+from halftrip.analysis.figure import ALWAYS, BRIEF, MORE, figures_of
+from halftrip.analysis.figures import COSTS, USAGE
+from halftrip.analysis.rows import Row
+from halftrip.analysis.usage import ENDS, EndUsage
+from halftrip.report.columns import SIZE, column, figure_column
 from halftrip.report.document import Document
-from halftrip.report.estimates import with_interval
-from halftrip.report.layout import ALWAYS, BRIEF, Column, Made, made_table, view
+from halftrip.report.layout import Column, Made, made_table, view
+from halftrip.report.numbers import NOTHING, percent, with_interval
 from halftrip.report.row_tables import path_columns
-from halftrip.report.rows import Row
-from halftrip.results.usage import Usage
-from halftrip.stats.estimate import Estimate
 
 
 class End(NamedTuple):
-    """One end of a row, 0 for the initiator or 1, and its resource usage."""
+    """One end of a row, 0 for the initiator or 1, and what it has used."""
 
     row: Row
     number: int
-    usage: Usage
+    used: EndUsage
 
 
 def _busy_poll(end: End) -> str:
-    return "busy-poll" if end.usage.is_busy_poll else ""
+    return "busy-poll" if end.used.usage.is_busy_poll else ""
 
 
-def _of_row(cell: Callable[[Row], str]) -> Callable[[End], str]:
-    """A cell about the whole row, which only the first of its two lines has."""
-    return lambda end: cell(end.row) if end.number == 0 else ""
-
-
-def _cpu(end: End) -> str:
-    row = end.row
-    return number(cpu_per_gigabyte(row.configuration, end.usage, row.delivered))
+def _of_row(column: Column) -> Column:
+    """A column about the whole row, which only the first of its two lines has."""
+    return column._replace(cell=lambda end: column.cell(end.row) if end.number == 0 else "")
 
 
 def _core(end: End) -> str:
-    core = end.usage.core
+    core = end.used.usage.core
     return NOTHING if core is None else str(core.number)
 
 
-def _of_core(name: str, digits: int, scale: float = 1.0) -> Callable[[End], str]:
-    return lambda end: (
-        NOTHING if end.usage.core is None else number(getattr(end.usage.core, name), digits, scale)
-    )
+def _cost(end: End) -> MessageCost | None:
+    return end.row.costs[end.number]
 
 
-def _counted(cell: Callable[[MessageCost], str]) -> Callable[[End], str]:
-    """A cell about what an end has counted."""
+def _of_message(name: str) -> Column:
+    """A counter for each message, with its interval."""
 
-    def found(end: End) -> str:
-        cost = end.row.costs[end.number]
-        return NOTHING if cost is None else cell(cost)
-
-    return found
-
-
-def _of_message(figure: Callable[[MessageCost], Estimate]) -> Callable[[End], str]:
-    return _counted(lambda cost: with_interval(figure(cost), 1.0))
-
-
-def _of_byte(figure: Callable[[MessageCost], Estimate]) -> Callable[[End], str]:
     def cell(end: End) -> str:
-        cost, size = end.row.costs[end.number], end.row.configuration.size
-        return number(figure(cost).value / size) if cost is not None and size else NOTHING
+        cost = _cost(end)
+        return NOTHING if cost is None else with_interval(getattr(cost, name), 1.0)
 
-    return cell
+    return Column(name, "per message", cell, rank=BRIEF)
 
 
+_FIGURES = {
+    figure.name: figure_column(figure)
+    for figure in (
+        *figures_of(End, lambda end: end.used, USAGE),
+        *figures_of(End, _cost, COSTS),
+    )
+}
 _COLUMNS = (
-    Column("bandwidth", "MB/s", _of_row(lambda row: number(row.bandwidth, 3, 1e6))),
+    _of_row(column("total_bandwidth_bytes_per_s", digits=lambda _: 3, rank=MORE)),
     Column(
         "end",
         "",
@@ -86,31 +73,27 @@ _COLUMNS = (
         rank=ALWAYS,
     ),
     Column("core", "", _core),
-    Column("load", "%", lambda end: percent(end.usage.load), rank=BRIEF),
-    Column("user", "%", lambda end: percent(end.usage.user_share)),
-    Column("system", "%", lambda end: percent(end.usage.system_share)),
-    Column("in kernel", "% of load", lambda end: percent(end.usage.kernel_share)),
-    Column("CPU", "s/GB", _cpu, rank=BRIEF),
-    Column("elapsed", "s", lambda end: number(end.usage.elapsed)),
-    Column("voluntary", "switches", lambda end: whole(end.usage.voluntary)),
-    Column("involuntary", "switches", lambda end: whole(end.usage.involuntary)),
-    Column("waited", "%", lambda end: percent(end.usage.waited_share)),
-    Column("others", "%", lambda end: percent(end.usage.others_share)),
-    Column("steal", "%", lambda end: percent(end.usage.steal_share)),
-    Column("minor", "faults", lambda end: whole(end.usage.minor_faults), is_rare=True),
-    Column("major", "faults", lambda end: whole(end.usage.major_faults), is_rare=True),
-    Column("peak memory", "MiB", lambda end: number(end.usage.peak_memory, 3, 1 << 20)),
-    Column("frequency", "GHz", _of_core("hertz", 3, 1e9)),
-    Column("energy", "J", _of_core("joules", 3)),
-    Column("suspect", "samples", _of_row(lambda row: whole(row.suspect))),
+    _FIGURES["load"],
+    Column("user", "%", lambda end: percent(end.used.usage.user_share)),
+    Column("system", "%", lambda end: percent(end.used.usage.system_share)),
+    *(
+        _FIGURES[name]
+        for name in (
+            *("kernel_share", "cpu_s_per_gb", "elapsed_s"),
+            *("voluntary_switches", "involuntary_switches"),
+            *("waited_share", "others_share", "steal_share"),
+            *("minor_faults", "major_faults", "peak_memory_bytes", "frequency_hz", "energy_j"),
+        )
+    ),
+    _of_row(column("suspect_samples")),
     Column("", "", _busy_poll, True),
 )
 # Only of runs that have counted.
 _COUNTED_COLUMNS = (
-    Column("instructions", "per message", _of_message(lambda cost: cost.instructions), rank=BRIEF),
-    Column("cycles", "per message", _of_message(lambda cost: cost.cycles), rank=BRIEF),
-    Column("instructions", "per byte", _of_byte(lambda cost: cost.instructions), rank=BRIEF),
-    Column("instructions", "per cycle", _counted(lambda cost: number(cost.per_cycle))),
+    _of_message("instructions"),
+    _of_message("cycles"),
+    _FIGURES["instructions_per_byte"],
+    _FIGURES["instructions_per_cycle"],
 )
 _LEGEND = (
     "Of the kept samples and what leads in to them. end: which, and its rank. load: user + system "
@@ -146,7 +129,7 @@ def cost_table(document: Document) -> Made | None:
     if not rows:
         return None
     columns = (
-        *(each._replace(cell=_of_row(each.cell)) for each in (*path_columns(rows), SIZE)),
+        *map(_of_row, (*path_columns(rows), SIZE)),
         *_COLUMNS[:-1],
         *(_COUNTED_COLUMNS if _has_counted(rows) else ()),
         _COLUMNS[-1],
@@ -157,7 +140,7 @@ def cost_table(document: Document) -> Made | None:
 def legend(document: Document) -> list[str]:
     """What the columns of the table are."""
     has_energy = any(
-        end.usage.core is not None and end.usage.core.joules is not None
+        end.used.usage.core is not None and end.used.usage.core.joules is not None
         for end in _ends(document.rows)
     )
     said = [_LEGEND]
@@ -173,4 +156,9 @@ def _has_counted(rows: Sequence[Row]) -> bool:
 
 
 def _ends(rows: Sequence[Row]) -> list[End]:
-    return [End(row, end, usage) for row in rows for end, usage in enumerate(row.usage or ())]
+    return [
+        End(row, number, used)
+        for row in rows
+        for number, used in enumerate(row.used)
+        if used is not None
+    ]

@@ -7,20 +7,21 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from halftrip.analysis.figure import fields
+from halftrip.analysis.figures import FIGURES
 from halftrip.report.document import Document
-from halftrip.report.flat import flat
 
 
 def render(document: Document) -> str:
     """One line per row, below a heading; a figure that does not exist is empty."""
-    return text([flat(row) for row in document.rows])
+    return text([fields(FIGURES, row) for row in document.rows])
 
 
 def render_several(documents: Sequence[Document], files: Sequence[str]) -> str:
     """The rows of several runs; the first column is the file of each."""
     return text(
         [
-            {"run": file, **flat(row)}
+            {"run": file, **fields(FIGURES, row)}
             for document, file in zip(documents, files, strict=True)
             for row in document.rows
         ]

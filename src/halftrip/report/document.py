@@ -9,9 +9,9 @@ import msgspec
 from rich.console import RenderableType
 
 from halftrip.analysis.breakpoints import Breakpoint, breakpoints
-from halftrip.report.expectation import Expectations
+from halftrip.analysis.expectation import Expectations
+from halftrip.analysis.rows import Row, rows
 from halftrip.report.fields import FIELDS, curve_name, varying
-from halftrip.report.rows import Row, rows
 from halftrip.results.configuration import Configuration
 from halftrip.results.names import Names
 from halftrip.results.records import Aggregate, Failure, Notice, Skip

@@ -4,18 +4,16 @@ curves have in common."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from rich.text import Text
 
-from halftrip.report.cells import NOTHING, text_lines
 from halftrip.report.fields import curve_name, varying
+from halftrip.report.wrapping import text_lines
 from halftrip.results.configuration import Configuration
 from halftrip.results.names import Names
 from halftrip.stats.curve_times import Over
-from halftrip.stats.estimate import Estimate
-from halftrip.units import significant
 
 _INTERVAL_SAYS = "in brackets: 95 % interval, over {0}."
 
@@ -54,34 +52,11 @@ def interval_lines(fits: Sequence[Fit]) -> list[str]:
     return [_INTERVAL_SAYS.format(" or ".join(kinds))] if kinds else []
 
 
-def with_interval(estimate: Estimate | None, scale: float) -> str:
-    """A figure and its interval: ``0.20 [0.19, 0.21]``."""
-    if estimate is None:
-        return NOTHING
-    digits = _digits(estimate)
-    value, low, high = (signed(each / scale, digits) for each in estimate)
-    return f"{value} [{low}, {high}]"
-
-
-def _digits(estimate: Estimate) -> int:
-    """So many significant digits that the interval is not 0 wide, at most four."""
-    width = estimate.high - estimate.low
-    largest = max(abs(estimate.value), abs(estimate.low))
-    if not width > 0 or not math.isfinite(width) or not largest > 0:
-        return 3
-    return min(max(2, 1 + math.ceil(math.log10(largest / width))), 4)
-
-
-def signed(value: float, digits: int) -> str:
-    """A number that may be below 0; ``any`` of one that has no bound."""
-    if math.isinf(value):
-        return "any"
-    return f"{'-' if value < 0 else ''}{significant(abs(value), digits)}"
-
-
-def estimate_fields(name: str, unit: str, estimate: Estimate | None) -> dict[str, float | None]:
+def estimate_fields(
+    name: str, unit: str, estimate: Iterable[float] | None
+) -> dict[str, float | None]:
     """A figure and its interval for JSON: ``NAME_UNIT``, ``NAME_low_UNIT``, ``NAME_high_UNIT``."""
-    names = [f"{name}{end}_{unit}" for end in ("", "_low", "_high")]
+    names = [f"{name}{end}_{unit}".rstrip("_") for end in ("", "_low", "_high")]
     values = (None,) * 3 if estimate is None else map(finite, estimate)
     return dict(zip(names, values, strict=True))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from halftrip.report.expectation import (
+from halftrip.analysis.expectation import (
     FIGURES,
     Expectations,
     Short,

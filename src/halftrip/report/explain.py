@@ -10,11 +10,11 @@ from rich.console import Group
 from rich.text import Text
 
 from halftrip.analysis.causes import BendCauses, Candidate, CurveCauses, bend_at
+from halftrip.analysis.figure import or_none
 from halftrip.analysis.fitted import Bend, Line
-from halftrip.report.cells import text_lines
-from halftrip.report.estimates import signed
 from halftrip.report.fields import FIELDS, Field, curve_name, varying
-from halftrip.report.flat import or_none
+from halftrip.report.numbers import signed
+from halftrip.report.wrapping import text_lines
 from halftrip.results.configuration import Configuration
 from halftrip.results.names import Names
 from halftrip.results.run import Run

@@ -12,7 +12,6 @@ from halftrip.plan.settings import SETTINGS
 from halftrip.plan.vary import label
 from halftrip.results.configuration import Configuration
 from halftrip.results.names import Names
-from halftrip.results.reported import Variant
 from halftrip.units import format_size
 
 
@@ -53,11 +52,6 @@ FIELDS = (
 def _variant_field(name: str) -> Field:
     """What tells variants apart by this name."""
     return Field(label(name), lambda each: dict(each.variant).get(name, ""))
-
-
-def in_words(variant: Variant) -> str:
-    """``mpiexec mpiexec.mpich, UCX_TLS tcp``."""
-    return ", ".join(f"{label(name)} {value}" for name, value in variant)
 
 
 def _fields(configurations: Iterable[Configuration]) -> list[Field]:

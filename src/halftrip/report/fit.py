@@ -11,15 +11,18 @@ import numpy as np
 from rich.console import Group
 from rich.text import Text
 
+from halftrip.analysis.figure import ALWAYS, BRIEF, or_none
 from halftrip.analysis.fit import CurveFit
 from halftrip.analysis.fitted import Bend, Line, Piece, Pieces
 from halftrip.analysis.flags.flag import counted
 from halftrip.analysis.hockney import FAR, Hockney
-from halftrip.report.cells import NOTHING, number, text_lines
-from halftrip.report.estimates import with_interval
+from halftrip.analysis.setting_figures import curve_fields
+from halftrip.report.columns import TRANSPORT, setting_column
+from halftrip.report.estimates import estimate_fields
 from halftrip.report.fields import common, curve_name, varying
-from halftrip.report.flat import curve_fields, or_none
-from halftrip.report.layout import ALWAYS, BRIEF, Column, as_text, made_table
+from halftrip.report.layout import Column, as_text, made_table
+from halftrip.report.numbers import NOTHING, number, with_interval
+from halftrip.report.wrapping import text_lines
 from halftrip.results.names import Names
 from halftrip.stats.estimate import Estimate
 from halftrip.units import format_size, significant
@@ -197,16 +200,8 @@ class _Of(NamedTuple):
 
 def _of_curve(fits: Iterable[CurveFit]) -> list[Column]:
     """The columns that say which curve it is."""
-    columns = [
-        Column("transport", "", lambda line: line.fit.configuration.transport, True, rank=ALWAYS)
-    ]
-    for field in varying(each.configuration for each in fits):
-        of = field.of
-        columns.append(
-            Column(field.name, "", lambda line, of=of: of(line.fit.configuration), True,
-                   rank=ALWAYS)
-        )  # fmt: skip
-    return columns
+    fields = [TRANSPORT, *varying(each.configuration for each in fits)]
+    return [setting_column(field, lambda line: line.fit.configuration) for field in fields]
 
 
 def _of_lines(fits: Sequence[CurveFit]) -> _Table:
@@ -319,31 +314,26 @@ def content(fits: Sequence[CurveFit], models: Sequence[str]) -> list[dict[str, A
     return found
 
 
-def _estimate_fields(name: str, unit: str, found: Estimate) -> dict[str, float | None]:
-    """The figure and the ends of its interval; without an interval it is not known."""
-    known = not math.isnan(found.low)
-    return {
-        f"{name}{end}_{unit}" if unit else f"{name}{end}": or_none(value) if known else None
-        for end, value in zip(("", "_low", "_high"), found, strict=True)
-    }
+def _known(found: Estimate) -> Estimate | None:
+    """A figure; without an interval it is not known."""
+    return None if math.isnan(found.low) else found
 
 
 def _of_line(line: Line) -> dict[str, float | None]:
     return {
-        **_estimate_fields("start", "ns", line.start),
-        **_estimate_fields("per_byte", "ns", line.per_byte),
-        **_estimate_fields("bandwidth", "bytes_per_s", line.bandwidth),
+        **estimate_fields("start", "ns", _known(line.start)),
+        **estimate_fields("per_byte", "ns", _known(line.per_byte)),
+        **estimate_fields("bandwidth", "bytes_per_s", _known(line.bandwidth)),
     }
-
-
-_NONE = Estimate(math.nan)
 
 
 def _line_fields(line: Hockney) -> dict[str, Any]:
     return {
         "method": line.method,
         **_of_line(line.line),
-        **_estimate_fields("n_half", "bytes", line.n_half if line.n_half.value >= 0 else _NONE),
+        **estimate_fields(
+            "n_half", "bytes", _known(line.n_half) if line.n_half.value >= 0 else None
+        ),
         "worst_residual_share": or_none(line.worst.share),
         "worst_residual_size_bytes": None if math.isnan(line.worst.share) else line.worst.size,
         "typical_residual_share": or_none(line.typical),
@@ -368,5 +358,5 @@ def _bend_fields(bend: Bend) -> dict[str, Any]:
         "low_size_bytes": bend.low,
         "high_size_bytes": bend.high,
         "kind": bend.kind,
-        **_estimate_fields(kind, "", bend.step),
+        **estimate_fields(kind, "", _known(bend.step)),
     }

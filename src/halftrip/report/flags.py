@@ -8,9 +8,9 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from halftrip.analysis.flags import NAMES
-from halftrip.report.cells import text_lines, wrapped
 from halftrip.report.document import Document
 from halftrip.report.fields import name_of, varying
+from halftrip.report.wrapping import text_lines, wrapped
 
 
 def render_flags(document: Document, width: int | None = None) -> Group:

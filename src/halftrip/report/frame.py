@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from halftrip.analysis.summaries import summarize_configuration
-from halftrip.analysis.suspect import count_suspect
-from halftrip.analysis.usage import usage_figures
+from halftrip.analysis.figure import fields, names
+from halftrip.analysis.figures import FIGURES, SUMMARY, SUSPECT, USAGE, of_end
+from halftrip.analysis.rows import rows
+from halftrip.analysis.setting_figures import CONFIGURATION
+from halftrip.analysis.slice_figures import SLICE, Slice
 from halftrip.errors import HalftripError
-from halftrip.report.flat import configuration_fields, flat, summary_fields
-from halftrip.report.rows import rows
 from halftrip.results.configuration import Configuration
 from halftrip.results.run import Run
-from halftrip.units import with_units
 
 if TYPE_CHECKING:
     import pandas
+
+# Of the figures of a slice, those that a frame has, by name.
+_OF_SLICES = {"slice", "at_s", *names(CONFIGURATION), *names(SUMMARY), *names(SUSPECT)}
+_OF_SLICES |= {*names(of_end(0, USAGE)), *names(of_end(1, USAGE))}
 
 
 def frame(run: Run, slices: bool = False, name: str | None = None) -> pandas.DataFrame:
@@ -53,14 +56,11 @@ def frame(run: Run, slices: bool = False, name: str | None = None) -> pandas.Dat
         mpi = pair[0].mpi if pair[0] is not None else None
         return of_run | {"host": ":".join(hosts) or None, "mpi": mpi}
 
-    if not slices:
-        return pandas.DataFrame([origin(row.configuration) | flat(row) for row in rows(run)])
-    of_slices = []
-    for measurement in run.measurements:
-        fields = configuration_fields(measurement.configuration)
-        fields |= {"slice": measurement.slice, "at": measurement.at}
-        fields |= summary_fields(summarize_configuration([measurement]))
-        fields |= {"suspect_samples": count_suspect([measurement])}
-        fields |= usage_figures(measurement.configuration, measurement.usage)
-        of_slices.append(origin(measurement.configuration) | with_units(fields))
-    return pandas.DataFrame(of_slices)
+    if slices:
+        shown = [each for each in SLICE if each.name in _OF_SLICES]
+        found = [
+            (each.configuration, fields(shown, Slice.of(run, each))) for each in run.measurements
+        ]
+    else:
+        found = [(row.configuration, fields(FIGURES, row)) for row in rows(run)]
+    return pandas.DataFrame([origin(configuration) | figures for configuration, figures in found])

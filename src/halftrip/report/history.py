@@ -11,6 +11,7 @@ import numpy as np
 from rich.console import Group
 from rich.text import Text
 
+from halftrip.analysis.figure import ALWAYS, BRIEF, or_none
 from halftrip.analysis.flags.flag import counted
 from halftrip.analysis.history import (
     Event,
@@ -21,15 +22,17 @@ from halftrip.analysis.history import (
     RunFigures,
     is_bandwidth,
 )
-from halftrip.report.cells import NOTHING, number, text_lines
+from halftrip.analysis.setting_figures import configuration_fields
+from halftrip.report.columns import TRANSPORT, setting_column
 from halftrip.report.fields import common, name_of, varying
-from halftrip.report.flat import configuration_fields, or_none
-from halftrip.report.layout import ALWAYS, BRIEF, Column, as_text, made_table
+from halftrip.report.layout import Column, as_text, made_table
+from halftrip.report.numbers import NOTHING, number
+from halftrip.report.wrapping import text_lines
 from halftrip.results.names import Names
 from halftrip.stats.change_points import FEWEST_RUNS, SHORTEST_LEVEL
 from halftrip.stats.median import median
 from halftrip.texts import printable
-from halftrip.units import format_size, significant, with_units
+from halftrip.units import format_size, significant
 
 # Characters for figures from low to high, where a terminal has them, and where it has not.
 BLOCKS = "▁▂▃▄▅▆▇█"
@@ -225,15 +228,10 @@ def sparkline(row: RowHistory, runs: int, blocks: bool) -> str:
 
 
 def _columns(history: History, rows: Sequence[RowHistory], blocks: bool) -> list[Column]:
-    columns = [Column("transport", "", lambda row: row.configuration.transport, True, rank=ALWAYS)]
-    for field in varying(row.configuration for row in rows):
-        of = field.of
-        columns.append(
-            Column(field.name, "", lambda row, of=of: of(row.configuration), True, rank=ALWAYS)
-        )
+    fields = [TRANSPORT, *varying(row.configuration for row in rows)]
     count = len(history.runs)
     return [
-        *columns,
+        *map(setting_column, fields),
         Column("size", "bytes", lambda row: format_size(row.configuration.size), rank=ALWAYS),
         Column("history", "", lambda row: sparkline(row, count, blocks), True, rank=ALWAYS),
         Column("first", "", lambda row: _figure(row, 0), rank=ALWAYS),
@@ -299,7 +297,7 @@ def _hosts(run: RunFigures) -> list[str]:
 
 def _row_fields(row: RowHistory) -> dict[str, Any]:
     return {
-        **with_units(configuration_fields(row.configuration)),
+        **configuration_fields(row.configuration),
         "figures": [
             {"run": place, **_figure_fields(row, figure)} for place, figure in row.figures.items()
         ],
@@ -337,7 +335,7 @@ def lines(history: History) -> list[dict[str, Any]]:
     change."""
     found = []
     for row in history.rows:
-        fields = with_units(configuration_fields(row.configuration))
+        fields = configuration_fields(row.configuration)
         firsts = {change.first: change for change in row.changes}
         for place, figure in row.figures.items():
             run, change = history.runs[place], firsts.get(place)

@@ -3,21 +3,21 @@ its author has given it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from rich.text import Text
 
+from halftrip.analysis.figure import ALWAYS, BRIEF
+from halftrip.analysis.rows import Row
 from halftrip.analysis.verdict import NO_INTERVAL
-from halftrip.report.cells import NOTHING, text_lines
-from halftrip.report.columns import supported_digits
+from halftrip.report.columns import TRANSPORT, setting_column
 from halftrip.report.document import Document
 from halftrip.report.fields import FIELDS, varying
-from halftrip.report.layout import ALWAYS, BRIEF, Column, as_text, made_table
-from halftrip.report.overview import mark
-from halftrip.report.row_tables import field_column
-from halftrip.report.rows import Row
+from halftrip.report.layout import Column, as_text, made_table
+from halftrip.report.numbers import NOTHING, marked
+from halftrip.report.wrapping import text_lines
 from halftrip.results.configuration import Configuration
-from halftrip.units import format_size, significant
+from halftrip.units import format_size
 
 # So many rows can be read one by one.
 _FEW_ROWS = 40
@@ -57,14 +57,11 @@ def _path_columns(document: Document) -> list[Column]:
     """What tells the curves apart: first the words of the text itself."""
     configurations = [row.configuration for row in document.rows]
     fields = sorted(varying(configurations), key=lambda field: field in FIELDS)
-    transports = {each.transport for each in configurations}
-    first = [Column("transport", "", lambda rows: rows[0].configuration.transport, True, rank=0)]
-
-    def of_curve(column: Column) -> Column:
-        cell: Callable[..., str] = column.cell
-        return column._replace(cell=lambda rows: cell(rows[0]))
-
-    return [*(first if len(transports) > 1 else []), *(of_curve(field_column(f)) for f in fields)]
+    several = len({each.transport for each in configurations}) > 1
+    return [
+        setting_column(field, lambda rows: rows[0].configuration)
+        for field in [*[TRANSPORT] * several, *fields]
+    ]
 
 
 def _sizes(rows: Sequence[Row]) -> str:
@@ -76,7 +73,7 @@ def _latency(rows: Sequence[Row]) -> str:
     row = rows[0]
     if row.configuration.is_rate or not row.summary.latency > 0:
         return NOTHING
-    return _figure(row.summary.latency / 1e3, row)
+    return marked(row, row.summary.latency, "us", 3)
 
 
 def _peak(rows: Sequence[Row]) -> str:
@@ -85,11 +82,7 @@ def _peak(rows: Sequence[Row]) -> str:
         return NOTHING
     best = max(known, key=lambda row: row.bandwidth)
     at = f" at {format_size(best.configuration.known_size)}" if len(rows) > 1 else ""
-    return f"{_figure(best.bandwidth / 1e6, best)}{at}"
-
-
-def _figure(value: float, row: Row) -> str:
-    return f"{significant(value, min(supported_digits(row.verdict.width), 3))}{mark(row)}"
+    return f"{marked(best, best.bandwidth, 'MB/s', 3)}{at}"
 
 
 def _causes(rows: Sequence[Row]) -> str:

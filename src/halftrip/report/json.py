@@ -9,11 +9,13 @@ from typing import Any
 
 import msgspec
 
+from halftrip.analysis.expectation import shortfalls
+from halftrip.analysis.figure import fields, or_none
+from halftrip.analysis.figures import FIGURES
 from halftrip.analysis.losses import HostLosses, losses
+from halftrip.analysis.setting_figures import configuration_fields, variant_text
 from halftrip.report.document import Document
-from halftrip.report.expectation import shortfalls
-from halftrip.report.flat import configuration_fields, flat, or_none, variant_text
-from halftrip.units import with_units
+from halftrip.results.records import Skip
 
 _MAY_NOT_PRINT = re.compile(r"[^\n -~]")
 
@@ -53,6 +55,11 @@ def losses_fields(lost: HostLosses) -> dict[str, Any]:
     return {**lost._asdict(), "interfaces": [each._asdict() for each in lost.interfaces]}
 
 
+def _skip_fields(skip: Skip) -> dict[str, Any]:
+    found = msgspec.structs.asdict(skip) | {"variant": variant_text(skip.variant)}
+    return {"sizes_bytes" if name == "sizes" else name: value for name, value in found.items()}
+
+
 def _content(document: Document) -> dict[str, Any]:
     header = document.run.header
     return {
@@ -67,27 +74,23 @@ def _content(document: Document) -> dict[str, Any]:
         "connections": [msgspec.to_builtins(each) for each in document.run.connections],
         "losses": [losses_fields(each) for each in losses(document.run)],
         "expectations": [each._asdict() for each in shortfalls(document)],
-        "rows": [flat(row) for row in document.rows],
-        "copies": [with_units({"size": c.size, "ns": c.ns}) for c in document.run.copy_times],
+        "rows": [fields(FIGURES, row) for row in document.rows],
+        "copies": [{"size_bytes": each.size, "ns": each.ns} for each in document.run.copy_times],
         "devices": [msgspec.to_builtins(each) for each in document.run.devices],
         "device_copies": [msgspec.to_builtins(each) for each in document.run.device_copies],
         "device_latencies": [msgspec.to_builtins(each) for each in document.run.device_latencies],
         "aggregates": [
             {
-                "configuration": with_units(configuration_fields(aggregate.configuration)),
+                "configuration": configuration_fields(aggregate.configuration),
                 "pairs": ["-".join(map(str, pair)) for pair in aggregate.pairs],
-                **with_units(
-                    {
-                        "bandwidth": or_none(aggregate.bandwidth),
-                        "messages": or_none(aggregate.rate),
-                    }
-                ),
+                "bandwidth_bytes_per_s": or_none(aggregate.bandwidth),
+                "messages_per_s": or_none(aggregate.rate),
             }
             for aggregate in document.aggregates
         ],
         "failed": [
             {
-                "configuration": with_units(configuration_fields(failure.configuration)),
+                "configuration": configuration_fields(failure.configuration),
                 "reason": failure.reason,
             }
             for failure in document.failures
@@ -96,9 +99,6 @@ def _content(document: Document) -> dict[str, Any]:
             {"launch": each.launch, "variant": variant_text(each.variant), "reason": each.reason}
             for each in document.run.failed_launches
         ],
-        "skipped": [
-            with_units(msgspec.structs.asdict(skip) | {"variant": variant_text(skip.variant)})
-            for skip in document.skips
-        ],
+        "skipped": [_skip_fields(each) for each in document.skips],
         "interrupted": document.interrupted,
     }

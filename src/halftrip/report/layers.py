@@ -8,16 +8,16 @@ from collections.abc import Callable, Sequence
 from rich.console import Group
 from rich.text import Text
 
+from halftrip.analysis.figure import ALWAYS, BRIEF, MORE
 from halftrip.analysis.layers import MAY_DIFFER, partners, related
-from halftrip.report.added import Added, above, added, below, bounds, figure
-from halftrip.report.cells import NO_BREAK, NOTHING, number, text_lines
-from halftrip.report.columns import SIZE, supported_digits
+from halftrip.analysis.rows import Row
+from halftrip.report.added import Added, above, added, below
+from halftrip.report.columns import SIZE, setting_column
 from halftrip.report.document import Document
 from halftrip.report.fields import common, varying
-from halftrip.report.layout import ALWAYS, BRIEF, MORE, WIDTH_OF_LINES, Column, as_text, made_table
-from halftrip.report.overview import mark
-from halftrip.report.row_tables import field_column
-from halftrip.report.rows import Row
+from halftrip.report.layout import WIDTH_OF_LINES, Column, as_text, made_table
+from halftrip.report.numbers import NOTHING, bounds, marked, number, supported_digits, with_sign
+from halftrip.report.wrapping import NO_BREAK, text_lines
 from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import ONE_WAY
 from halftrip.stats.estimate import Estimate
@@ -143,12 +143,12 @@ def _kind(one: Added, every: Sequence[Added]) -> str:
 def _of_time(one: Added) -> str:
     what = "message" if one.configuration.is_rate else "round trip" if one.round_trip else ""
     per = f" per {what}" if what else ""
-    said = f"{figure(one.cost)}{one.mark} us{per}"
+    said = f"{with_sign(one.cost)}{one.mark} us{per}"
     return _with_interval(one, one.cost, said, f"time{per}", "us")
 
 
 def _of_bandwidth(one: Added) -> str:
-    said = f"{figure(one.change)}{one.mark} % bandwidth"
+    said = f"{with_sign(one.change)}{one.mark} % bandwidth"
     return _with_interval(one, one.change, said, "bandwidth", "%")
 
 
@@ -190,9 +190,9 @@ def _path_columns(every: Sequence[Added]) -> list[Column]:
     layers may differ matter less where each layer has only one of them."""
     within = [field for of_layers in _by_layers(every) for field in varying(_uppers(of_layers))]
     settings = [
-        field_column(field)
+        setting_column(field)
         if field in within or field.name not in MAY_DIFFER
-        else field_column(field)._replace(rank=MORE + 3)
+        else setting_column(field)._replace(rank=MORE + 3)
         for field in varying(_uppers(every))
     ]
     always = {column.name for column in settings if column.rank == ALWAYS}
@@ -214,16 +214,16 @@ def _of_row(place: int, cell: Callable[[Row, Estimate], str]) -> Callable[[Added
 
 
 def _time(row: Row, time: Estimate) -> str:
-    return number(time.value, supported_digits(row.verdict.width), 1e3) + mark(row)
+    return marked(row, time.value, "us")
 
 
 def _bandwidth(row: Row, _: Estimate) -> str:
-    return number(row.bandwidth, supported_digits(row.verdict.width), 1e6) + mark(row)
+    return marked(row, row.bandwidth, "MB/s")
 
 
 def _told(estimate: Estimate) -> str:
     """A figure, with a sign where it may as well be 0."""
-    said = figure(estimate)
+    said = with_sign(estimate)
     return said if said == NOTHING or estimate.is_apart_from(0.0) else said + _UNSURE
 
 

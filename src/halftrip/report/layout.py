@@ -9,7 +9,9 @@ from typing import NamedTuple, TypeVar
 from rich.console import Group
 from rich.text import Text
 
-from halftrip.report.cells import NOTHING, text_lines
+from halftrip.analysis.figure import ALWAYS, MORE
+from halftrip.report.numbers import NOTHING
+from halftrip.report.wrapping import text_lines
 from halftrip.texts import printable
 
 _Line = TypeVar("_Line")
@@ -22,13 +24,10 @@ WIDTH_OF_LINES = 100
 # In fewer lines, that a column says the same everywhere is no news.
 _FEWEST_ALIKE = 3
 
-# The ranks of columns: those of the highest are left out first where there is no room. A brief
-# table has the first two.
-ALWAYS, BRIEF, MORE = 0, 1, 2
-
 
 class Column(NamedTuple):
-    """A column: its name, its unit, its cell for a line, and its rank."""
+    """A column: its name, its unit, its cell for a line, its rank, and what a line below the table
+    says of it."""
 
     name: str
     unit: str
@@ -37,6 +36,7 @@ class Column(NamedTuple):
     # Usually 0, and without a column where it is 0 in all lines.
     is_rare: bool = False
     rank: int = MORE
+    says: str = ""
 
 
 class Line(NamedTuple):

@@ -4,30 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from halftrip.analysis.rows import Row
 from halftrip.report.columns import is_round_trip
 from halftrip.report.layout import Column
-from halftrip.report.rows import Row
 
-# What a column is, where it does not depend on the rows.
-_SAYS = {
-    "adjusted": (
-        "adjusted: the latency at the core-to-core round trip that is typical of this run, by a "
-        "robust regression over slices; compare rows by it."
-    ),
-    "there": (
-        "there, back: the message and its reply, one way each, by the clocks of both ends; if "
-        "these are wrong by the clock error, one is too long by it, and the other too short."
-    ),
-    "core-to-core": (
-        "core-to-core: a cache line to the other core and back, lowest to highest in the row."
-    ),
-    "between": (
-        "95 %: over the medians of launches (of two to five, Student's t of their logarithms); "
-        "between: by how much launches differ beyond that, within: slices of one; standard "
-        "deviations, 0 where nothing is left."
-    ),
-    "verified": "verified: messages of which every byte was looked at and found as it was sent.",
-}
 _SAMPLES_SAY = "samples: each one {0}, or as many as x says{1}."
 _TAILS_SAY = "; p99, max: of single ones (show --tails has more)"
 _ONE_SIDED_SAYS = (
@@ -49,7 +29,7 @@ def legend(table_rows: Sequence[Row], shown: Sequence[Column], rtt: bool) -> lis
     lines = _imported(table_rows)
     if not lines:
         lines = _rate(table_rows, names) if is_rate else _latency(table_rows, names, rtt)
-    lines += [said for name, said in _SAYS.items() if name in names]
+    lines += [column.says for column in shown if column.says]
     if any(row.configuration.is_one_sided and not row.source for row in table_rows):
         lines.append(_ONE_SIDED_SAYS)
     if any(row.delivery is not None for row in table_rows):

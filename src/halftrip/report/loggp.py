@@ -9,18 +9,13 @@ from typing import Any
 from rich.console import Group
 from rich.text import Text
 
+from halftrip.analysis.figure import ALWAYS
 from halftrip.analysis.loggp import MISFIT, Figure, LogGPFit, Overheads
-from halftrip.report.cells import NOTHING, text_lines
-from halftrip.report.estimates import (
-    estimate_fields,
-    finite,
-    interval_lines,
-    namer,
-    reason_lines,
-    with_interval,
-)
-from halftrip.report.flat import curve_fields
-from halftrip.report.layout import ALWAYS, Column, as_text, made_table
+from halftrip.analysis.setting_figures import curve_fields
+from halftrip.report.estimates import estimate_fields, finite, interval_lines, namer, reason_lines
+from halftrip.report.layout import Column, as_text, made_table
+from halftrip.report.numbers import NOTHING, with_interval
+from halftrip.report.wrapping import text_lines
 from halftrip.results.configuration import Configuration
 from halftrip.results.names import Names
 from halftrip.stats.estimate import Estimate

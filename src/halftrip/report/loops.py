@@ -8,9 +8,11 @@ from typing import Any
 from rich.console import Group
 from rich.text import Text
 
+from halftrip.analysis.figure import ALWAYS
 from halftrip.analysis.loop_ratios import TOLERANCE, LoopRatio, Ratio
-from halftrip.report.cells import NOTHING, number, text_lines
-from halftrip.report.layout import ALWAYS, Column, made_table, view
+from halftrip.report.layout import Column, made_table, view
+from halftrip.report.numbers import NOTHING, number
+from halftrip.report.wrapping import text_lines
 from halftrip.units import format_size, significant
 
 _STYLES = {"slower": "yellow", "unknown": "dim"}

@@ -12,12 +12,14 @@ import msgspec
 from rich.console import Group
 from rich.text import Text
 
-from halftrip.report.cells import NOTHING, number, text_lines
-from halftrip.report.concurrency import at_once, by_limit
+from halftrip.analysis.figure import ALWAYS, BRIEF
+from halftrip.analysis.rows import Row, by_limit
+from halftrip.report.concurrency import at_once
 from halftrip.report.document import Document
 from halftrip.report.fields import varying_within_patterns
-from halftrip.report.layout import ALWAYS, BRIEF, Column, as_text, made_table
-from halftrip.report.rows import Row
+from halftrip.report.layout import Column, as_text, made_table
+from halftrip.report.numbers import NOTHING, number
+from halftrip.report.wrapping import text_lines
 from halftrip.results.configuration import Configuration
 from halftrip.stats.median import median
 from halftrip.units import size_in_words

@@ -14,7 +14,7 @@ from halftrip.analysis.max_rate import MaxRateFit, max_rate_fits
 from halftrip.analysis.netpipe_figures import NetpipeFigures, netpipe_figures
 from halftrip.report import fit, loggp, max_rate
 from halftrip.report import netpipe_figures as netpipe
-from halftrip.report.cells import text_lines
+from halftrip.report.wrapping import text_lines
 from halftrip.results.configuration import Configuration
 from halftrip.results.run import Run
 

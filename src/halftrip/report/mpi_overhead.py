@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from halftrip.analysis.rows import LARGE, Row
 from halftrip.report.document import Document
-from halftrip.report.overview import mark
-from halftrip.report.rows import LARGE, Row
+from halftrip.report.numbers import mark
 from halftrip.stats.estimate import Estimate, difference
 from halftrip.units import significant, size_in_words
 

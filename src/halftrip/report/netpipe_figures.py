@@ -8,11 +8,13 @@ from typing import Any
 from rich.console import Group
 from rich.text import Text
 
+from halftrip.analysis.figure import ALWAYS
 from halftrip.analysis.netpipe_figures import SATURATED, NetpipeFigures, SizeFound
-from halftrip.report.cells import NOTHING, text_lines
-from halftrip.report.estimates import estimate_fields, namer, reason_lines, with_interval
-from halftrip.report.flat import curve_fields
-from halftrip.report.layout import ALWAYS, Column, as_text, made_table
+from halftrip.analysis.setting_figures import curve_fields
+from halftrip.report.estimates import estimate_fields, namer, reason_lines
+from halftrip.report.layout import Column, as_text, made_table
+from halftrip.report.numbers import NOTHING, with_interval
+from halftrip.report.wrapping import text_lines
 from halftrip.results.names import Names
 from halftrip.units import format_size, significant
 
@@ -69,14 +71,9 @@ def content(figures: Sequence[NetpipeFigures]) -> list[dict[str, Any]]:
             **estimate_fields("latency", "ns", each.latency),
             **estimate_fields("bandwidth", "bytes_per_s", each.bandwidth),
             "bandwidth_size_bytes": each.largest_at,
-            **_size_fields("saturation", each.saturation),
-            **_size_fields("n_half", each.n_half),
+            **estimate_fields("saturation", "bytes", each.saturation),
+            **estimate_fields("n_half", "bytes", each.n_half),
             "reasons": each.reasons,
         }
         for each in figures
     ]
-
-
-def _size_fields(name: str, found: SizeFound | None) -> dict[str, float | None]:
-    value, low, high = (None,) * 3 if found is None else found
-    return {f"{name}_bytes": value, f"{name}_low_bytes": low, f"{name}_high_bytes": high}

@@ -7,11 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from halftrip.analysis.losses import losses
-from halftrip.analysis.network import Suspect, slow_parts
-from halftrip.errors import UsageError
-from halftrip.report.document import Document
-from halftrip.report.expectation import (
+from halftrip.analysis.expectation import (
     NOTHING_EXPECTED,
     Expectations,
     Judged,
@@ -21,8 +17,12 @@ from halftrip.report.expectation import (
     short_hosts,
     unjudged,
 )
+from halftrip.analysis.losses import losses
+from halftrip.analysis.network import Suspect, slow_parts
+from halftrip.errors import UsageError
+from halftrip.plan.vary import in_words
+from halftrip.report.document import Document
 from halftrip.report.expectation_lines import with_unit
-from halftrip.report.fields import in_words
 from halftrip.report.json import line, losses_fields
 from halftrip.results.configuration import Configuration
 from halftrip.stats.median import median

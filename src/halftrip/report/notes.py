@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import msgspec
 
 from halftrip.analysis.breakpoints import Breakpoint
+from halftrip.analysis.rows import Row
+from halftrip.plan.vary import in_words
 from halftrip.report.document import Baselines, Curve, Document
-from halftrip.report.fields import in_words
-from halftrip.report.rows import Row
 from halftrip.results.names import Names
 from halftrip.results.records import Aggregate, Skip
 from halftrip.results.reported import Variant

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from halftrip.analysis.rows import Row
 from halftrip.report.document import Document
-from halftrip.report.rows import Row
 from halftrip.results.reported import Variant
 from halftrip.results.run import Run
 from halftrip.units import format_size, significant

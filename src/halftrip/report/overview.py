@@ -9,19 +9,19 @@ from typing import NamedTuple
 
 from rich.text import Text
 
-from halftrip.report.cells import NOTHING, number, text_lines
-from halftrip.report.columns import supported_digits, width_of
+from halftrip.analysis.figure import ALWAYS, BRIEF, MORE
+from halftrip.analysis.rows import Row
 from halftrip.report.document import Document
 from halftrip.report.fields import varying
-from halftrip.report.layout import ALWAYS, BRIEF, MORE, Column, as_text, made_table
-from halftrip.report.rows import Row
+from halftrip.report.layout import Column, as_text, made_table
+from halftrip.report.numbers import NOTHING, in_unit, mark, marked, width_of
+from halftrip.report.wrapping import text_lines
 from halftrip.results.configuration import Configuration
 from halftrip.results.reported import Variant
-from halftrip.units import format_size, significant, size_in_words
+from halftrip.units import format_size, size_in_words
 
 # The sizes that people know by heart, as far as they were measured.
 _KNOWN_SIZES = (8, 1 << 10, 64 << 10, 1 << 20, 4 << 20)
-_MARKS = {"ok": "", "caution": "~", "no": "!"}
 _MARKS_SAY = {
     "caution": "~ interval wider than 2 %, or a cause that matters",
     "no": "! wider than 10 %; alone: no interval, see --details",
@@ -113,8 +113,8 @@ def _path_columns(paths: Sequence[_Path]) -> list[Column]:
     columns = [
         Column("transport", "", lambda path: path.name, is_text=True, rank=ALWAYS),
         Column(f"latency {size_in_words(size)}", "us", of_row(_latency), rank=ALWAYS),
-        Column("95 %", "", of_row(lambda row: width_of(row.verdict)), rank=BRIEF),
-        Column("p99", "us", of_row(lambda row: number(row.summary.p99.value, 3, 1e3)), rank=MORE),
+        Column("95 %", "", of_row(lambda row: width_of(row.verdict.width)), rank=BRIEF),
+        Column("p99", "us", of_row(lambda row: in_unit(row.summary.p99.value, "us")), rank=MORE),
         Column("peak bandwidth", "GB/s", _bandwidth, rank=BRIEF),
         Column("n1/2", "B", _half_size, rank=MORE + 1),
     ]
@@ -143,8 +143,8 @@ def _bandwidth(path: _Path) -> str:
     peak = _peak(path)
     if peak is None:
         return NOTHING
-    rate = significant(peak.summary.bandwidth / 1e9, min(supported_digits(peak.verdict.width), 3))
-    return f"{rate}{mark(peak)} at {format_size(peak.configuration.known_size)}"
+    rate = marked(peak, peak.summary.bandwidth, "GB/s", 3)
+    return f"{rate} at {format_size(peak.configuration.known_size)}"
 
 
 def _half_size(path: _Path) -> str:
@@ -164,8 +164,7 @@ def _half_size(path: _Path) -> str:
 def _rate(row: Row | None) -> str:
     if row is None or not row.rate > 0:
         return NOTHING
-    digits = min(supported_digits(row.verdict.width), 3)
-    return f"{significant(row.rate / 1e6, digits)}{mark(row)}"
+    return marked(row, row.rate, "10^6/s", 3)
 
 
 # The latencies by size.
@@ -197,10 +196,4 @@ def _latency(row: Row) -> str:
         return NOTHING
     if math.isinf(row.verdict.width) and not row.reported:
         return mark(row)
-    digits = min(supported_digits(row.verdict.width), 3)
-    return f"{significant(row.summary.latency / 1e3, digits)}{mark(row)}"
-
-
-def mark(row: Row) -> str:
-    """The sign of a row's verdict, behind its figures."""
-    return _MARKS[row.verdict.word]
+    return marked(row, row.summary.latency, "us", 3)

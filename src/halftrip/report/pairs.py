@@ -8,16 +8,16 @@ from typing import NamedTuple
 
 from rich.text import Text
 
+from halftrip.analysis.figure import ALWAYS
 from halftrip.analysis.network import FEWEST_HOSTS, slow_parts
+from halftrip.analysis.rows import LARGE, Row, by_limit
 from halftrip.report import notes
-from halftrip.report.cells import NOTHING, text_lines
-from halftrip.report.columns import supported_digits, width_of
-from halftrip.report.concurrency import at_once, by_limit, ratios
+from halftrip.report.concurrency import at_once, ratios
 from halftrip.report.document import Document
 from halftrip.report.fields import varying_within_patterns
-from halftrip.report.layout import ALWAYS, Column, as_text, made_table
-from halftrip.report.overview import mark
-from halftrip.report.rows import LARGE, Row
+from halftrip.report.layout import Column, as_text, made_table
+from halftrip.report.numbers import NOTHING, marked, width_of
+from halftrip.report.wrapping import text_lines
 from halftrip.results.configuration import Configuration
 from halftrip.results.names import Names
 from halftrip.stats.median import median
@@ -48,10 +48,10 @@ class _Pairs(NamedTuple):
         return row.bandwidth / self.scale[0] if self.is_rate else row.summary.latency / 1e3
 
     def text(self, row: Row) -> str:
-        value = self.figure(row)
+        value = row.bandwidth if self.is_rate else row.summary.latency
         if not value > 0:
             return NOTHING
-        return f"{significant(value, min(supported_digits(row.verdict.width), 3))}{mark(row)}"
+        return marked(row, value, self.scale[1] if self.is_rate else "us", 3)
 
     def slowness(self, row: Row) -> float:
         """The figure where more is slower."""
@@ -232,7 +232,7 @@ def _slowest(group: _Pairs, names: Names) -> Sequence[str]:
     typical = median([group.figure(each) for each in known.values()])
     width = row.verdict.width
     apart = abs(group.figure(row) - typical) > width * group.figure(row)
-    within = f", within its interval ({width_of(row.verdict)})"
+    within = f", within its interval ({width_of(row.verdict.width)})"
     hosts = dict.fromkeys(names.hosts[rank] for rank in pair if rank in names.hosts)
     where = f" ({' and '.join(hosts)})" if hosts and not names.are_hosts else ""
     who = f"slowest: {names.pairs([pair])}{where}"

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 from rich.console import Group
 
 from halftrip.analysis.causes import Prediction
+from halftrip.analysis.figure import or_none
 from halftrip.analysis.proof import Proof
-from halftrip.report.cells import text_lines
 from halftrip.report.explain import span_in_words
-from halftrip.report.flat import or_none
+from halftrip.report.wrapping import text_lines
 from halftrip.results.threshold import Threshold
 from halftrip.stats.estimate import Estimate
 from halftrip.texts import printable

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from halftrip.analysis.figure import BRIEF
+from halftrip.analysis.rows import Row
 from halftrip.report import columns
 from halftrip.report.document import Document
-from halftrip.report.fields import Field, common, varying
-from halftrip.report.layout import ALWAYS, BRIEF, Column, Made, made_table
+from halftrip.report.fields import common, varying
+from halftrip.report.layout import Column, Made, made_table
 from halftrip.report.legend import legend
-from halftrip.report.rows import Row
 from halftrip.results.run import Run
 
 _STYLES = {"ok": "", "caution": "yellow", "no": "red"}
@@ -53,19 +54,9 @@ def _row_table(document: Document, rows: Sequence[Row], brief: bool) -> RowTable
 def path_columns(rows: Sequence[Row]) -> list[Column]:
     """The transport, and all other settings in which the rows differ."""
     configurations = [row.configuration for row in rows]
-    first = [Column("transport", "", lambda row: row.configuration.transport, True, rank=ALWAYS)]
-    if len({each.transport for each in configurations}) == 1:
-        first = []
-    return [*first, *map(field_column, varying(configurations))]
-
-
-def field_column(field: Field) -> Column:
-    """The column of a field in which rows differ."""
-
-    def cell(field: Field) -> Callable[[Row], str]:
-        return lambda row: field.of(row.configuration)
-
-    return Column(field.name, "", cell(field), is_text=True, rank=ALWAYS)
+    several = len({each.transport for each in configurations}) > 1
+    fields = [*[columns.TRANSPORT] * several, *varying(configurations)]
+    return [columns.setting_column(field) for field in fields]
 
 
 def _figures(rows: Sequence[Row], rtt: bool) -> list[Column]:

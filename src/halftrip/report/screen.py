@@ -22,11 +22,11 @@ from halftrip.report import (
     variants,
 )
 from halftrip.report.causes import advice, groups, trust
-from halftrip.report.cells import text_lines, wrapped
 from halftrip.report.document import Document
 from halftrip.report.layout import Table, fitted
 from halftrip.report.row_tables import row_tables
 from halftrip.report.table import missing
+from halftrip.report.wrapping import text_lines, wrapped
 
 # Causes that may be gone when the same is measured again.
 _HELPED_BY_ANOTHER_RUN = ("CPU contention", "steal", "level wandered", "two levels", "contradicted")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from halftrip.analysis.rows import Row
 from halftrip.errors import UsageError
 from halftrip.report.document import Document
-from halftrip.report.rows import Row
 from halftrip.results.configuration import Configuration
 from halftrip.results.records import Skip
 from halftrip.units import format_size

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from rich.console import Group
 from rich.text import Text
 
-from halftrip.report.cells import NOTHING, number, text_lines
-from halftrip.report.columns import supported_digits, width_of
-from halftrip.report.counterparts import Line, alone, lines_of
+from halftrip.analysis.counterparts import Line, as_other, lines_of, may_be
+from halftrip.analysis.figure import ALWAYS, BRIEF
+from halftrip.analysis.rows import Row
+from halftrip.report.columns import SIZE, TRANSPORT, setting_column
 from halftrip.report.document import Document
 from halftrip.report.fields import common, varying
-from halftrip.report.layout import ALWAYS, BRIEF, WIDTH_OF_LINES, Column, Made, as_text, made_table
-from halftrip.report.overview import mark
-from halftrip.report.rows import Row
+from halftrip.report.layout import WIDTH_OF_LINES, Column, Made, as_text, made_table
+from halftrip.report.numbers import NOTHING, marked, width_of
+from halftrip.report.wrapping import text_lines
 from halftrip.results.configuration import Configuration
 from halftrip.stats.median import median
-from halftrip.units import format_size
 
 # Medians of core-to-core round trips differ if one is that many times another.
 _MOVED = 1.2
+# More reasons than these are counted together.
+_MOST_REASONS = 3
 
 
 class Part(NamedTuple):
@@ -129,24 +132,13 @@ def _path(line: Line) -> object:
 
 def _columns(lines: Sequence[Line], of_rates: bool, names: Sequence[str]) -> list[Column]:
     configurations = [line.configuration for line in lines]
-    columns = [
-        Column("transport", "", lambda line: line.configuration.transport, True, rank=ALWAYS)
-    ]
-    for field in varying(configurations):
-        of = _of_configuration(field.of)
-        columns.append(Column(field.name, "", of, is_text=True, rank=ALWAYS))
-    size = _of_configuration(lambda each: format_size(each.known_size))
-    columns.append(Column("size", "bytes", size, rank=ALWAYS))
+    columns = [*map(setting_column, [TRANSPORT, *varying(configurations)]), SIZE]
     for place, letter in enumerate(names):
         figure = _of_run(place, _bandwidth if of_rates else _latency)
         columns.append(Column(letter, "MB/s" if of_rates else "us", figure, rank=ALWAYS))
-        width = _of_run(place, lambda row: width_of(row.verdict))
+        width = _of_run(place, lambda row: width_of(row.verdict.width))
         columns.append(Column("95 %", "", width, rank=BRIEF))
     return columns
-
-
-def _of_configuration(of: Callable[[Configuration], str]) -> Callable[[Line], str]:
-    return lambda line: of(line.configuration)
 
 
 def _of_run(place: int, cell: Callable[[Row], str]) -> Callable[[Line], str]:
@@ -158,8 +150,67 @@ def _of_run(place: int, cell: Callable[[Row], str]) -> Callable[[Line], str]:
 
 
 def _latency(row: Row) -> str:
-    return number(row.summary.latency, supported_digits(row.verdict.width), 1e3) + mark(row)
+    return marked(row, row.summary.latency, "us")
 
 
 def _bandwidth(row: Row) -> str:
-    return number(row.bandwidth, supported_digits(row.verdict.width), 1e6) + mark(row)
+    return marked(row, row.bandwidth, "MB/s")
+
+
+def alone(runs: Sequence[Sequence[Row]], letters: Sequence[str]) -> list[str]:
+    """How many of the rows that were imported stand beside one of another run, and why the others
+    do not; a line for each run that was imported, where another one was not."""
+    if all(row.source is not None for rows in runs for row in rows):
+        return []
+    beside = lines_of(runs)
+    said = []
+    for place, (letter, rows) in enumerate(zip(letters, runs, strict=True)):
+        imported = [row for row in rows if row.source is not None]
+        if not imported:
+            continue
+        matched = {
+            id(line.rows[place])
+            for line in beside
+            if line.rows[place] is not None and sum(row is not None for row in line.rows) > 1
+        }
+        left = [row.configuration for row in imported if id(row) not in matched]
+        others = [
+            row.configuration.without_cores
+            for each in runs
+            if each is not rows
+            for row in each
+            if row.source is None
+        ]
+        count = f"{len(imported) - len(left)} of its {len(imported)} rows"
+        line = f"{letter}: {count} stand beside a row that was measured here"
+        if left:
+            line += f"; not the others: {_reasons(left, others)}"
+        said.append(line)
+    return said
+
+
+def _reasons(left: Sequence[Configuration], others: Sequence[Configuration]) -> str:
+    """Why these have no counterpart, with how many of them: the most frequent first."""
+    counts = Counter(_reason(each, others) for each in left).most_common()
+    named = [f"{count} {reason}" for reason, count in counts[:_MOST_REASONS]]
+    more = sum(count for _, count in counts[_MOST_REASONS:])
+    return ", ".join([*named, *([f"{more} for other reasons"] if more else [])])
+
+
+def _reason(imported: Configuration, others: Sequence[Configuration]) -> str:
+    """The first thing that no other configuration has in common with this one."""
+    left = list(others)
+    for name in ("transport", "pattern", "mode", "known_size"):
+        value = getattr(imported, name)
+        same = [each for each in left if getattr(each, name) == value]
+        if not same:
+            if name != "known_size":
+                return f"of {name} {value}"
+            return "of another size" if value is not None else "of a size that is not known"
+        left = same
+    if sum(may_be(imported, each) for each in left) > 1:
+        return "that may be any of several rows"
+    filled = as_other(imported.filled(left[0]), left[0])
+    for field in varying((filled, as_other(left[0], left[0]))):
+        return f"of {field.name} {field.of(imported) or 'unknown'}"
+    return "of other settings"

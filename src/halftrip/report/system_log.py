@@ -8,11 +8,13 @@ from typing import NamedTuple
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from halftrip.report.cells import NOTHING, number, percent, whole, wrapped
+from halftrip.analysis.figure import ALWAYS, BRIEF
 from halftrip.report.document import Document
 from halftrip.report.fields import name_of, varying
-from halftrip.report.layout import ALWAYS, BRIEF, WIDTH_OF_LINES, Column, Made, made_table, view
+from halftrip.report.layout import WIDTH_OF_LINES, Column, Made, made_table, view
 from halftrip.report.notes import warnings
+from halftrip.report.numbers import NOTHING, number, percent, whole
+from halftrip.report.wrapping import wrapped
 from halftrip.results.configuration import Configuration
 from halftrip.results.host_counters import HostCounters
 from halftrip.results.names import Names

@@ -7,10 +7,10 @@ from rich.text import Text
 
 from halftrip.report import devices, network, notes, one_way
 from halftrip.report.causes import trust
-from halftrip.report.cells import text_lines, wrapped
 from halftrip.report.document import Document
 from halftrip.report.layout import WIDTH_OF_LINES, fitted, said_once
 from halftrip.report.row_tables import row_tables
+from halftrip.report.wrapping import text_lines, wrapped
 
 
 def render(document: Document, width: int | None = None) -> Group:

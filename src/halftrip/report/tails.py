@@ -8,14 +8,14 @@ from collections.abc import Callable
 from rich.console import Group
 from rich.text import Text
 
-from halftrip.report.cells import number
-from halftrip.report.columns import SIZE, one_way_times, supported_digits
+from halftrip.analysis.figure import ALWAYS, BRIEF, MORE
+from halftrip.analysis.rows import Row
+from halftrip.report.columns import SIZE, column, one_way_times
 from halftrip.report.document import Document
-from halftrip.report.layout import ALWAYS, BRIEF, MORE, Column, Made, made_table, view
+from halftrip.report.layout import Column, Made, made_table, view
+from halftrip.report.numbers import number, supported_digits, width_of
 from halftrip.report.row_tables import path_columns
-from halftrip.report.rows import Row
 from halftrip.stats.tails import Quantile
-from halftrip.units import significant
 
 _LEGEND = (
     "Of single iterations: {0}, or whole windows. A row whose samples hold several "
@@ -58,8 +58,8 @@ def tails_table(document: Document) -> Made:
         Column("p90", "us", quantile(lambda row: row.summary.p90), rank=MORE),
         Column("p99", "us", quantile(lambda row: row.summary.p99), rank=BRIEF),
         Column("p99.9", "us", quantile(lambda row: row.summary.p999), rank=BRIEF),
-        Column("max", "us", lambda row: number(row.summary.max * times(row), 3, 1e3), rank=BRIEF),
-        Column("samples", "", lambda row: f"{row.summary.samples:,}", rank=MORE + 1),
+        column("max_ns", times, rank=BRIEF),
+        column("samples"),
         Column("slices", "", lambda row: str(row.slices), rank=MORE + 2),
     )
     return made_table(rows, columns)
@@ -70,5 +70,5 @@ def _quantile(found: Quantile, times: float) -> str:
     if not found.value > 0 or math.isnan(found.low):
         return number(found.value * times, 3, 1e3)
     width = max(found.value - found.low, found.high - found.value) / found.value
-    share = f"± {significant(100 * width, 2)} %" if width < 1 else "> 100 %"
-    return f"{number(found.value * times, min(supported_digits(width), 4), 1e3)} {share}"
+    digits = min(supported_digits(width), 4)
+    return f"{number(found.value * times, digits, 1e3)} {width_of(width)}"

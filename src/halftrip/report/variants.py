@@ -7,15 +7,14 @@ from collections.abc import Sequence
 import msgspec
 from rich.text import Text
 
+from halftrip.analysis.rows import Row
 from halftrip.errors import UsageError
 from halftrip.plan.against import against
-from halftrip.plan.vary import label
-from halftrip.report.cells import text_lines
+from halftrip.plan.vary import in_words, label
 from halftrip.report.document import Document
-from halftrip.report.fields import in_words
 from halftrip.report.layout import fitted
-from halftrip.report.rows import Row
 from halftrip.report.side_by_side import Part, letters, tables_of
+from halftrip.report.wrapping import text_lines
 from halftrip.results.reported import Variant
 from halftrip.results.run import Run
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from halftrip.analysis.rows import Row as ShownRow
 from halftrip.report.document import Document
-from halftrip.report.rows import Row as ShownRow
 from halftrip.results.configuration import Configuration
 from halftrip.tools.lines import Lines, count, last_place, positive, whole, wrong
 from halftrip.tools.lines import window as window_of

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from halftrip.analysis.rows import Row as ShownRow
 from halftrip.report.document import Document
-from halftrip.report.rows import Row as ShownRow
 from halftrip.results.records import Measurement
 from halftrip.tools.lines import Lines, number, whole, wrong
 from halftrip.tools.printing import Curve, curves, is_pingpong, lacks, mean, printed, texts

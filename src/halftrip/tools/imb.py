@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from halftrip.analysis.rows import Row as ShownRow
 from halftrip.report.document import Document
-from halftrip.report.rows import Row as ShownRow
 from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import Pattern
 from halftrip.tools.lines import Lines, count, last_place, number, positive, quoted, whole, wrong

@@ -7,8 +7,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from halftrip.analysis.rows import Row as ShownRow
 from halftrip.report.document import Document
-from halftrip.report.rows import Row as ShownRow
 from halftrip.results.configuration import Configuration
 from halftrip.tools.lines import Lines, last_place, positive, whole, wrong
 from halftrip.tools.printing import Curve, curves, is_pingpong, texts

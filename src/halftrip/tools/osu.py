@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from halftrip.analysis.rows import Row as ShownRow
 from halftrip.report.document import Document
-from halftrip.report.rows import Row as ShownRow
 from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import Pattern
 from halftrip.results.reported import Spread

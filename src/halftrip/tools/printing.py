@@ -8,10 +8,10 @@ from typing import NamedTuple, NoReturn
 
 import numpy as np
 
+from halftrip.analysis.rows import Row
 from halftrip.errors import UsageError
 from halftrip.report.document import Document
 from halftrip.report.fields import common
-from halftrip.report.rows import Row
 from halftrip.results.configuration import Configuration
 from halftrip.results.records import Measurement
 from halftrip.results.reported import Reported, Source

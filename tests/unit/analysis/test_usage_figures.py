@@ -4,7 +4,10 @@ import math
 
 import pytest
 
-from halftrip.analysis.usage import cpu_per_gigabyte, usage_figures
+from halftrip.analysis.figure import fields
+from halftrip.analysis.figures import FIGURES
+from halftrip.analysis.rows import rows
+from halftrip.analysis.usage import EndUsage
 from harness import runs
 
 
@@ -20,17 +23,21 @@ from harness import runs
 def test_cpu_time_is_divided_by_all_payload(changes, payload):
     configuration = runs.configuration("tcp", 1000, "block", **changes)
     usage = runs.usage(0.5, iterations=1000)
-    assert cpu_per_gigabyte(configuration, usage) == pytest.approx(0.5 / payload * 1e9)
-    assert cpu_per_gigabyte(configuration, usage, 0.5) == pytest.approx(1.0 / payload * 1e9)
+    all_of_it, half = (EndUsage(configuration, usage, delivered) for delivered in (1.0, 0.5))
+    assert all_of_it.cpu_per_gigabyte == pytest.approx(0.5 / payload * 1e9)
+    assert half.cpu_per_gigabyte == pytest.approx(1.0 / payload * 1e9)
     nothing = runs.configuration("tcp", 0, "block", **changes)
-    assert math.isnan(cpu_per_gigabyte(nothing, usage))
+    assert math.isnan(EndUsage(nothing, usage, 1.0).cpu_per_gigabyte)
 
 
 def test_figures_that_do_not_exist_are_none():
-    configuration = runs.configuration("tcp", 0, "block")
-    known = usage_figures(configuration, (runs.usage(), runs.usage(core={"hertz": 2e9})))
-    assert known.keys() == usage_figures(configuration, None).keys()
-    assert set(usage_figures(configuration, None).values()) == {None}
+    known, unknown = (
+        fields(FIGURES, row)
+        for usage in ((runs.usage(), runs.usage(core={"hertz": 2e9})), None)
+        for row in rows(runs.run(runs.measurement("tcp", 0, "block", usage=usage)))
+    )
+    of_ends = [name for name in unknown if name.startswith(("initiator_", "responder_"))]
+    assert {unknown[name] for name in of_ends} == {None}
     assert known["responder_frequency_hz"] == 2e9
     assert known["initiator_frequency_hz"] is None
     assert known["initiator_cpu_s_per_gb"] is None

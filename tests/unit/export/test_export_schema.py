@@ -6,9 +6,9 @@ import json
 import jsonschema
 import pytest
 
+from halftrip.analysis.expectation import Expectations
 from halftrip.export import documents
 from halftrip.report.document import document
-from halftrip.report.expectation import Expectations
 from halftrip.results.device import DeviceCopy, DeviceLatency
 from halftrip.results.records import Aggregate, Failure
 from halftrip.results.reported import Listing, Reported, Source

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from halftrip.analysis.figure import names
 from halftrip.errors import HalftripError
 from halftrip.export import csv as csv_files
 from halftrip.export import parquet as parquet_files
-from halftrip.export.columns import MEASUREMENT, SAMPLE
+from halftrip.export.measurements import MEASUREMENT, SAMPLE
 from halftrip.report.document import document
 from halftrip.results.reported import Reported, Source
 from halftrip.results.run_file import load
@@ -69,8 +70,8 @@ def test_csv_has_the_measurements_and_the_samples_of_the_run():
     run = a_run()
     made = csv_files.files(document(run))
     lines, samples = read_csv(made[".csv"]), read_csv(made["-samples.csv"])
-    assert list(lines[0]) == list(MEASUREMENT)
-    assert list(samples[0]) == list(SAMPLE)
+    assert list(lines[0]) == names(MEASUREMENT)
+    assert list(samples[0]) == names(SAMPLE)
     assert len(lines) == len(run.measurements) == 4
     by_key = {
         (m.configuration.transport, m.configuration.size, str(m.launch), str(m.slice)): m
@@ -97,18 +98,18 @@ def test_csv_has_the_measurements_and_the_samples_of_the_run():
 def test_parquet_reads_back_as_csv_does(make):
     found = document(make())
     texts, tables = csv_files.files(found), parquet_files.files(found)
-    for suffix, columns in (("", MEASUREMENT), ("-samples", SAMPLE)):
+    for suffix, figures in (("", MEASUREMENT), ("-samples", SAMPLE)):
         table = read_parquet(tables[f"{suffix}.parquet"])
         lines = read_csv(texts[f"{suffix}.csv"])
-        assert table.column_names == list(columns)
+        assert table.column_names == names(figures)
         assert table.num_rows == len(lines)
-        for name in columns:
-            values = table.column(name).to_pylist()
-            written = [each[name] for each in lines]
-            if columns[name].kind == "number":
-                assert values == [float(each) if each else None for each in written], name
+        for figure in figures:
+            values = table.column(figure.name).to_pylist()
+            written = [each[figure.name] for each in lines]
+            if figure.kind == "number":
+                assert values == [float(each) if each else None for each in written], figure.name
             else:
-                assert [as_text(each) for each in values] == written, name
+                assert [as_text(each) for each in values] == written, figure.name
 
 
 def test_types_do_not_depend_on_the_values_and_pyarrow_may_be_missing(monkeypatch):

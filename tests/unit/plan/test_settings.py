@@ -4,11 +4,11 @@ import msgspec
 import pytest
 
 from halftrip.analysis.comparison import _FIELDS
+from halftrip.analysis.setting_figures import configuration_fields
 from halftrip.plan.options import OPTIONS
 from halftrip.plan.plan import Plan, PlanPart
 from halftrip.plan.settings import SETTINGS, in_place, ordered
 from halftrip.report.fields import FIELDS
-from halftrip.report.flat import configuration_fields
 from halftrip.results.configuration import TUNING, Configuration, EndSettings
 from harness.runs import configuration
 

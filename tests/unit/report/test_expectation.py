@@ -3,6 +3,8 @@
 import msgspec
 import pytest
 
+from halftrip.analysis.baseline import Baseline, check_baseline
+from halftrip.analysis.expectation import Expectations, fails, shortfalls
 from halftrip.cli.run import run_plan
 from halftrip.cli.show import Shown, show_runs
 from halftrip.errors import UsageError
@@ -10,9 +12,7 @@ from halftrip.plan.expectations import expected
 from halftrip.plan.layers import file_layer, make_plan, options_layer, python_layer
 from halftrip.plan.plan import plan_record
 from halftrip.plan.recipes import path_of
-from halftrip.report.baseline import Baseline, check_baseline
 from halftrip.report.document import document
-from halftrip.report.expectation import Expectations, fails, shortfalls
 from halftrip.report.expectation_lines import lines
 from halftrip.report.selection import Selection
 from halftrip.results.records import LostHost, Skip

@@ -7,9 +7,10 @@ from itertools import combinations
 
 import pytest
 
+from halftrip.analysis.rows import by_limit, least
 from halftrip.cli.show import Shown, show_runs
 from halftrip.errors import UsageError
-from halftrip.report.concurrency import by_limit, least, ratios
+from halftrip.report.concurrency import ratios
 from halftrip.report.document import document
 from halftrip.report.selection import Selection
 from halftrip.results.names import Names

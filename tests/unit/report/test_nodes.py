@@ -6,12 +6,12 @@ from itertools import combinations
 import msgspec
 import pytest
 
+from halftrip.analysis.baseline import Baseline
+from halftrip.analysis.expectation import Expectations
 from halftrip.cli.show import Shown, show_runs
 from halftrip.errors import UsageError
 from halftrip.report import nodes
-from halftrip.report.baseline import Baseline
 from halftrip.report.document import document
-from halftrip.report.expectation import Expectations
 from halftrip.results.records import Failure, LostHost, RunEnd
 from harness.runs import between_hosts, configuration, environment, save
 

@@ -7,9 +7,9 @@ import pytest
 
 from halftrip.cli.show import Shown, show_runs
 from halftrip.errors import UsageError
-from halftrip.report.added import bounds, figure
 from halftrip.report.document import document
 from halftrip.report.layers import render_layers
+from halftrip.report.numbers import bounds, with_sign
 from halftrip.report.screen import render
 from halftrip.report.selection import Selection, selected
 from halftrip.stats.estimate import Estimate
@@ -254,7 +254,7 @@ def test_a_difference_has_as_many_digits_as_its_interval_supports():
         (math.nan, 3.14159, math.nan, ("+3.14", "-")),
     ):
         estimate = Estimate(value, low, high)
-        assert (figure(estimate), bounds(estimate)) == said
+        assert (with_sign(estimate), bounds(estimate)) == said
 
 
 def test_the_command_prints_it(tmp_path, capsys):

@@ -5,20 +5,11 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from halftrip.analysis.figure import ALWAYS, BRIEF, MORE
 from halftrip.cli.show import Shown, show_runs
 from halftrip.export import documents
 from halftrip.report.document import document
-from halftrip.report.layout import (
-    ALWAYS,
-    BRIEF,
-    MORE,
-    Column,
-    Line,
-    Table,
-    as_latex,
-    as_markdown,
-    as_text,
-)
+from halftrip.report.layout import Column, Line, Table, as_latex, as_markdown, as_text
 from halftrip.report.layout import made_table as made
 from halftrip.results.run_file import load
 from harness import runs

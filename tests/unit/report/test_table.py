@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 
-from halftrip.report.cells import NOTHING, number, percent, whole, wrapped
-from halftrip.report.columns import supported_digits
 from halftrip.report.document import document
+from halftrip.report.numbers import NOTHING, number, percent, supported_digits, whole
 from halftrip.report.table import render
+from halftrip.report.wrapping import wrapped
 from halftrip.results.delivery import Delivery
 from halftrip.results.records import Aggregate, Skip, WarmUp
 from harness import runs

@@ -7,9 +7,9 @@ from typing import get_args
 import pytest
 
 from golden.formats import write
+from halftrip.analysis.rows import rows as rows_of
 from halftrip.cli.show import Shown, show_runs
 from halftrip.errors import NotARunError, UsageError
-from halftrip.report.rows import rows as rows_of
 from halftrip.results.records import Record
 from halftrip.results.run_file import FORMAT, assemble, load
 from harness.files import ROOT

@@ -9,6 +9,7 @@ import pyarrow
 import pytest
 from pyarrow.parquet import read_table
 
+from halftrip.analysis.expectation import Expectations, judged
 from halftrip.errors import UsageError
 from halftrip.export import csv as csv_files
 from halftrip.export import gnuplot, google_benchmark, openmetrics, parquet
@@ -18,7 +19,6 @@ from halftrip.report import csv, latex, markdown, screen, side_by_side, table
 from halftrip.report import json as json_format
 from halftrip.report.causes import render_why
 from halftrip.report.document import document
-from halftrip.report.expectation import Expectations, judged
 from halftrip.report.selection import Selection, selected
 from halftrip.results.run_file import load
 from harness import runs

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from halftrip.report.rows import Row as ShownRow
+from halftrip.analysis.rows import Row as ShownRow
 from halftrip.tools.hpcbench.log import TOOL
 from halftrip.tools.hpcbench.throughput import LONGEST_LINE, REPETITION, repetitions
 from halftrip.tools.lines import Lines, layout, positive, quoted, whole, wrong

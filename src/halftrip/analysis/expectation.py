@@ -5,21 +5,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
+from halftrip.analysis.baseline import Baseline, Expected, figure_of
+from halftrip.analysis.rows import Row, least
 from halftrip.errors import UsageError
 from halftrip.plan.expectations import DEFAULT_TOLERANCE, expected
 from halftrip.plan.parsing import share
-from halftrip.report.baseline import Baseline, Expected, figure_of
-from halftrip.report.concurrency import least
-from halftrip.report.fields import in_words
-from halftrip.report.rows import Row
+from halftrip.plan.vary import in_words
 from halftrip.results.configuration import Configuration
+from halftrip.results.run import Run
 from halftrip.stats.median import median
 from halftrip.units import significant
-
-if TYPE_CHECKING:
-    from halftrip.report.document import Document
 
 # Of a host that falls short, more than this share of its links do.
 _MOST_LINKS = 0.5
@@ -87,6 +84,19 @@ def _or(read: Callable[[], Any], default: Any) -> Any:
         return default
 
 
+class Judgeable(Protocol):
+    """Rows of a run, and what they are judged by: see `report.document`."""
+
+    @property
+    def run(self) -> Run: ...
+
+    @property
+    def rows(self) -> Sequence[Row]: ...
+
+    @property
+    def expectations(self) -> Expectations: ...
+
+
 class Link(NamedTuple):
     """A figure of a row between two hosts, or two ranks of one; `is_sure`: where it falls short,
     the near ends of both intervals do, too. `is_own`: what is expected is not of another link."""
@@ -146,7 +156,7 @@ class Short(NamedTuple):
         return worse / better if better > 0 else float("inf")
 
 
-def judged(document: Document) -> list[Judged]:
+def judged(document: Judgeable) -> list[Judged]:
     """All links that are judged, by what is measured. None is of a figure that was expected where
     nothing measures it."""
     wishes = document.expectations
@@ -165,7 +175,7 @@ def judged(document: Document) -> list[Judged]:
     return found
 
 
-def _against(document: Document, baseline: Baseline) -> Iterator[Judged]:
+def _against(document: Judgeable, baseline: Baseline) -> Iterator[Judged]:
     """The links of all rows that the baseline has something like, by what is measured."""
     settings: dict[Any, list[tuple[Row, Link]]] = {}
     for row in least(document.rows):
@@ -189,7 +199,7 @@ def _judged(
     return Judged(what.transport, what.pattern, what.known_size, figure, against, links, each)
 
 
-def unjudged(document: Document) -> list[str]:
+def unjudged(document: Judgeable) -> list[str]:
     """What was expected but not measured, or cannot be compared, in words."""
     wishes = document.expectations
     lacking = [
@@ -211,12 +221,12 @@ def unjudged(document: Document) -> list[str]:
     return lacking
 
 
-def shortfalls(document: Document) -> list[Short]:
+def shortfalls(document: Judgeable) -> list[Short]:
     """Who falls short, hosts before links, of each transport and each figure."""
     return [short for each in judged(document) for short in _named(each)]
 
 
-def fails(document: Document) -> bool:
+def fails(document: Judgeable) -> bool:
     """Whether a host or a link surely falls short, or what was expected is not known, as of a host
     that was lost."""
     if document.run.lost_hosts or unjudged(document):
@@ -224,13 +234,14 @@ def fails(document: Document) -> bool:
     return any(short.is_sure for short in shortfalls(document))
 
 
-def _rows(document: Document, figure: str) -> Sequence[Row]:
+def _rows(document: Judgeable, figure: str) -> Sequence[Row]:
     """The rows that a figure is judged by: the latency of the smallest messages, the bandwidth of
     the largest, the rate of the smallest in a window; of a pair that was measured alone and while
     others talked, alone."""
+    rows = [row for row in document.rows if not row.configuration.delay]
     latency, rate = (
-        least([row for row in rows if not row.configuration.delay])
-        for rows in (document.latency_rows, document.rate_rows)
+        least([row for row in rows if row.configuration.is_rate == of_rates])
+        for of_rates in (False, True)
     )
     if figure == "latency":
         return _of_size(latency, min)
@@ -262,7 +273,7 @@ def _value(row: Row, figure: str) -> float:
     }[figure]
 
 
-def _link(row: Row, document: Document, figure: str, value: float, wanted: Expected) -> Link:
+def _link(row: Row, document: Judgeable, figure: str, value: float, wanted: Expected) -> Link:
     """A row against what is expected of it. NaN falls short; what has no interval is judged by its
     figure alone."""
     one, other = map(document.run.names.host, row.configuration.pair)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from halftrip.report.rows import rows
+from halftrip.analysis.rows import rows
 from halftrip.results.delivery import Delivery
 from harness import runs
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from halftrip.analysis.rows import Row, least, rows
 from halftrip.errors import UsageError
 from halftrip.plan.plan import Plan
-from halftrip.report.concurrency import least
-from halftrip.report.rows import Row, rows
 from halftrip.results.configuration import Configuration
 from halftrip.results.run import Run
 from halftrip.stats.median import median

@@ -13,6 +13,7 @@ from halftrip.analysis.flags import Evidence, Flag, contradictions, evidences, f
 from halftrip.analysis.one_way import Clocks, OneWay, one_way
 from halftrip.analysis.summaries import is_over_all_time, launch_components
 from halftrip.analysis.suspect import count_suspect
+from halftrip.analysis.usage import UsedByEnds, used_by_ends
 from halftrip.analysis.verdict import Verdict, verdict
 from halftrip.plan.settings import SETTINGS
 from halftrip.registry import TRANSPORTS
@@ -79,6 +80,16 @@ class Row(NamedTuple):
     def delivered(self) -> float:
         """The share of the messages in the samples that arrived."""
         return delivered_share(self.configuration, self.delivery)
+
+    @property
+    def used(self) -> UsedByEnds:
+        """The resource usage of both ends, with what it was for."""
+        return used_by_ends(self.configuration, self.usage, self.delivered)
+
+    @property
+    def known_one_way(self) -> OneWay | None:
+        """The times there and back, where the clocks are known well enough."""
+        return self.one_way if self.one_way is not None and self.one_way.is_known else None
 
     @property
     def is_over_all_time(self) -> bool:
@@ -217,3 +228,23 @@ def _bandwidth(
 def _total(counts: list[int | None]) -> int | None:
     known = [count for count in counts if count is not None]
     return sum(known) if known else None
+
+
+def by_limit(rows: Sequence[Row]) -> list[list[Row]]:
+    """The rows of each limit on the pairs that talk at the same time, the smallest first. A round
+    may have fewer pairs than its limit allows, so that a row does not tell its limit: it is told by
+    what else was measured of the same pair."""
+    same: dict[tuple[Configuration, tuple[int, int], int], list[Row]] = {}
+    for row in rows:
+        each = row.configuration
+        same.setdefault((each.setting, each.pair, each.thread), []).append(row)
+    ordered = [
+        sorted(found, key=lambda row: row.configuration.concurrency) for found in same.values()
+    ]
+    most = max(map(len, ordered), default=0)
+    return [[found[i] for found in ordered if len(found) > i] for i in range(most)]
+
+
+def least(rows: Sequence[Row]) -> list[Row]:
+    """The rows of each pair with the fewest pairs at the same time."""
+    return next(iter(by_limit(rows)), [])

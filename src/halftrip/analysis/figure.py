@@ -1,0 +1,90 @@
+"""What a figure is: its name, its value, and how tables show it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
+
+Kind = Literal["text", "whole", "number", "yes or no"]
+KindOrNone = Literal["text?", "whole?", "number?", "yes or no?"]
+Of = TypeVar("Of")
+Whole = TypeVar("Whole")
+
+# The ranks of columns: those of the highest are left out first where there is no room. A brief
+# table has the first two.
+ALWAYS, BRIEF, MORE = 0, 1, 2
+
+
+class Shown(NamedTuple):
+    """How tables show a figure: its heading, the unit in which people read it, its rank, how many
+    significant digits it has (None: as many as its interval supports), whether it usually is 0, and
+    what a line below the table says of it."""
+
+    heading: str
+    unit: str = ""
+    rank: int = MORE
+    digits: int | None = 3
+    is_rare: bool = False
+    says: str = ""
+
+
+NOT_SHOWN = Shown("")
+
+
+class Figure(NamedTuple, Generic[Of]):
+    """What is said of each `Of`, such as a row, by a `name` that ends in its unit. `values` is the
+    kind of them; with a question mark, it may not exist: `of` then gives None or NaN. `says` is
+    what it is, `shown` how tables show it: with NOT_SHOWN, in no column of its own."""
+
+    name: str
+    values: Kind | KindOrNone
+    of: Callable[[Of], Any]
+    says: str
+    shown: Shown = NOT_SHOWN
+
+    @property
+    def kind(self) -> str:
+        return self.values.removesuffix("?")
+
+    @property
+    def optional(self) -> bool:
+        """Whether there may be no value."""
+        return self.values.endswith("?")
+
+    def value(self, of: Of) -> Any:
+        """The figure of one of them; None where it does not exist."""
+        return or_none(self.of(of))
+
+
+def or_none(value: Any) -> Any:
+    """None for NaN, which JSON does not have."""
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def fields(figures: Iterable[Figure[Of]], of: Of) -> dict[str, Any]:
+    """The values of these figures by name, in their order."""
+    return {each.name: each.value(of) for each in figures}
+
+
+def figures_of(
+    _: type[Whole], part: Callable[[Whole], Of | None], figures: Iterable[Figure[Of]]
+) -> tuple[Figure[Whole], ...]:
+    """The figures of a part as those of such a whole; none of them exists where it has no such
+    part."""
+
+    def of_whole(of: Callable[[Of], Any]) -> Callable[[Whole], Any]:
+        def value(whole: Whole) -> Any:
+            found = part(whole)
+            return None if found is None else of(found)
+
+        return value
+
+    return tuple(
+        Figure(each.name, each.values, of_whole(each.of), each.says, each.shown) for each in figures
+    )
+
+
+def names(figures: Iterable[Figure[Any]]) -> list[str]:
+    """The names of figures."""
+    return [each.name for each in figures]

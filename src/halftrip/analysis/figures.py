@@ -1,0 +1,236 @@
+"""The figures: what a row says, and a slice of one. Each stands here once, with its name, its
+value, what it is, and how tables show it; CSV, JSON, frames, Parquet, metrics, the schema and the
+columns of tables are made of these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from halftrip.analysis.counters import MessageCost
+from halftrip.analysis.figure import (
+    ALWAYS,
+    BRIEF,
+    MORE,
+    NOT_SHOWN,
+    Figure,
+    Of,
+    Shown,
+    figures_of,
+)
+from halftrip.analysis.rows import Row
+from halftrip.analysis.setting_figures import CONFIGURATION
+from halftrip.analysis.usage import ENDS, EndUsage
+from halftrip.results.delivery import Delivery
+from halftrip.results.usage import CoreUse
+from halftrip.stats.summary import Summary
+
+_LOW = "Lower end of the 95 % confidence interval of "
+_HIGH = "Upper end of the 95 % confidence interval of "
+_WAYS_SAY = (
+    "there, back: the message and its reply, one way each, by the clocks of both ends; if these "
+    "are wrong by the clock error, one is too long by it, and the other too short."
+)
+_ADJUSTED_SAYS = (
+    "adjusted: the latency at the core-to-core round trip that is typical of this run, by a robust "
+    "regression over slices; compare rows by it."
+)
+
+
+def _quantile(name: str, words: str, shown: Shown = NOT_SHOWN) -> tuple[Figure[Summary], ...]:
+    """A quantile, and both ends of its interval."""
+    of = f"{name}_ns, ns"
+    return (
+        Figure(f"{name}_ns", "number?", lambda summary: getattr(summary, name).value,
+               f"{words} percentile of the times of single messages, one way, ns", shown),
+        Figure(f"{name}_low_ns", "number?", lambda summary: getattr(summary, name).low, _LOW + of),
+        Figure(f"{name}_high_ns", "number?", lambda summary: getattr(summary, name).high,
+               _HIGH + of),
+    )  # fmt: skip
+
+
+SUMMARY: tuple[Figure[Summary], ...] = (
+    Figure("latency_ns", "number?", lambda of: of.latency,
+           "Median time of one message, one way; of a stream, of one of many, ns",
+           Shown("latency", "us", ALWAYS, None)),
+    Figure("low_ns", "number?", lambda of: of.low, f"{_LOW}latency_ns, ns"),
+    Figure("high_ns", "number?", lambda of: of.high, f"{_HIGH}latency_ns, ns"),
+    *_quantile("p90", "90th"),
+    *_quantile("p99", "99th", Shown("p99", "us", BRIEF)),
+    *_quantile("p999", "99.9th"),
+    Figure("max_ns", "number?", lambda of: of.max, "Longest time of a single message, one way, ns",
+           Shown("max", "us", MORE + 3)),
+    Figure("bandwidth_bytes_per_s", "number?", lambda of: of.bandwidth,
+           "Payload that arrived in one direction, bytes per second",
+           Shown("bandwidth", "MB/s", BRIEF, None)),
+    Figure("first_message_ns", "number?", lambda of: of.first,
+           "Time of a message of the very first iteration, one way, ns",
+           Shown("first message", "us", MORE + 5)),
+    Figure("samples", "whole", lambda of: of.samples, "Number of samples",
+           Shown("samples", rank=MORE + 1)),
+)  # fmt: skip
+DELIVERY: tuple[Figure[Delivery], ...] = (
+    Figure("sent", "whole?", lambda of: of.sent, "Datagrams sent in the samples", Shown("sent")),
+    Figure("lost", "whole?", lambda of: of.lost, "Datagrams of these that did not arrive"),
+    Figure("reordered", "whole?", lambda of: of.reordered,
+           "Datagrams that arrived after a later one"),
+    Figure("jitter_ns", "number?", lambda of: of.jitter,
+           "Variation of the time between datagrams, ns", Shown("jitter", "us")),
+)  # fmt: skip
+# Of several lists of figures: how many messages were checked, the core-to-core round trips, and how
+# many samples are suspect.
+VERIFIED: tuple[Figure[int], ...] = (
+    Figure("verified", "whole?", lambda of: of, "Messages that were checked and found intact",
+           Shown("verified", says="verified: messages of which every byte was looked at and found "
+                 "as it was sent.")),
+)  # fmt: skip
+CORE_TO_CORE: tuple[Figure[tuple[float, float]], ...] = (
+    Figure("core_to_core_low_ns", "number?", lambda of: of[0],
+           "Lowest core-to-core round trip beside its samples, ns"),
+    Figure("core_to_core_high_ns", "number?", lambda of: of[1],
+           "Highest core-to-core round trip beside its samples, ns"),
+)  # fmt: skip
+SUSPECT: tuple[Figure[int], ...] = (
+    Figure("suspect_samples", "whole?", lambda of: of,
+           "Samples probably taken while an end had lost its core", Shown("suspect", "samples")),
+)  # fmt: skip
+
+
+def _of_core(of: Callable[[CoreUse], Any]) -> Callable[[EndUsage], Any]:
+    return lambda end: None if end.usage.core is None else of(end.usage.core)
+
+
+USAGE: tuple[Figure[EndUsage], ...] = (
+    Figure("load", "number?", lambda of: of.usage.load, "CPU time over elapsed time",
+           Shown("load", "%", BRIEF)),
+    Figure("elapsed_s", "number?", lambda of: of.usage.elapsed,
+           "Time in the loops, timed and untimed, s", Shown("elapsed", "s")),
+    Figure("user_s", "number?", lambda of: of.usage.user, "CPU time in user mode, s"),
+    Figure("system_s", "number?", lambda of: of.usage.system, "CPU time in the kernel, s"),
+    Figure("kernel_share", "number?", lambda of: of.usage.kernel_share,
+           "Share of the CPU time that was in the kernel", Shown("in kernel", "% of load")),
+    Figure("cpu_s_per_gb", "number?", lambda of: of.cpu_per_gigabyte,
+           "CPU time for each 10^9 bytes of payload that arrived, s", Shown("CPU", "s/GB", BRIEF)),
+    Figure("busy_poll", "yes or no?", lambda of: of.usage.is_busy_poll,
+           "Whether it polled while it waited"),
+    Figure("voluntary_switches", "whole?", lambda of: of.usage.voluntary,
+           "Voluntary context switches", Shown("voluntary", "switches")),
+    Figure("involuntary_switches", "whole?", lambda of: of.usage.involuntary,
+           "Involuntary context switches", Shown("involuntary", "switches")),
+    Figure("minor_faults", "whole?", lambda of: of.usage.minor_faults, "Page faults without I/O",
+           Shown("minor", "faults", is_rare=True)),
+    Figure("major_faults", "whole?", lambda of: of.usage.major_faults, "Page faults with I/O",
+           Shown("major", "faults", is_rare=True)),
+    Figure("peak_memory_bytes", "whole?", lambda of: of.usage.peak_memory,
+           "Largest resident set so far, bytes", Shown("peak memory", "MiB")),
+    Figure("waited_share", "number?", lambda of: of.usage.waited_share,
+           "Share of the elapsed time in which it was ready and had no core", Shown("waited", "%")),
+    Figure("others_share", "number?", lambda of: of.usage.others_share,
+           "Share of the time in which other programs had its core", Shown("others", "%")),
+    Figure("steal_share", "number?", lambda of: of.usage.steal_share,
+           "Share of the time in which the hypervisor had its core", Shown("steal", "%")),
+    Figure("core", "whole?", _of_core(lambda core: core.number), "Number of its core"),
+    Figure("busiest_task", "text?",
+           _of_core(lambda core: core.busiest_task and core.busiest_task.name),
+           "The task of other programs that used its core most"),
+    Figure("frequency_hz", "number?", _of_core(lambda core: core.hertz),
+           "Frequency of its core, hertz", Shown("frequency", "GHz")),
+    Figure("energy_j", "number?", _of_core(lambda core: core.joules),
+           "Energy of its processor, joules", Shown("energy", "J")),
+)  # fmt: skip
+
+
+def _per_message(
+    name: str, words: str, per_byte: Shown = NOT_SHOWN
+) -> tuple[Figure[MessageCost], ...]:
+    """What a message costs of a counter, with both ends of its interval, and a byte of it."""
+    return (
+        Figure(f"{name}_per_message", "number?", lambda cost: getattr(cost, name).value,
+               f"{words} for each message"),
+        Figure(f"{name}_per_message_low", "number?", lambda cost: getattr(cost, name).low,
+               f"{_LOW}these"),
+        Figure(f"{name}_per_message_high", "number?", lambda cost: getattr(cost, name).high,
+               f"{_HIGH}these"),
+        Figure(f"{name}_per_byte", "number?", lambda cost: cost.per_byte(getattr(cost, name)),
+               f"{words} for each byte of payload", per_byte),
+    )  # fmt: skip
+
+
+COSTS: tuple[Figure[MessageCost], ...] = (
+    *_per_message("instructions", "Instructions", Shown("instructions", "per byte", BRIEF)),
+    *_per_message("cycles", "Cycles of the core"),
+    Figure("instructions_per_cycle", "number?", lambda of: of.per_cycle,
+           "Instructions for each cycle", Shown("instructions", "per cycle")),
+    Figure("counted", "text?", lambda of: of.counted,
+           "Where instructions and cycles were counted: user or all"),
+)  # fmt: skip
+
+
+def of_end(number: int, figures: Sequence[Figure[Of]]) -> tuple[Figure[Of], ...]:
+    """The figures of one end of a pair, 0 or 1, by names that begin with it."""
+    end = ENDS[number]
+    return tuple(
+        each._replace(name=f"{end}_{each.name}", says=f"{each.says}; of the {end}")
+        for each in figures
+    )
+
+
+FIGURES: tuple[Figure[Row], ...] = (
+    *figures_of(Row, lambda row: row.configuration, CONFIGURATION),
+    *figures_of(Row, lambda row: row.summary, SUMMARY),
+    Figure("statistic", "text", lambda row: row.source.statistic if row.source else "median",
+           "What latency_ns is of the iterations: median, or what an imported table says"),
+    Figure("slices", "whole", lambda row: row.slices, "Slices that count"),
+    Figure("left_out_slices", "whole", lambda row: row.left_out,
+           "Slices that do not, since the path was still warming up"),
+    Figure("iterations_per_sample", "whole", lambda row: row.iterations,
+           "Iterations of a sample, at most"),
+    Figure("messages_per_s", "number?", lambda row: row.rate,
+           "Messages that arrived, in all directions together, per second",
+           Shown("messages", "10^6/s", BRIEF)),
+    Figure("total_bandwidth_bytes_per_s", "number?", lambda row: row.bandwidth,
+           "Payload in all directions together, bytes per second",
+           Shown("bandwidth", "MB/s", ALWAYS, None)),
+    Figure("peer_bandwidth_bytes_per_s", "number?", lambda row: row.peer_bandwidth,
+           "Bandwidth by the responder's clock, bytes per second",
+           Shown("receiver", "MB/s", MORE + 3)),
+    Figure("bandwidth_there_bytes_per_s", "number?", lambda row: row.each_way and row.each_way[0],
+           "To the responder, where both send, bytes per second"),
+    Figure("bandwidth_back_bytes_per_s", "number?", lambda row: row.each_way and row.each_way[1],
+           "To the initiator, where both send, bytes per second"),
+    *figures_of(Row, lambda row: row.delivery, DELIVERY),
+    *figures_of(Row, lambda row: row.verified, VERIFIED),
+    Figure("launches", "whole", lambda row: row.launches, "Launches that have samples"),
+    Figure("between_launches", "number?", lambda row: row.components and row.components.between,
+           "Standard deviation between launches, share of the median"),
+    Figure("within_launches", "number?", lambda row: row.components and row.components.within,
+           "Standard deviation between slices of a launch, share of the median"),
+    *figures_of(Row, lambda row: row.core_to_core_rtt, CORE_TO_CORE),
+    Figure("adjusted_latency_ns", "number?", lambda row: row.adjusted and row.adjusted.median,
+           "Latency at the run's typical core-to-core round trip, ns",
+           Shown("adjusted", "us", MORE + 6, None, says=_ADJUSTED_SAYS)),
+    Figure("adjusted_latency_low_ns", "number?", lambda row: row.adjusted and row.adjusted.low,
+           "Lower end of the interval of adjusted_latency_ns, ns"),
+    Figure("adjusted_latency_high_ns", "number?", lambda row: row.adjusted and row.adjusted.high,
+           "Upper end of the interval of adjusted_latency_ns, ns"),
+    Figure("there_ns", "number?", lambda row: row.known_one_way and row.known_one_way.there,
+           "Time to the responder by the clocks of both ends, ns",
+           Shown("there", "us", MORE + 4, None, says=_WAYS_SAY)),
+    Figure("back_ns", "number?", lambda row: row.known_one_way and row.known_one_way.back,
+           "Time to the initiator by the clocks of both ends, ns",
+           Shown("back", "us", MORE + 4, None)),
+    Figure("clock_error_ns", "number?", lambda row: row.one_way and row.one_way.error,
+           "How far the clocks may be apart in there_ns and back_ns, ns"),
+    *figures_of(Row, lambda row: row.suspect, SUSPECT),
+    *figures_of(Row, lambda row: row.used[0], of_end(0, USAGE)),
+    *figures_of(Row, lambda row: row.used[1], of_end(1, USAGE)),
+    *figures_of(Row, lambda row: row.costs[0], of_end(0, COSTS)),
+    *figures_of(Row, lambda row: row.costs[1], of_end(1, COSTS)),
+    Figure("verdict", "text", lambda row: row.verdict.word,
+           "Whether its figures can be trusted: ok, caution or no", Shown("verdict", rank=ALWAYS)),
+    Figure("cause", "text?", lambda row: row.verdict.cause and row.verdict.cause.name,
+           "The cause that explains best why not", Shown("cause", rank=BRIEF)),
+    Figure("flags", "text", lambda row: " ".join(flag.name for flag in row.flags),
+           "The names of its flags, separated by blanks"),
+)  # fmt: skip
+BY_NAME = {each.name: each for each in FIGURES}

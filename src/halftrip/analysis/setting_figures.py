@@ -1,0 +1,60 @@
+"""The settings of a configuration as figures, for programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from halftrip.analysis.figure import Figure, fields
+from halftrip.plan.settings import SETTINGS
+from halftrip.results.configuration import Configuration
+from halftrip.results.reported import Variant
+
+
+def variant_text(variant: Variant) -> str:
+    """A variant in one text: ``env.UCX_TLS tcp, mpiexec mpiexec.mpich``."""
+    return ", ".join(f"{name} {value}" for name, value in variant)
+
+
+# What tells configurations apart beside their settings.
+_OTHERS: tuple[Figure[Configuration], ...] = (
+    Figure("transport", "text", lambda of: of.transport,
+           "How bytes move: mpi, shm, tcp and so on"),
+    Figure("pattern", "text", lambda of: of.pattern,
+           "Who sends when: pingpong, stream, bidirectional and so on"),
+    Figure("mode", "text", lambda of: of.mode,
+           "The kind of call: blocking, nonblocking, persistent, ssend or onesided"),
+    Figure("size_bytes", "whole?", lambda of: of.known_size,
+           "Payload of a message, bytes; none: an imported tool does not say"),
+    Figure("pair", "text", lambda of: "-".join(map(str, of.pair)),
+           "The ranks that talk, initiator first: 0-1"),
+    Figure("thread", "whole", lambda of: of.thread, "Number of the thread of each rank"),
+    Figure("concurrency", "whole", lambda of: of.concurrency,
+           "How many pairs of threads talk at the same time"),
+    Figure("variant", "text", lambda of: variant_text(of.variant),
+           "What else tells it from others: what is varied, the table of a text; or empty"),
+)  # fmt: skip
+_BY_NAME = {each.name: each for each in _OTHERS} | {
+    each.figure: Figure[Configuration](each.figure, each.kind, each.in_effect, each.says)
+    for each in SETTINGS.values()
+}
+# The columns that came first; newer settings are behind them.
+_FIRST = (
+    *("transport", "pattern", "mode", "size_bytes", "memory", "buffers", "pages", "cache", "wait"),
+    *("pair", "window", "align_bytes", "datatype", "rate_bytes_per_s", "verify", "thread"),
+    "concurrency",
+)
+CONFIGURATION: tuple[Figure[Configuration], ...] = tuple(
+    _BY_NAME[name]
+    for name in dict.fromkeys((*_FIRST, *(each.figure for each in SETTINGS.values()), "variant"))
+)
+
+
+def configuration_fields(configuration: Configuration) -> dict[str, Any]:
+    """The settings of a configuration by name. Those of both ends are texts such as ``spin``, or
+    ``spin:block``."""
+    return fields(CONFIGURATION, configuration)
+
+
+def curve_fields(curve: Configuration) -> dict[str, Any]:
+    """The settings of a curve, which has no size."""
+    return fields([each for each in CONFIGURATION if each.name != "size_bytes"], curve)

@@ -1,0 +1,100 @@
+"""The figures of a measurement: a slice of a configuration in one launch."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from halftrip.analysis.figure import Figure, figures_of
+from halftrip.analysis.figures import (
+    CORE_TO_CORE,
+    DELIVERY,
+    SUMMARY,
+    SUSPECT,
+    USAGE,
+    VERIFIED,
+    of_end,
+)
+from halftrip.analysis.setting_figures import CONFIGURATION
+from halftrip.analysis.summaries import summarize_configuration
+from halftrip.analysis.suspect import count_suspect
+from halftrip.analysis.usage import UsedByEnds, used_by_ends
+from halftrip.results.delivery import delivered_share
+from halftrip.results.records import Measurement
+from halftrip.results.run import Run
+from halftrip.stats.summary import Summary
+
+
+class Slice(NamedTuple):
+    """A measurement, the run that it is of, and its summary."""
+
+    run: Run
+    measurement: Measurement
+    summary: Summary
+
+    @classmethod
+    def of(cls, run: Run, measurement: Measurement) -> Slice:
+        """A measurement of a run."""
+        return cls(run, measurement, summarize_configuration([measurement]))
+
+    @property
+    def used(self) -> UsedByEnds:
+        """What both ends have used."""
+        found = self.measurement
+        delivered = delivered_share(found.configuration, found.delivery)
+        return used_by_ends(found.configuration, found.usage, delivered)
+
+    @property
+    def tool(self) -> str | None:
+        """The tool that measured it, where it was imported."""
+        source = self.run.source_of.get(self.measurement.configuration)
+        return None if source is None else source.tool
+
+    @property
+    def iterations(self) -> int | None:
+        """How many iterations a sample has; None where another tool does not say."""
+        found = self.measurement
+        is_known = found.reported is None or found.reported.counted
+        return found.iterations if is_known else None
+
+    @property
+    def core_to_core_rtt(self) -> tuple[float, float] | None:
+        """The lowest and the highest core-to-core round trip beside its samples, ns."""
+        rtts = self.measurement.core_to_core_rtts
+        return (min(rtts), max(rtts)) if rtts else None
+
+    def host(self, end: int) -> str | None:
+        """The name of the host of one end; None where it is not known."""
+        return self.run.names.hosts.get(self.measurement.configuration.pair[end])
+
+
+SLICE: tuple[Figure[Slice], ...] = (
+    Figure("started", "text?", lambda of: of.run.measured, "When the run started, UTC, ISO 8601"),
+    Figure("initiator_host", "text?", lambda of: of.host(0), "Name of the initiator's host"),
+    Figure("responder_host", "text?", lambda of: of.host(1), "Name of the responder's host"),
+    *figures_of(Slice, lambda of: of.measurement.configuration, CONFIGURATION),
+    Figure("launch", "whole", lambda of: of.measurement.launch,
+           "Number of the launch of fresh processes, from 0"),
+    Figure("slice", "whole", lambda of: of.measurement.slice, "Number of the slice, from 0"),
+    Figure("at_s", "number?", lambda of: of.measurement.at,
+           "When it began, after the launch began, s"),
+    Figure("iterations", "whole?", lambda of: of.iterations, "Iterations of each of its samples"),
+    Figure("messages_per_iteration", "whole",
+           lambda of: of.measurement.configuration.messages_per_iteration,
+           "Messages that follow each other one way in an iteration"),
+    Figure("warm_up_iterations", "whole?",
+           lambda of: of.measurement.warm_up and of.measurement.warm_up.iterations,
+           "Iterations of calibration and warm-up"),
+    Figure("warm_up_ns", "whole?", lambda of: of.measurement.warm_up and of.measurement.warm_up.ns,
+           "Time of these, ns"),
+    Figure("stopped", "text?", lambda of: of.measurement.stopped,
+           "Why it ended: converged, time, count or full"),
+    Figure("tool", "text?", lambda of: of.tool,
+           "The tool that measured it, where it was imported"),
+    *figures_of(Slice, lambda of: of.summary, SUMMARY),
+    *figures_of(Slice, lambda of: of.measurement.delivery, DELIVERY),
+    *figures_of(Slice, lambda of: of.measurement.verified, VERIFIED),
+    *figures_of(Slice, lambda of: of.core_to_core_rtt, CORE_TO_CORE),
+    *figures_of(Slice, lambda of: count_suspect([of.measurement]), SUSPECT),
+    *figures_of(Slice, lambda of: of.used[0], of_end(0, USAGE)),
+    *figures_of(Slice, lambda of: of.used[1], of_end(1, USAGE)),
+)  # fmt: skip

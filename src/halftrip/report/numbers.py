@@ -1,0 +1,144 @@
+"""Numbers as people read them: how many digits they have, with their intervals, and with the sign
+of a verdict."""
+
+from __future__ import annotations
+
+import math
+
+from halftrip.analysis.rows import Row
+from halftrip.analysis.verdict import Word
+from halftrip.stats.estimate import Estimate
+from halftrip.units import significant
+
+# Stands where a figure does not exist.
+NOTHING = "-"
+# How many significant digits a figure has, where its interval says no more, and otherwise.
+USUAL_DIGITS = 3
+_FEWEST_DIGITS, _MOST_DIGITS = 2, 5
+# How large the units are in which people read figures; others are as they are.
+_SCALES = {"us": 1e3, "MB/s": 1e6, "GB/s": 1e9, "10^6/s": 1e6, "GHz": 1e9, "MiB": 1 << 20}
+_MARKS: dict[Word, str] = {"ok": "", "caution": "~", "no": "!"}
+# An interval has two digits up to 35 of them, else one, and the figure ends where it does (Particle
+# Data Group, Review of Particle Physics, introduction, 5.3).
+_TWO_DIGITS_UP_TO = 3.55
+_MOST_DECIMALS = 4
+
+
+def number(value: float | None, digits: int = USUAL_DIGITS, scale: float = 1.0) -> str:
+    """`value / scale` with at least that many significant digits; NOTHING for None and NaN."""
+    if value is None or math.isnan(value):
+        return NOTHING
+    return significant(value / scale, digits)
+
+
+def percent(share: float | None) -> str:
+    """A share in per cent, to a tenth: it is not known more precisely."""
+    if share is None or math.isnan(share):
+        return NOTHING
+    return f"{100 * share:.1f}"
+
+
+def whole(count: float | None) -> str:
+    """A whole number with its thousands grouped."""
+    return NOTHING if count is None else f"{count:,.0f}"
+
+
+def in_unit(value: float | None, unit: str, digits: int = USUAL_DIGITS) -> str:
+    """A figure of base units in the one in which people read it: ns in us, shares in %."""
+    if unit.startswith("%"):
+        return percent(value)
+    if isinstance(value, int) and unit not in _SCALES:
+        return whole(value)
+    return number(value, digits, _SCALES.get(unit, 1.0))
+
+
+def supported_digits(width: float) -> int:
+    """How many significant digits of a figure its interval supports; `width` is the wider side of
+    that, as a share of the figure (infinite: there is none). The interval then shows in the last
+    digit, and by at most ten of its steps in the one before that."""
+    if not 0 < width < math.inf:
+        return USUAL_DIGITS
+    return min(max(math.floor(-math.log10(width)) + 2, _FEWEST_DIGITS), _MOST_DIGITS)
+
+
+def digits_of(row: Row, most: int = _MOST_DIGITS) -> int:
+    """How many significant digits of a row's figure its interval supports, and at most so many."""
+    return min(supported_digits(row.verdict.width), most)
+
+
+def width_of(width: float) -> str:
+    """The interval's wider side, as a share of the figure."""
+    if not math.isfinite(width):
+        return "± ?"
+    return f"± {significant(100 * width, 2)} %" if width < 1 else "> 100 %"
+
+
+def marked(row: Row, value: float, unit: str, most: int = _MOST_DIGITS) -> str:
+    """A figure of a row, with the sign of its verdict behind it."""
+    return in_unit(value, unit, digits_of(row, most)) + mark(row)
+
+
+def mark(row: Row) -> str:
+    """The sign of a row's verdict, behind its figures."""
+    return _MARKS[row.verdict.word]
+
+
+def worse_mark(*rows: Row) -> str:
+    """The sign of the worst verdict of these."""
+    return max(map(mark, rows), key=[*_MARKS.values()].index)
+
+
+def with_interval(estimate: Estimate | None, scale: float) -> str:
+    """A figure and its interval: ``0.20 [0.19, 0.21]``."""
+    if estimate is None:
+        return NOTHING
+    digits = _digits(estimate)
+    value, low, high = (signed(each / scale, digits) for each in estimate)
+    return f"{value} [{low}, {high}]"
+
+
+def _digits(estimate: Estimate) -> int:
+    """So many significant digits that the interval is not 0 wide, at most four."""
+    width = estimate.high - estimate.low
+    largest = max(abs(estimate.value), abs(estimate.low))
+    if not width > 0 or not math.isfinite(width) or not largest > 0:
+        return USUAL_DIGITS
+    return min(max(2, 1 + math.ceil(math.log10(largest / width))), 4)
+
+
+def signed(value: float, digits: int) -> str:
+    """A number that may be below 0; ``any`` of one that has no bound."""
+    if math.isinf(value):
+        return "any"
+    return f"{'-' if value < 0 else ''}{significant(abs(value), digits)}"
+
+
+def with_sign(estimate: Estimate) -> str:
+    """A difference, with its sign, as far as the interval supports it."""
+    if math.isnan(estimate.value):
+        return NOTHING
+    return _rounded(estimate.value, _decimals(estimate), "+")
+
+
+def bounds(estimate: Estimate) -> str:
+    """The interval of a difference."""
+    if math.isnan(estimate.half_width):
+        return NOTHING
+    low, high = (_rounded(each, _decimals(estimate)) for each in (estimate.low, estimate.high))
+    return f"{low} to {high}"
+
+
+def _decimals(estimate: Estimate) -> int:
+    width, value = estimate.half_width, abs(estimate.value)
+    if 0 < width < math.inf:
+        decimals = -math.floor(math.log10(width / _TWO_DIGITS_UP_TO))
+    else:
+        # Three digits, where there is no interval.
+        decimals = 2 - math.floor(math.log10(value)) if value > 0 else 0
+    return min(max(0, decimals), _MOST_DECIMALS)
+
+
+def _rounded(value: float, decimals: int, sign: str = "") -> str:
+    # Adding 0 makes a 0 of -0.
+    rounded = round(value, decimals) + 0.0
+    return f"{rounded:{sign if rounded else ''},.{decimals}f}"

@@ -1,0 +1,66 @@
+"""The figures of a row: each is in CSV, JSON, a frame and the schema, and nothing else is."""
+
+import csv
+import io
+import json
+
+from halftrip.analysis.figure import NOT_SHOWN, Figure, fields, figures_of, names
+from halftrip.analysis.figures import FIGURES
+from halftrip.analysis.setting_figures import CONFIGURATION
+from halftrip.analysis.slice_figures import SLICE
+from halftrip.report import columns, cost
+from halftrip.report import csv as csv_format
+from halftrip.report import json as json_format
+from halftrip.report.frame import frame
+from halftrip.results.run_file import FORMAT
+from harness import runs
+from harness.files import ROOT
+from harness.screens import text
+
+# What a frame has before its figures.
+ORIGIN = ["run", "date", "host", "mpi"]
+
+
+def test_every_figure_is_everywhere_under_its_name_and_nothing_else_is():
+    run = runs.run(runs.measurement(), runs.measurement("tcp", usage=(runs.usage(), runs.usage())))
+    listed = names(FIGURES)
+    assert len(set(listed)) == len(listed) > 100
+    lines = list(csv.reader(io.StringIO(text(csv_format.render, run))))
+    assert lines[0] == listed
+    assert [list(row) for row in json.loads(text(json_format.render, run))["rows"]] == [listed] * 2
+    assert list(frame(run).columns) == ORIGIN + listed
+    schema = json.loads((ROOT / f"docs/schema/halftrip-{FORMAT}.schema.json").read_text())["$defs"]
+    for place, figures in (("Row", FIGURES), ("Configuration", CONFIGURATION)):
+        described = {
+            name: each["description"] for name, each in schema[place]["properties"].items()
+        }
+        assert described == {each.name: f"{each.says}." for each in figures}
+
+
+def test_a_frame_of_slices_has_only_figures_of_slices():
+    of_slices = list(frame(runs.run(runs.measurement()), slices=True).columns)
+    assert of_slices == ORIGIN + [name for name in names(SLICE) if name in of_slices]
+
+
+def test_what_has_a_heading_is_a_column_of_a_table():
+    shown = [
+        *columns.latency_columns(rtt=False),
+        *columns.RATE_COLUMNS,
+        *columns.DELIVERY_COLUMNS,
+        *(columns.VERIFIED, columns.VERDICT, columns.CAUSE),
+        *cost._COLUMNS,
+        *cost._COUNTED_COLUMNS,
+    ]
+    headings = {(each.name, each.unit, each.says) for each in shown}
+    wanted = {(s.heading, s.unit, s.says) for each in FIGURES if (s := each.shown) != NOT_SHOWN}
+    assert len(wanted) > 30
+    assert wanted <= headings
+
+
+def test_what_does_not_exist_is_none_and_so_is_all_of_a_part_that_is_missing():
+    half = Figure("half", "number?", lambda of: of / 2, "Half of it")
+    assert fields([half], 3.0) == {"half": 1.5}
+    assert fields([half], float("nan")) == {"half": None}
+    of_pair = figures_of(tuple, lambda of: of[1], [half])
+    assert [fields(of_pair, each)["half"] for each in ((1, 4), (1, None))] == [2.0, None]
+    assert (half.kind, half.optional) == ("number", True)
