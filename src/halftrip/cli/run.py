@@ -12,27 +12,16 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TextIO
 
 import typer
 
-from halftrip.analysis.baseline import Baseline, check_baseline
-from halftrip.analysis.expectation import NOTHING_EXPECTED, Expectations, fails
-from halftrip.api import measure, resume
 from halftrip.cli import app
 from halftrip.cli.help import Command
 from halftrip.cli.inputs import Text, loaded
 from halftrip.cli.output import TABLE, Form, in_job, speaks
-from halftrip.cli.show import print_first, print_form
 from halftrip.errors import HalftripError, Interrupted, UsageError
 from halftrip.plan import parsing
-from halftrip.plan.config import config_layer
-from halftrip.plan.layers import file_layer, make_plan, options_layer
 from halftrip.plan.option import GROUPS, Option
 from halftrip.plan.options import OPTIONS
-from halftrip.plan.plan import Plan, plan_record
 from halftrip.plan.recipes import find_plan, purposes
 from halftrip.registry import FORMATS, STYLES
-from halftrip.report.document import document
-from halftrip.report.progress import ProgressLine
-from halftrip.results.run import Run
-from halftrip.results.run_file import default_name, load
 from halftrip.texts import printable
 
 if TYPE_CHECKING:
@@ -243,6 +232,8 @@ def run_plan(
     nothing was measured, or a configuration failed. The user's own defaults hold `with_config`,
     unless what is `asked` is to measure the plan of an earlier run against it."""
     from halftrip.cli.run_against import plan_against
+    from halftrip.plan.config import config_layer
+    from halftrip.plan.layers import file_layer, make_plan, options_layer
 
     if asked is not None and asked.is_given:
         return _measure_plan(plan_against(asked, plan_file, options), output)
@@ -258,6 +249,9 @@ def run_plan(
 
 def _measure_plan(plan: Plan, output: Output) -> int:
     from halftrip.analysis.expectation import Expectations
+    from halftrip.api import measure
+    from halftrip.plan.plan import plan_record
+    from halftrip.results.run_file import default_name
 
     baseline = _baseline(plan.baseline, plan)
     path = Path(plan.output or default_name())
@@ -274,7 +268,7 @@ def _measure_plan(plan: Plan, output: Output) -> int:
 def _baseline(path: str | None, plan: Plan | None = None) -> Baseline | None:
     """The figures of the baseline in the file `path`, on the rank that judges by them; None where
     there is none. Raises UsageError if it has nothing to compare with something in the `plan`."""
-    from halftrip.analysis.baseline import Baseline
+    from halftrip.analysis.baseline import Baseline, check_baseline
 
     if path is None or not speaks():
         return None
@@ -294,6 +288,8 @@ def resume_run(
     """As `run_plan`, for what is left of the run in the file `path`, and for its rows that have one
     of the flags `again`. Raises UsageError for options that belong to a new run."""
     from halftrip.analysis.expectation import Expectations
+    from halftrip.api import resume
+    from halftrip.results.run_file import load
 
     if path is None:
         raise UsageError("--again: only with --resume, which names the run file")
@@ -325,7 +321,9 @@ def _measure(
     as it is to be, judged by what is `expected`, writes its page, and returns the exit status."""
     from rich.console import Console
 
+    from halftrip.analysis.expectation import NOTHING_EXPECTED
     from halftrip.report.progress import ProgressLine
+    from halftrip.results.run_file import load
 
     output.check()
     form = output.form
@@ -360,7 +358,9 @@ def _measure(
 def _status(run: Run, expected: Expectations, shown: bool) -> int:
     """The exit status of a run that is over, judged by what is `expected`, and by what it was
     measured against, which is printed if it is to be `shown`."""
+    from halftrip.analysis.expectation import fails
     from halftrip.cli.run_against import status_against
+    from halftrip.report.document import document
 
     if run.interrupted is not None:
         # Not by a signal or a death, which are errors: its time was not enough.
@@ -379,6 +379,7 @@ def _print_quote(who: str, lines: list[str]) -> None:
 
 
 def _print_run(run: Run, path: Path, form: Form, plain: bool, expected: Expectations) -> None:
+    from halftrip.cli.show import print_first, print_form
 
     kept = f"; run file: {path}"
     if form == TABLE:
