@@ -101,8 +101,9 @@ def test_whoever_dies_while_ranks_start_is_named(shell, state):
 @pytest.mark.parametrize(("step", "enough"), extended((10, 8)))
 def test_an_interrupt_while_python_starts_prints_nothing_of_ours(shell, step, enough):
     """Held still while it is looked at, the process has one of three states. While Python itself
-    starts it catches interrupts and runs nothing of ours yet: there it prints what it likes, and
-    nobody but Python could change that."""
+    starts it catches interrupts and runs nothing of ours yet: there it prints what it likes, or
+    prints that it ignores one, in a callback of its import system, and goes on; nobody but Python
+    could change that."""
     states = {"nothing caught": 0, "Python's own": 0, "ours": 0}
     for milliseconds in itertools.count(0, step):
         if states["ours"] == enough:
@@ -124,7 +125,7 @@ def test_an_interrupt_while_python_starts_prints_nothing_of_ours(shell, step, en
             assert stopped(ended)
         elif caught:
             states["Python's own"] += 1
-            assert ended.status != 0
+            assert ended.status != 0 or "Exception ignored in" in ended.err
             assert not re.search(rf'File "{PACKAGE}/(?!__init__|__main__)', ended.err)
         else:
             states["nothing caught"] += 1
