@@ -1,13 +1,19 @@
 """What halftrip adds to a bare loop, on this machine, and that a disturbance is found."""
 
+import re
 import subprocess
+import time
 
+import psutil
 import pytest
 
 from halftrip.cli.doctor_loops import compare
+from halftrip.job.worker import PROCESS_NAME
 from harness.files import ROOT
+from harness.limits import END_SECONDS
 from harness.loops import LIMIT, check_ratios
 from harness.preload import preloading
+from harness.shell import HALFTRIP
 
 pytestmark = pytest.mark.extended
 
@@ -36,3 +42,23 @@ def test_a_path_without_a_bare_loop_is_named(shell):
     result = shell.call("doctor", "--loops", "-t", "pipe,zmq")
     assert result.status == 2
     assert "zmq" in result.err
+
+
+def test_a_killed_rank_is_one_line_and_leaves_nothing(shell):
+    process = shell.start(HALFTRIP, "doctor", "--loops", "-t", "pipe")
+    ranks = []
+    for _ in range(2000):
+        started = psutil.Process(process.pid).children(recursive=True)
+        ranks = [each for each in started if each.name() == f"{PROCESS_NAME}1"]
+        if ranks:
+            break
+        time.sleep(0.01)
+    (rank,) = ranks
+    rank.kill()
+    _, said = process.communicate(timeout=END_SECONDS)
+    assert process.returncode == 1
+    # It may not have connected to the launcher yet.
+    how = "(died|was killed by SIGKILL)"
+    assert re.fullmatch(rf"halftrip: rank 1 \(process {rank.pid}\) {how}\n", said), said
+    _, alive = psutil.wait_procs(started, timeout=END_SECONDS)
+    assert [each for each in alive if each.status() != psutil.STATUS_ZOMBIE] == []

@@ -6,11 +6,9 @@ decide for themselves; rank 0 hears of it when it is over.
 
 from __future__ import annotations
 
-import contextlib
 import gc
-import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Literal, Protocol
 
 import msgspec
@@ -27,6 +25,7 @@ from halftrip.measure.device_bounds import measure_devices
 from halftrip.measure.host_log import IDLE_SECONDS, HostLog, HostRecorder
 from halftrip.measure.part import Turn
 from halftrip.measure.participant import Participant, TurnReport
+from halftrip.measure.process_state import collections_between_turns, own_affinity
 from halftrip.measure.selection import Refusal, skips
 from halftrip.measure.setup import set_up
 from halftrip.measure.walk import Item, Walk
@@ -72,33 +71,6 @@ class Sink(Protocol):
     def before_slice(self, setting: Configuration) -> None: ...
 
 
-@contextlib.contextmanager
-def _own_affinity() -> Iterator[None]:
-    """Gives the caller its cores back at the end."""
-    cores = os.sched_getaffinity(0)
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, cores)
-
-
-@contextlib.contextmanager
-def _collections_between_turns() -> Iterator[None]:
-    """Collects garbage only where the runner calls for it: within a slice it would be an outlier.
-    Objects that exist already are left out, as they would take 8 ms."""
-    was_enabled = gc.isenabled()
-    was_frozen = gc.get_freeze_count()
-    gc.disable()
-    gc.freeze()
-    try:
-        yield
-    finally:
-        if not was_frozen:
-            gc.unfreeze()
-        if was_enabled:
-            gc.enable()
-
-
 class Order(msgspec.Struct, frozen=True):
     """What rank 0 tells all others to do: to compare the clocks of hosts, to record the hosts'
     counters, and to take a turn. Without a turn the walk is over."""
@@ -142,7 +114,7 @@ class Runner:
 
     def run(self) -> None:
         """Measures everything. Rank 0's sink gets the records; the last is the RunEnd."""
-        with _own_affinity(), _collections_between_turns():
+        with own_affinity(), collections_between_turns():
             try:
                 self._setup = set_up(self._plan, self._group, self._process)
             except Unavailable as error:
