@@ -86,9 +86,10 @@ def stagings(point: Point) -> tuple[int | None, ...]:
 
 
 class Setting(msgspec.Struct, frozen=True, dict=True):
-    """`name` is that of its option and key of a plan, and of its field in the configuration, in the
-    settings of both `ends`, or in those of its `sockets` (`place`). Of a setting in the place
-    `transport` only some have any: `Capabilities.settings`, which also has those of sockets.
+    """A setting of a configuration. `name` is that of its option, of its key in a plan, and of its
+    field. `place` says where the field is: in the configuration itself, in the settings of both
+    `ends`, or in those of its `sockets`. Only some transports have a setting of the places
+    `transport` and `sockets`: those whose `Capabilities.settings` name it.
 
     `read`, `help`, `short`, `negatable` and `group` are those of its `option.Option`. A plan may
     have `several` values, as a tuple; `values` are those that it has at a point, and `standard`
@@ -96,10 +97,10 @@ class Setting(msgspec.Struct, frozen=True, dict=True):
 
     `heading` is what tables call it, and `write` makes text of a value, `no_value` of None. What
     all rows have in common is left out where it is `usual`, and in a brief heading where it is the
-    `default` of a plan. Simulated paths do not have what `is_of_buffers`. `attribute` is what
-    has the value in effect. Rows stand in the
-    order of all settings, then of sizes; of one that is not `before_size`, in that of sizes first.
-    Tables leave it out of a configuration to which it does not apply.
+    `default` of a plan. Simulated paths have no setting that `is_of_buffers`. `attribute` is the
+    attribute of a configuration with the value in effect, if that is not its field. Rows are sorted
+    by all settings, then by size; by one that is not `before_size`, after the size. Tables leave it
+    out of a configuration to which it does not apply.
 
     In CSV and JSON it is called `column`, if that is not its name, with its `unit` behind; `kind`
     is that of the values, and `says` what it is.
