@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
-Kind = Literal["text", "whole", "number", "yes or no"]
-KindOrNone = Literal["text?", "whole?", "number?", "yes or no?"]
+from halftrip.plan.setting import Kind
+
 Of = TypeVar("Of")
 Whole = TypeVar("Whole")
 
@@ -38,7 +38,7 @@ class Figure(NamedTuple, Generic[Of]):
     what it is, `shown` how tables show it: with NOT_SHOWN, in no column of its own."""
 
     name: str
-    values: Kind | KindOrNone
+    values: Kind
     of: Callable[[Of], Any]
     says: str
     shown: Shown = NOT_SHOWN

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -15,6 +15,7 @@ from halftrip.analysis.summaries import is_over_all_time, launch_components
 from halftrip.analysis.suspect import count_suspect
 from halftrip.analysis.usage import UsedByEnds, used_by_ends
 from halftrip.analysis.verdict import Verdict, verdict
+from halftrip.plan.setting import Of
 from halftrip.plan.settings import SETTINGS
 from halftrip.registry import TRANSPORTS
 from halftrip.results.configuration import Configuration
@@ -138,7 +139,13 @@ def rows(run: Run, flags: bool = True) -> list[Row]:
 
 
 # The settings whose rows stand apart; those of the others stand size by size.
-_ORDERED = [each.of for each in SETTINGS.values() if each.before_size]
+_BEFORE_SIZE = [each.of for each in SETTINGS.values() if each.before_size]
+_AFTER_SIZE = [each.of for each in SETTINGS.values() if not each.before_size]
+
+
+def _values(configuration: Configuration, settings: Iterable[Of]) -> Iterator[tuple[bool, Any]]:
+    """Values that can be compared, also where one is None."""
+    return ((value is not None, value) for value in (of(configuration) for of in settings))
 
 
 def _order(configuration: Configuration) -> tuple[Any, ...]:
@@ -148,15 +155,15 @@ def _order(configuration: Configuration) -> tuple[Any, ...]:
         configuration.pair,
         configuration.thread,
     )
-    settings = ((value is not None, value) for value in (of(configuration) for of in _ORDERED))
     rest = msgspec.structs.astuple(configuration)
     return (
         *path,
         configuration.pattern,
         configuration.mode,
-        *settings,
+        *_values(configuration, _BEFORE_SIZE),
         configuration.variant,
         configuration.size,
+        *_values(configuration, _AFTER_SIZE),
         str(rest),
     )
 

@@ -32,7 +32,7 @@ class _Metric(NamedTuple):
     of: Callable[[Row], float]
 
 
-# How large the units of metrics are in those of figures.
+# By what a figure is divided: figures are in ns, metrics in s.
 _SCALES = {"seconds": 1e9, "bytes_per_second": 1.0, "messages_per_second": 1.0}
 # Those of verdicts, the best first.
 _WORDS: tuple[Word, ...] = ("ok", *NOT_OK)

@@ -33,7 +33,7 @@ _KEPT = (
     "remote_command", "interface", "data_ports",
 )  # fmt: skip
 # Keys that are left out where a plan that says nothing means the same.
-_UNLESS_USUAL = ("window", "delay", "staging", "rate", "verify")
+_UNLESS_USUAL = ("window", "delay", "staging")
 
 
 def sizes_around(places: Iterable[tuple[float, float]]) -> tuple[int, ...]:
@@ -68,7 +68,7 @@ def curve_keys(curve: Configuration, plan: Mapping[str, Any]) -> dict[str, Any]:
         **{
             each.name: [each.of(curve)]
             for each in in_place("configuration", "ends")
-            if each.name not in _UNLESS_USUAL
+            if each.several and each.name not in _UNLESS_USUAL
         },
         "verify": curve.verify,
         "concurrent_pairs": [curve.concurrency],

@@ -19,7 +19,7 @@ from halftrip.units import significant
 
 # The size of the messages that are counted in a second.
 _MESSAGE_BYTES = 8
-# What others depend on, which have their values after it.
+# Expanded first: the values of other settings depend on these.
 _FIRST = ("verify", "window", "wait", "memory", "buffers", "pages", "cache")
 
 

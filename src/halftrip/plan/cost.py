@@ -23,7 +23,7 @@ LONGEST_SECONDS = 366 * 86400.0
 # No message takes less, s; in virtual time it has to be computed.
 _LEAST_ITERATION_SECONDS = 1e-9
 _SIMULATED_ITERATION_SECONDS = 2e-8
-# Keys of a plan that have several values, of which an empty one means one value.
+# Keys of a plan that may have several values; an empty one counts as one value.
 _SEVERAL = ("transport", "pattern", "mode", *SEVERAL)
 
 

@@ -13,7 +13,7 @@ from halftrip.plan.plan import Placement
 from halftrip.plan.presets import PRESETS
 from halftrip.plan.settings import SETTINGS
 from halftrip.registry import LAUNCHERS, TRANSPORTS
-from halftrip.results.patterns import ROUND_TRIP, SHAPES, Mode, Pattern
+from halftrip.results.patterns import ONE_SIDED, ROUND_TRIP, SHAPES, Mode, Pattern
 
 
 def _of(*names: str) -> dict[str, Option]:
@@ -25,7 +25,6 @@ def _of(*names: str) -> dict[str, Option]:
     }
 
 
-_PUT_AND_GET = ", ".join(name for name, shape in SHAPES.items() if shape.is_one_sided)
 # Nobody needs them to begin with.
 _EXPERT = [name for name, setting in SETTINGS.items() if setting.group == "expert"]
 
@@ -48,7 +47,7 @@ OPTIONS: dict[str, Option] = {
     ),
     "mode": Option(
         parsing.some_of(get_args(Mode)),
-        f"{', '.join(get_args(Mode))}. [blocking; onesided for {_PUT_AND_GET}]",
+        f"{', '.join(get_args(Mode))}. [blocking; onesided for {', '.join(ONE_SIDED)}]",
         ("-c",),
         group="what",
     ),

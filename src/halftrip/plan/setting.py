@@ -150,7 +150,7 @@ class Setting(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def is_own(self) -> bool:
-        """Whether each transport has values of its own: `Choices`."""
+        """Whether layers may differ in it, as not every transport has all of its values."""
         return self.place in ("transport", "sockets") or self.values in (asked_or_own, stagings)
 
     @cached_property

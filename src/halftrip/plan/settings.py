@@ -38,7 +38,7 @@ from halftrip.results.configuration import (
     TuningField,
     Wait,
 )
-from halftrip.results.patterns import SHAPES, STREAM
+from halftrip.results.patterns import ONE_SIDED, SHAPES, STREAM
 from halftrip.units import format_size
 
 
@@ -77,12 +77,11 @@ POLLS = parsing.several(parsing.microseconds)
 STREAMS = parsing.several(parsing.at_most(64))
 DELAYS = parsing.several(parsing.nanoseconds)
 
-_PUT_AND_GET = ", ".join(name for name, shape in SHAPES.items() if shape.is_one_sided)
 
 # In the order of options, of a plan's keys, and of rows.
 _TABLE = (
     Setting("window", parsing.windows,
-            f"Messages in flight. [{SHAPES[STREAM].window}; 1 for {_PUT_AND_GET}]", ("-W",),
+            f"Messages in flight. [{SHAPES[STREAM].window}; 1 for {', '.join(ONE_SIDED)}]", ("-W",),
             group="what", values=windows, usual="1", kind="whole", says="Messages in flight"),
     Setting("places", parsing.some_of(_requested(Places)),
             "Where the messages of a window are: each in its own place, or in the same. [own]",
@@ -185,7 +184,7 @@ _TABLE = (
 )  # fmt: skip
 
 SETTINGS: Mapping[str, Setting] = {setting.name: setting for setting in _TABLE}
-# Of which a plan may have several values.
+# Those that may have several values in a plan.
 SEVERAL = tuple(setting.name for setting in _TABLE if setting.several)
 
 

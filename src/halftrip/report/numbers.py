@@ -12,7 +12,7 @@ from halftrip.units import significant
 
 # Stands where a figure does not exist.
 NOTHING = "-"
-# How many significant digits a figure has, where its interval says no more, and otherwise.
+# Significant digits of a figure without an interval; the fewest and the most of one with it.
 USUAL_DIGITS = 3
 _FEWEST_DIGITS, _MOST_DIGITS = 2, 5
 # How large the units are in which people read figures; others are as they are.

@@ -113,7 +113,6 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 UNTUNED = Tuning()
-TUNING: tuple[TuningField, ...] = get_args(TuningField)
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):
@@ -273,8 +272,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
         return 2 if is_both_ways(self.pattern, self.mode) else 1
 
 
-def _known_of(of: msgspec.Struct, like: msgspec.Struct) -> dict[str, Any]:
-    """What one of them does not know, as the other has it."""
-    return {
-        name: getattr(like, name) for name in of.__struct_fields__ if getattr(of, name) == UNKNOWN
-    }
+def _known_of(one: msgspec.Struct, other: msgspec.Struct) -> dict[str, Any]:
+    """The fields that are unknown in `one`, with their values in `other`."""
+    names = one.__struct_fields__
+    return {name: getattr(other, name) for name in names if getattr(one, name) == UNKNOWN}

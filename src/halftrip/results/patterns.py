@@ -11,9 +11,9 @@ from typing import Literal, NamedTuple
 Pattern = Literal["pingpong", "stream", "bidirectional", "exchange", "pingping", "put", "get"]
 Mode = Literal["blocking", "nonblocking", "persistent", "ssend", "onesided"]
 
-_TWO_SIDED: tuple[Mode, ...] = ("blocking", "nonblocking", "persistent", "ssend")
-_BOTH_WAYS: tuple[Mode, ...] = ("blocking", "nonblocking", "persistent")
-_ONE_SIDED: tuple[Mode, ...] = ("onesided",)
+_TWO_SIDED_CALLS: tuple[Mode, ...] = ("blocking", "nonblocking", "persistent", "ssend")
+_SYMMETRIC_CALLS: tuple[Mode, ...] = ("blocking", "nonblocking", "persistent")
+_ONE_SIDED_CALLS: tuple[Mode, ...] = ("onesided",)
 
 
 class Shape(NamedTuple):
@@ -33,7 +33,7 @@ class Shape(NamedTuple):
     @property
     def is_one_sided(self) -> bool:
         """Whether the initiator reaches into memory that the responder exposes."""
-        return self.modes == _ONE_SIDED
+        return self.modes == _ONE_SIDED_CALLS
 
     @property
     def is_stream(self) -> bool:
@@ -58,23 +58,24 @@ class Shape(NamedTuple):
 
 
 SHAPES: dict[Pattern, Shape] = {
-    "pingpong": Shape(_TWO_SIDED, None, initiator=True, responder=True, replies=True),
-    "stream": Shape(_TWO_SIDED, 64, initiator=False, responder=True),
-    "bidirectional": Shape(_BOTH_WAYS, 64, initiator=True, responder=True),
-    "exchange": Shape(_BOTH_WAYS, None, initiator=True, responder=True),
-    "pingping": Shape(_BOTH_WAYS, None, initiator=True, responder=True),
-    "put": Shape(_ONE_SIDED, 1, initiator=False, responder=True),
-    "get": Shape(_ONE_SIDED, 1, initiator=True, responder=False),
+    "pingpong": Shape(_TWO_SIDED_CALLS, None, initiator=True, responder=True, replies=True),
+    "stream": Shape(_TWO_SIDED_CALLS, 64, initiator=False, responder=True),
+    "bidirectional": Shape(_SYMMETRIC_CALLS, 64, initiator=True, responder=True),
+    "exchange": Shape(_SYMMETRIC_CALLS, None, initiator=True, responder=True),
+    "pingping": Shape(_SYMMETRIC_CALLS, None, initiator=True, responder=True),
+    "put": Shape(_ONE_SIDED_CALLS, 1, initiator=False, responder=True),
+    "get": Shape(_ONE_SIDED_CALLS, 1, initiator=True, responder=False),
 }
 
-# What tells a latency, and is measured where nobody says what; and what tells a bandwidth.
+# The pattern that is measured by default, which has a latency, and the one that has a bandwidth.
 ROUND_TRIP: Pattern = "pingpong"
 STREAM: Pattern = "stream"
-# Over calls that wait for the peer: what goes one way at a time.
+# One end sends at a time, so that a send may wait for the peer to receive.
 ONE_WAY: tuple[Pattern, ...] = tuple(name for name, shape in SHAPES.items() if shape.is_one_way)
-# Where a send returns before the peer receives, too: both ends may send first.
+ONE_SIDED: tuple[Pattern, ...] = tuple(name for name, shape in SHAPES.items() if shape.is_one_sided)
+# Both ends send first, so that a send has to return before the peer receives.
 BOTH_WAYS: tuple[Pattern, ...] = tuple(
-    name for name, shape in SHAPES.items() if not (shape.is_one_way or shape.is_one_sided)
+    name for name in SHAPES if name not in (*ONE_WAY, *ONE_SIDED)
 )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from halftrip.errors import UsageError
 from halftrip.plan.memory import StagingKind
 from halftrip.plan.setting import Choices
 from halftrip.plan.settings import SETTINGS, in_place
@@ -14,6 +15,8 @@ from halftrip.results.configuration import Configuration, EndSettings, Wait
 from halftrip.results.memory_name import is_of_host, parse_memory
 from halftrip.results.patterns import ONE_WAY, Mode, Pattern
 
+# The settings that only some transports have.
+_OF_TRANSPORTS = (SETTINGS["datatype"], *in_place("transport", "sockets"))
 _SAME = "only a ping-pong in turn sends from the buffer that it receives into"
 
 
@@ -22,17 +25,18 @@ class Capabilities(NamedTuple):
     missing mode or pattern, where one can be given. `waits` are the ways in which a receiver can
     wait, the default first, and `no_other_wait` says why there are no others.
 
-    `smallest` and `largest` are message sizes in bytes (`largest` None: no limit), `too_small` and
-    `too_large` the refusals of other sizes. An empty text stands for a general one. `rated` are the
-    patterns that can offer a --rate, `delayed` those whose initiator can have a --delay. `settings`
-    are those that not every transport has (`plan.settings`), with its values, the default first;
-    none where any will do. `lossy`: messages can be lost, so no end waits for the other for ever,
-    and every iteration is a sample by itself. `shares_memory`: it needs the pair's segment
-    (`transports.base.PairContext`). `opens_memory`: each end opens memory of the other, which may
-    only be freed when both have closed it. `of_host`: messages can be in memory that the processor
-    reaches; `memories` are the kinds of other memory that they can be in, where these are few;
-    `staging` is how they can be in any other. `no_verify` is empty, or why messages cannot be
-    verified.
+    `smallest` and `largest` are message sizes in bytes (`largest` None: no limit), `too_small`
+    and `too_large` the refusals of other sizes. An empty text stands for a general one. `rated`
+    are the patterns that can offer a --rate, `delayed` those whose initiator can have a
+    --delay. `settings` are those that not every transport has (`plan.settings`), each with the
+    values that this one has, the default first; those of sockets take any value, and stand with
+    an empty tuple. `lossy`: messages can be lost, so no end waits for the other for ever, and
+    every iteration is a sample by itself. `shares_memory`: it needs the pair's segment
+    (`transports.base.PairContext`). `opens_memory`: each end opens memory of the other, which
+    may only be freed when both have closed it. `of_host`: messages can be in memory that the
+    processor reaches; `memories` are the kinds of other memory that they can be in, where these
+    are few; `staging` is how they can be in any other. `no_verify` is empty, or why messages
+    cannot be verified.
     """
 
     patterns: Mapping[Mode, tuple[Pattern, ...]]
@@ -57,7 +61,18 @@ class Capabilities(NamedTuple):
 
     @property
     def choices(self) -> Choices:
-        """The values of the settings whose default is the transport's own."""
+        """The values of the settings whose default is the transport's own. Raises UsageError for
+        `settings` that there are not, or that have no such values."""
+        wrong = [name for name in self.settings if SETTINGS.get(name) not in _OF_TRANSPORTS]
+        if wrong:
+            names = ", ".join(each.name for each in _OF_TRANSPORTS)
+            raise UsageError(
+                f"Capabilities.settings: {wrong[0]}: no such setting; allowed: {names}"
+            )
+        for name, values in self.settings.items():
+            if bool(values) is (SETTINGS[name].place == "sockets"):
+                rule = "without values" if values else "with values, the default first"
+                raise UsageError(f"Capabilities.settings: {name}: it stands there {rule}")
         return {"wait": self.waits, "staging": self.staging, **self.settings}
 
     def refusal(self, configuration: Configuration) -> str | None:

@@ -71,6 +71,11 @@ def test_deliveries_of_slices_are_added_and_the_last_jitter_counts():
     assert with_losses.bandwidth == row_of(runs.measurement("udp", 8, "block")).bandwidth
 
 
+def test_rates_stand_in_the_order_of_numbers():
+    found = rows(runs.run(*(runs.stream(rate=rate) for rate in (1e9, 9e7, None, 1e8))))
+    assert [row.configuration.rate for row in found] == [None, 9e7, 1e8, 1e9]
+
+
 def test_bandwidth_at_a_rate_is_over_all_the_time():
     samples = [9_000] * 90 + [19_000] * 10
     delivery = Delivery(sent=1000, lost=0, reordered=0, jitter=5.0)

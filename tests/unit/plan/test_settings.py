@@ -9,7 +9,7 @@ from halftrip.plan.options import OPTIONS
 from halftrip.plan.plan import Plan, PlanPart
 from halftrip.plan.settings import SETTINGS, in_place, ordered
 from halftrip.report.fields import FIELDS
-from halftrip.results.configuration import TUNING, Configuration, EndSettings
+from halftrip.results.configuration import Configuration, EndSettings, Tuning
 from harness.runs import configuration
 
 
@@ -31,7 +31,7 @@ def test_a_configuration_has_no_other_settings():
     assert set(Configuration.__struct_fields__) == whole | apart
     ends = {each.name for each in in_place("ends")}
     assert set(EndSettings.__struct_fields__) == ends | {"core"}
-    assert tuple(each.name for each in in_place("sockets")) == TUNING
+    assert tuple(each.name for each in in_place("sockets")) == Tuning.__struct_fields__
 
 
 @pytest.mark.parametrize("setting", in_place("transport", "sockets"), ids=lambda each: each.name)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from halftrip.errors import UsageError
 from halftrip.results.configuration import EndSettings
 from halftrip.transports.capabilities import Capabilities
 from harness.runs import configuration
@@ -125,3 +126,18 @@ def test_each_rule_at_its_limit_and_beyond(fields, refusal):
 )
 def test_each_end_s_own_settings_count(end, settings, fields, refusal):
     assert ABLE.refusal(able(**fields, **{end: EndSettings(**settings)})) == refusal
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({"objects": ("bytes",)}, "objects: no such setting; allowed: datatype, object, "),
+        ({"wait": ("spin",)}, "wait: no such setting"),
+        ({"object": ()}, "object: it stands there with values, the default first"),
+        ({"congestion": ("cubic",)}, "congestion: it stands there without values"),
+    ],
+)
+def test_a_plug_in_s_settings_that_cannot_be_are_one_line(settings, why):
+    wrong = Capabilities({"blocking": ("pingpong",)}, ("block",), settings=settings)
+    with pytest.raises(UsageError, match=f"^Capabilities.settings: {why}"):
+        assert wrong.choices
