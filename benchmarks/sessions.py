@@ -1,7 +1,7 @@
 """How long whole commands take: short ones, the default run, one beside a plain sweep, and one with
 many ranks; and a change from configuration to configuration.
 
-python benchmarks/sessions.py                    # all of it
+python benchmarks/sessions.py                    # all but the start
 python benchmarks/sessions.py --only ranks --ranks 24,64,128
 python benchmarks/sessions.py --only start --before OTHER/.venv/bin/halftrip
 """
@@ -164,12 +164,14 @@ def many_ranks(counts: Sequence[int]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", default="start,default,sweep,change,ranks")
+    parser.add_argument("--only", default="default,sweep,change,ranks")
     parser.add_argument("--before", type=Path, help="the halftrip of an installation before")
     parser.add_argument("--ranks", default="24,64,128")
     arguments = parser.parse_args()
     only = arguments.only.split(",")
-    if "start" in only and arguments.before is not None:
+    if "start" in only:
+        if arguments.before is None:
+            parser.error("start: --before names the halftrip to compare with")
         short_commands(arguments.before)
     if "default" in only:
         default_run()

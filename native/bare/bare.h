@@ -37,6 +37,8 @@ void mpi_finish(void);
 enum { MOST_BUSY = 2 };
 int keep_busy(int count, char** cores);
 void pin(int core);
+/* Whether this process ends, with status 1, as soon as a child of it does. */
+void end_with_children(int does);
 
 /* Says why on standard error, and ends the process with status 1. */
 _Noreturn void fail(const char* what);

@@ -83,19 +83,15 @@ static void recv_all(int fd, char* in, size_t size) {
 LOOPS(pipe, write_all, read_all)
 LOOPS(socket, send_all, recv_all)
 
-static void other_end_died(int number) {
-  (void)number;
-  _exit(1);
-}
-
 /* Neither end outlives the other. */
 static void split(struct end* end) {
   const pid_t parent = getpid();
   int pair[2];
   if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0) fail("socketpair");
-  struct sigaction action = {.sa_handler = other_end_died, .sa_flags = SA_NOCLDSTOP};
-  sigaction(SIGCHLD, &action, NULL);
-  end->side = fork() == 0;
+  end_with_children(1);
+  const pid_t other = fork();
+  if (other < 0) fail("fork");
+  end->side = other == 0;
   end->orders = pair[end->side];
   close(pair[!end->side]);
   if (end->side == 0) return;
@@ -165,6 +161,12 @@ static void udp_connect(struct end* end) {
   udp_path(end, fd[end->side], &address[!end->side]);
 }
 
+static void nobody_connected(int number) {
+  static const char why[] = "no connection within 20 s; is the port open?\n";
+  (void)number;
+  _exit(write(2, why, sizeof why - 1) > 0);
+}
+
 /* The ends on two hosts: orders go over a connection, to the port that the other end has printed.
    The path is a second one, or datagrams to the same host. */
 static void connect_hosts(struct end* end, int type, const char* host, const char* port) {
@@ -182,6 +184,7 @@ static void connect_hosts(struct end* end, int type, const char* host, const cha
     if (error != 0) fprintf(stderr, "%s: %s\n", host, gai_strerror(error)), exit(1);
   }
   /* Whoever was to connect may have failed. */
+  signal(SIGALRM, nobody_connected);
   alarm(CONNECT_SECONDS);
   for (int i = 0; i < (type == SOCK_STREAM ? 2 : 1); ++i) {
     both[i] = end->side == 1 ? accept(listener, NULL, NULL) : socket(AF_INET, SOCK_STREAM, 0);
@@ -308,7 +311,7 @@ static double quantile(const double* sorted, long count, double share) {
 
 /* One pattern and size: `window` 0 is a ping-pong. Ever more iterations, until they take an eighth
    of the time, tell how long one takes, by the fastest: whoever has slept, or lost its core, takes
-   longer. Then come as many as fit the time; their number is the negative one. */
+   longer. A negative count ends this: it is minus the number of samples that fit the time. */
 static void measure(const struct path* path, struct end* end, struct order order) {
   const size_t size = order.size;
   char *out = malloc(size + sizeof(long)), *in = malloc(size + sizeof(long));
@@ -355,6 +358,7 @@ static int next_order(const struct path* path, struct end* end, struct order* or
     return recv(end->orders, order, sizeof *order, MSG_WAITALL) == (ssize_t)sizeof *order;
   fflush(stdout);
   if (fgets(line, sizeof line, stdin) == NULL) return 0;
+  line[strcspn(line, "\n")] = '\0';
   if (sscanf(line, "%ld %zu %lf", &order->window, &order->size, &ms) != 3)
     errno = EINVAL, fail(line);
   if (order->size > LARGEST || order->window < 0 || order->window > MOST_MESSAGES)
@@ -384,7 +388,7 @@ int main(int count, char** words) {
   pin(atoi(words[2 + end.side]));
   if (end.side == 0) printf("\n");
   while (next_order(path, &end, &order)) measure(path, &end, order);
-  signal(SIGCHLD, SIG_DFL);
+  end_with_children(0);
   close(end.orders);
   if (path->connect == mpi_connect) mpi_finish();
   if (path->connect != mpi_connect && !spans_hosts && end.side == 0) wait(NULL);

@@ -32,7 +32,8 @@ static void get(struct end* end, char* in, size_t size) {
 static void connect_input(void) {
   const char* name = getenv("BARE_ORDERS");
   struct sockaddr_un address = {.sun_family = AF_UNIX};
-  if (name == NULL || strlen(name) > sizeof address.sun_path - 2) fail("BARE_ORDERS");
+  if (name == NULL || strlen(name) > sizeof address.sun_path - 2)
+    fprintf(stderr, "no BARE_ORDERS\n"), exit(1);
   memcpy(address.sun_path + 1, name, strlen(name));
   socklen_t length = offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name);
   int fd = socket(AF_UNIX, SOCK_STREAM, 0);

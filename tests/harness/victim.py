@@ -83,10 +83,6 @@ class Victim:
         self._await(is_there, "no rank")
         return found[0].pid
 
-    def await_listener(self):
-        """Until the launcher waits for its ranks to connect."""
-        self._await(self.shell.marked.sockets, "no listener")
-
     def await_connection(self):
         """Until a rank has connected to the launcher."""
         self._await(lambda: any(self.shell.marked.sockets().values()), "no connection")

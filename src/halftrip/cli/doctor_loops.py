@@ -15,7 +15,7 @@ from rich.console import Console
 
 from halftrip import api
 from halftrip.analysis.loop_ratios import LoopRatio, Row, Turn, loop_ratio
-from halftrip.cli.output import put
+from halftrip.cli.output import in_job, put
 from halftrip.control.hosts import host_identity
 from halftrip.errors import HalftripError, Unavailable, UsageError
 from halftrip.job.bare_loops import (
@@ -50,13 +50,13 @@ SECONDS = 0.01
 _FEWEST_FOR_P99 = 200
 
 
-def examine_loops(
-    transports: str | None, as_json: bool, hosts: str | None = None, ssh: str | None = None
-) -> int:
+def examine_loops(transports: str | None, as_json: bool, hosts: str | None, ssh: str | None) -> int:
     """Prints the ratios of all paths that are here, or of those that `transports` names, and
     returns the exit status: 1 if halftrip adds something to one of them, or none is known. With
     `hosts`, two of them, the paths are those between these. Raises UsageError for a path that has
-    no bare loop, and for hosts that cannot be."""
+    no bare loop, for hosts that cannot be, and in a job."""
+    if in_job():
+        raise UsageError("--loops: starts ranks of its own; call it outside of a job")
     between = None if hosts is None else _between(hosts, ssh)
     possible = PATHS if between is None else BETWEEN_HOSTS
     names = possible if transports is None else _named(transports, possible)
@@ -227,6 +227,8 @@ class _Beside(NoView):
             work(self._loops[path])
         except Unavailable as error:
             self._missing[path] = str(error)
+            # One that hangs may poll on the cores of the others.
+            self._loops[path].close()
 
 
 def _measure(

@@ -24,6 +24,12 @@ Text = str | None
 _Read = TypeVar("_Read")
 
 RunFile = Annotated[Text, typer.Argument(metavar="RUN", help="The run file. [newest]")]
+RunFiles = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[RUN...]", help="Run files; several: side by side. [the newest one here]"
+    ),
+]
 Transports = Annotated[
     Text, typer.Option("-t", "--transport", metavar="NAME", help="Only of these.")
 ]

@@ -27,12 +27,7 @@ _STANDARD_OUTPUT = "-"
 
 @app.command("report")
 def report(
-    runs: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[RUN...]", help="Run files; several: side by side. [the newest one here]"
-        ),
-    ] = None,
+    runs: inputs.RunFiles = None,
     output: Annotated[
         Text,
         typer.Option(

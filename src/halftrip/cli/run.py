@@ -164,8 +164,8 @@ def run(
 ) -> int:
     """Measure, and print a table. With no argument: six transports, 1 byte to 4 MiB.
 
-    All but --format, -j, --style, --report, --open, --resume, --again, --against, --base-... are
-    also keys of a plan. K, M and G are powers of 1024."""
+    All but --format, -j, --style, --report, --open, --resume, --again, --against, --base-... and
+    --no-config are also keys of a plan. K, M and G are powers of 1024."""
     from halftrip.cli.run_against import Asked
 
     # Without its flag, an option has the plan's value.

@@ -43,12 +43,7 @@ _ELSEWHERE = {
 
 @app.command("show")
 def show(
-    files: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[RUN...]", help="Run files; several: side by side. [the newest one here]"
-        ),
-    ] = None,
+    files: inputs.RunFiles = None,
     transport: inputs.Transports = None,
     pattern: inputs.Patterns = None,
     sizes: inputs.Sizes = None,

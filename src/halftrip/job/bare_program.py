@@ -7,12 +7,12 @@ import os
 import select
 import socket
 import subprocess
-import tempfile
 import time
 from collections.abc import Sequence
 
 from halftrip.errors import Unavailable, system_reason
 from halftrip.job.deaths import how_ended
+from halftrip.job.processes import Output
 
 # It may have to start MPI first.
 _ANSWER_SECONDS = 60.0
@@ -37,17 +37,17 @@ class BareProgram:
         self._listener = listener
         self._connection: socket.socket | None = None
         # A pipe would be full at some time.
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `close`)
+        self._errors = Output()
         try:
             self.process = subprocess.Popen(
                 command,
                 env=environment,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=self._errors,
+                stderr=self._errors.file,
             )
         except OSError as error:
-            self._errors.close()
+            self._errors.file.close()
             why = f"{command[0]}: {system_reason(error).lower()}"
             raise Unavailable(f"{name}: {why}") from None
 
@@ -107,7 +107,7 @@ class BareProgram:
                 break
             end()
         self.process.wait()
-        self._errors.close()
+        self._errors.file.close()
 
     def _accept(self, listener: socket.socket) -> socket.socket:
         ended = os.pidfd_open(self.process.pid)
@@ -129,10 +129,8 @@ class BareProgram:
         # They precede its end.
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(_END_SECONDS)
-        self._errors.seek(0)
-        lines = self._errors.read().decode(errors="replace").splitlines()
-        said = [line.strip() for line in lines if line.strip()]
-        status = self.process.poll()
+        said = self._errors.lines()
         if said:
-            return said[-1]
+            return said[-1].strip()
+        status = self.process.poll()
         return "its output has ended" if status is None else how_ended(status)

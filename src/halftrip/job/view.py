@@ -9,7 +9,7 @@ from halftrip.results.configuration import Configuration
 
 class View(Protocol):
     """Shows progress, if it is `visible`, and keeps what other programs printed. If it `paces` the
-    run, ranks of a local launcher wait for it before each slice."""
+    run, no slice begins before `before_slice` has returned."""
 
     visible: bool
     takes_warnings: bool
@@ -20,8 +20,8 @@ class View(Protocol):
         as many slices come later."""
 
     def before_slice(self, setting: Configuration) -> None:
-        """Called before each slice if the view `paces`: the slice, of this setting, begins when it
-        has returned."""
+        """Called before each slice, of this setting, if the view `paces`; the slice begins when
+        this returns."""
 
     def warn(self, lines: list[str]) -> None:
         """Shows what may spoil the results, a line for each, if it `takes_warnings`."""

@@ -96,6 +96,18 @@ def test_cores_that_cannot_be_kept_from_halting_are_said(cores):
         pytest.fail("nothing keeps the cores from halting")
 
 
+def test_a_core_that_is_kept_from_halting_no_more_is_said():
+    def kill_one():
+        ours = psutil.Process().children(recursive=True)
+        (program,) = (each for each in ours if len(each.children()) == len(CORES))
+        program.children()[0].kill()
+        # Its status is for its parent to take.
+        os.waitid(os.P_PID, program.pid, os.WEXITED | os.WNOWAIT)
+
+    with pytest.raises(Unavailable, match="halting: ended with status 1"), no_idle_core(CORES):
+        kill_one()
+
+
 def test_a_program_that_cannot_be_started_is_named():
     far = OtherHost("far", ("/nonexistent/ssh",))
     what = "/nonexistent/ssh: no such file or directory"

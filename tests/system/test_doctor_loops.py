@@ -1,5 +1,6 @@
 """What halftrip adds to a bare loop, on this machine, and that a disturbance is found."""
 
+import contextlib
 import re
 import subprocess
 import time
@@ -12,6 +13,7 @@ from halftrip.job.worker import PROCESS_NAME
 from harness.files import ROOT
 from harness.limits import END_SECONDS
 from harness.loops import LIMIT, check_ratios
+from harness.mpi import ONE_HOST, job
 from harness.preload import preloading
 from harness.shell import HALFTRIP
 
@@ -38,6 +40,12 @@ def test_a_disturbance_is_found_with_its_path_and_how_large_it_is(tmp_path, monk
     assert {path for (path, _), each in small.items() if each.ratio.low > LIMIT} == {"pipe"}
 
 
+def test_there_are_no_loops_in_a_job(shell):
+    result = shell.halftrip("doctor", "--loops", "-t", "pipe", prefix=job("wheel"), **ONE_HOST)
+    assert result.status != 0
+    assert result.err.count("--loops: starts ranks of its own; call it outside of a job\n") == 1
+
+
 def test_a_path_without_a_bare_loop_is_named(shell):
     result = shell.call("doctor", "--loops", "-t", "pipe,zmq")
     assert result.status == 2
@@ -48,8 +56,9 @@ def test_a_killed_rank_is_one_line_and_leaves_nothing(shell):
     process = shell.start(HALFTRIP, "doctor", "--loops", "-t", "pipe")
     ranks = []
     for _ in range(2000):
-        started = psutil.Process(process.pid).children(recursive=True)
-        ranks = [each for each in started if each.name() == f"{PROCESS_NAME}1"]
+        with contextlib.suppress(psutil.NoSuchProcess):
+            started = psutil.Process(process.pid).children(recursive=True)
+            ranks = [each for each in started if each.name() == f"{PROCESS_NAME}1"]
         if ranks:
             break
         time.sleep(0.01)
