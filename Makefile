@@ -15,7 +15,7 @@ BIN := $(VENV)/bin
 HEADERS := $(wildcard native/*.hpp native/*/*.hpp)
 SOURCES := $(wildcard native/bindings/*.cpp)
 BARE := $(wildcard native/bare/*)
-NATIVE := CMakeLists.txt pyproject.toml $(SOURCES) $(HEADERS) $(BARE)
+NATIVE := CMakeLists.txt pyproject.toml native/bindings/stubs.pat $(SOURCES) $(HEADERS) $(BARE)
 FORMATTED := $(SOURCES) $(HEADERS) $(BARE) $(wildcard benchmarks/*.c) $(wildcard tests/native/*.cpp)
 WARNINGS := -Wall -Wextra -Wconversion -Wno-sign-conversion -Werror
 

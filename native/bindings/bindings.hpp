@@ -139,10 +139,27 @@ void take_part(E& endpoint, Buffers& buffers, const Timing& timing, Touch touch)
   }
 }
 
+constexpr const char* kInitiateDoc =
+    "Initiates `untimed` iterations first, then `iterations` between each two timestamps. `window` "
+    "is the number of messages in an iteration, in patterns that have windows.\n\n`receive_times`, "
+    "shape (samples,), ticks, is filled with the time from the beginning of each sample until its "
+    "last receive completed. Only a bidirectional pattern has them, and only with one iteration in "
+    "a sample; ValueError otherwise.\n\nWith `touch`, which both ends pass alike, the responder of "
+    "a put or get reads or rewrites every cache line of each window: \"timed\", as part of the "
+    "iteration, or \"untimed\", while the clock stands still; ValueError for other patterns. "
+    "Timestamps do not count the time in which it stands.";
+constexpr const char* kRespondDoc =
+    "The other end of the same iterations. It leaves the timestamps unchanged in patterns where "
+    "its clock reads would add to the initiator's times. With `touch`, `in_` is the memory that it "
+    "exposes: each buffer with all bytes that a message spans.\n\nWith `arrivals`, in a ping-pong "
+    "of an endpoint that `has_arrivals`, the timestamps are taken when a message has arrived, "
+    "before the reply: the first in the last untimed iteration, of which there has to be one, each "
+    "later one in its sample, of one iteration; ValueError elsewhere.";
+
 // What endpoint E can do: single messages if it has them, and every pattern that it can carry.
 template <class E>
-nb::class_<E> define_endpoint(nb::module_& module, const char* name) {
-  nb::class_<E> type(module, name);
+nb::class_<E> define_endpoint(nb::module_& module, const char* name, const char* doc = "") {
+  nb::class_<E> type(module, name, doc);
   type.attr("patterns") = nb::tuple(AllPatterns::names<E>());
   type.attr("has_arrivals") = has_arrivals<PingPong, E>;
   if constexpr (BlockingEndpoint<E> && !is_bound_to_buffers<E>) {
@@ -152,16 +169,18 @@ nb::class_<E> define_endpoint(nb::module_& module, const char* name) {
           check_message(endpoint, out.shape(0));
           endpoint.send(bytes(out).data(), out.shape(0));
         },
-        "out"_a.noconvert(), Released());
+        "out"_a.noconvert(), Released(),
+        "Sends one message; the peer receives it with an array of the same size.");
     type.def(
         "recv",
         [](E& endpoint, Bytes in) {
           check_message(endpoint, in.shape(0));
           endpoint.recv(bytes(in).data(), in.shape(0));
         },
-        "in_"_a.noconvert(), Released());
+        "in_"_a.noconvert(), Released(), "Receives one message of exactly the array's size.");
   }
-  const auto part = [&]<bool initiates>(const char* side, std::bool_constant<initiates>) {
+  const auto part = [&]<bool initiates>(const char* side, std::bool_constant<initiates>,
+                                        const char* about) {
     module.def(
         side,
         [](E& endpoint, std::string_view pattern, Ring& out, Ring& in, std::int64_t window,
@@ -185,10 +204,10 @@ nb::class_<E> define_endpoint(nb::module_& module, const char* name) {
         },
         "endpoint"_a, "pattern"_a, "out"_a, "in_"_a, "window"_a, "untimed"_a, "iterations"_a,
         "timestamps"_a.noconvert(), "clock"_a, "receive_times"_a.noconvert() = nb::none(),
-        "touch"_a = "none", "arrivals"_a = false, Released());
+        "touch"_a = "none", "arrivals"_a = false, Released(), about);
   };
-  part("initiate", std::true_type{});
-  part("respond", std::false_type{});
+  part("initiate", std::true_type{}, kInitiateDoc);
+  part("respond", std::false_type{}, kRespondDoc);
   if constexpr (BlockingEndpoint<E> && !is_bound_to_buffers<E>) {
     module.def(
         "compare_clocks",
@@ -196,8 +215,12 @@ nb::class_<E> define_endpoint(nb::module_& module, const char* name) {
           const ClockExchange found = compare_clocks(endpoint, most, longest_ns);
           return std::tuple(found.sent, found.answered, found.received);
         },
-        "endpoint"_a, "most"_a, "longest_ns"_a, Released());
-    module.def("answer_clocks", &answer_clocks<E>, "endpoint"_a, Released());
+        "endpoint"_a, "most"_a, "longest_ns"_a, Released(),
+        "The shortest of up to `most` exchanges within about `longest_ns` after the first, ns of "
+        "CLOCK_MONOTONIC_RAW: when its message was sent, answered (by the peer's clock) and the "
+        "answer received. The peer calls `answer_clocks`.");
+    module.def("answer_clocks", &answer_clocks<E>, "endpoint"_a, Released(),
+               "Answers the exchanges of the peer's `compare_clocks`, until its last.");
   }
   return type;
 }

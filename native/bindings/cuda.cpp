@@ -15,7 +15,11 @@ namespace {
 // An endpoint has a copy of its link, which counts on by itself: a link serves one.
 void define_ipc(nb::module_& module) {
   module.attr("cuda_ipc_segment_size") = sizeof(CudaIpcSegment);
-  nb::class_<CudaIpcLink>(module, "CudaIpcLink")
+  nb::class_<CudaIpcLink>(
+      module, "CudaIpcLink",
+      "One end of what two processes say to each other of memory that both have opened: for one "
+      "endpoint, which goes on from there. Both map `segment`, `cuda_ipc_segment_size` bytes, "
+      "zeros at first; the device knows it by the address `device_segment`. `side` is 0 or 1.")
       .def(
           "__init__",
           [](CudaIpcLink* self, CudaStream& stream, Bytes segment, std::uintptr_t device_segment,
@@ -28,13 +32,16 @@ void define_ipc(nb::module_& module) {
           },
           "stream"_a, "segment"_a.noconvert(), "device_segment"_a, "side"_a, "yields"_a,
           nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>());
-  define_endpoint<CudaIpc>(module, "CudaIpc")
+  define_endpoint<CudaIpc>(module, "CudaIpc", "Copies into the peer's receive buffers, `target`.")
       .def(nb::init<const CudaIpcLink&, const Ring&>(), "link"_a, "target"_a,
            nb::keep_alive<1, 2>());
-  define_endpoint<CudaIpcNonblocking>(module, "CudaIpcNonblocking")
+  define_endpoint<CudaIpcNonblocking>(module, "CudaIpcNonblocking",
+                                      "Iterations have at most `max_window` messages each way.")
       .def(nb::init<const CudaIpcLink&, const Ring&, std::size_t>(), "link"_a, "target"_a,
            "max_window"_a, nb::keep_alive<1, 2>());
-  define_endpoint<CudaIpcWindow>(module, "CudaIpcWindow")
+  define_endpoint<CudaIpcWindow>(
+      module, "CudaIpcWindow",
+      "The peer's memory is at the address `window` here, and has `size` bytes.")
       .def(
           "__init__",
           [](CudaIpcWindow* self, const CudaIpcLink& link, std::uintptr_t window,
@@ -48,7 +55,11 @@ void define_nccl(nb::module_& module) {
   nb::list names;
   for (const char* name : NcclCalls::kNames) names.append(name);
   module.attr("nccl_functions") = nb::tuple(names);
-  nb::class_<NcclLink>(module, "NcclLink")
+  nb::class_<NcclLink>(
+      module, "NcclLink",
+      "Messages to one other rank, for one endpoint. `functions` are the addresses of NCCL's "
+      "functions that `nccl_functions` names. `comm` is a communicator in which the other end is "
+      "rank `peer`; `ack` the address of a byte of the device's memory, for acknowledgements.")
       .def(
           "__init__",
           [](NcclLink* self, const std::vector<std::uintptr_t>& functions, CudaStream& stream,
@@ -85,7 +96,9 @@ void define_bounds(nb::module_& module) {
         time_on_device(count, timestamps, clock, there, here);
       },
       "stream"_a, "to"_a, "from_"_a, "size"_a, "count"_a, "timestamps"_a.noconvert(), "clock"_a,
-      "back"_a = nb::none(), "back_to"_a = 0, "back_from"_a = 0, Released());
+      "back"_a = nb::none(), "back_to"_a = 0, "back_from"_a = 0, Released(),
+      "Copies `size` bytes `count` times between each two timestamps, and waits for each; with "
+      "`back`, as many go from `back_from` to `back_to` at the same time. Raises DeviceError.");
   module.def(
       "device_kernel",
       [](CudaStream& stream, std::uintptr_t launch, std::uintptr_t function, std::int64_t count,
@@ -95,7 +108,9 @@ void define_bounds(nb::module_& module) {
         time_on_device(count, timestamps, clock, kernel);
       },
       "stream"_a, "launch"_a, "function"_a, "count"_a, "timestamps"_a.noconvert(), "clock"_a,
-      Released());
+      Released(),
+      "Launches an empty kernel `count` times between each two timestamps, and waits for each. "
+      "`launch` is the address of cuLaunchKernel. Raises DeviceError.");
 }
 
 const Part part("cuda", [](nb::module_& module) {

@@ -27,7 +27,12 @@ void define_delayed(nb::module_& module) {
         in = buffers.in;
       },
       "endpoint"_a, "pattern"_a, "out"_a, "in_"_a, "window"_a, "untimed"_a, "iterations"_a,
-      "timestamps"_a.noconvert(), "clock"_a, "delay"_a, "read_cost"_a, Released());
+      "timestamps"_a.noconvert(), "clock"_a, "delay"_a, "read_cost"_a, Released(),
+      "As `initiate`, but for a delay between the send and the receive of a ping-pong, and between "
+      "each two sends of a stream, in which this rank spins on the clock; ValueError for other "
+      "patterns. `delay` is ticks. Timestamps do not count by how much the delays were longer, nor "
+      "the time of their clock reads: `read_cost`, ticks, for each delay. The peer calls "
+      "`respond`.");
 }
 
 // Of the endpoints of local.cpp, mpi.cpp and dragon.cpp. They are in source files of their own: the

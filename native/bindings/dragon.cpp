@@ -14,7 +14,12 @@ const Part part("dragon", [](nb::module_& module) {
   nb::list names;
   for (const char* name : DragonCalls::kNames) names.append(name);
   module.attr("dragon_functions") = nb::tuple(names);
-  define_endpoint<DragonChannel>(module, "DragonChannel")
+  define_endpoint<DragonChannel>(
+      module, "DragonChannel",
+      "`functions` are the addresses of libdragon's functions that `dragon_functions` names. "
+      "Handles and pool are passed by address and stay the caller's. With `transfers`, each "
+      "message is in new memory, which the receiver gets; else `out` has a copy in Dragon's "
+      "memory. Raises DragonError.")
       .def(
           "__init__",
           [](DragonChannel* self, const std::vector<std::uintptr_t>& functions,
@@ -28,7 +33,8 @@ const Part part("dragon", [](nb::module_& module) {
           },
           "functions"_a, "send_handle"_a, "receive_handle"_a, "pool"_a, "out"_a, "transfers"_a,
           nb::keep_alive<1, 6>())
-      .def("load", &DragonChannel::load, Released());
+      .def("load", &DragonChannel::load, Released(),
+           "Copies the buffers' present content into Dragon's memory, from where it is sent.");
   define_delayed_dragon(module);
 });
 

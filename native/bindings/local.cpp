@@ -26,7 +26,11 @@ namespace {
 template <Wait wait, class Calls>
 void define_stream(nb::module_& module, const char* name) {
   using Stream = ByteStream<wait, Calls>;
-  define_endpoint<Stream>(module, name)
+  define_endpoint<Stream>(module, name,
+                          std::is_same_v<Calls, Socket>
+                              ? "Of sockets alone: recv(2) and send(2), without SIGPIPE."
+                              : "Of any descriptors: read(2) and write(2). A process that has not "
+                                "ignored SIGPIPE may get it.")
       .def(
           "__init__",
           [](Stream* self, int in_fd, int out_fd, bool yields) {
@@ -38,7 +42,9 @@ void define_stream(nb::module_& module, const char* name) {
 template <Wait wait>
 void define_streams(nb::module_& module, const char* name) {
   using Streams = ByteStream<wait, Socket, SeveralConnections>;
-  define_endpoint<Streams>(module, name)
+  define_endpoint<Streams>(
+      module, name,
+      "Message k of each direction goes over socket k modulo their number, at both ends alike.")
       .def(
           "__init__",
           [](Streams* self, std::vector<int> sockets, bool yields) {
@@ -51,7 +57,9 @@ void define_streams(nb::module_& module, const char* name) {
 template <Wait wait>
 void define_zerocopy(nb::module_& module, const char* name) {
   using Stream = ByteStream<wait, ZerocopySocket>;
-  define_endpoint<Stream>(module, name)
+  define_endpoint<Stream>(module, name,
+                          "MSG_ZEROCOPY. Messages are sent from `slots` buffers in turn; each is "
+                          "used again when the kernel has notified that it no longer reads it.")
       .def(
           "__init__",
           [](Stream* self, Notifications& notifications, bool yields, std::size_t slots) {
@@ -60,7 +68,8 @@ void define_zerocopy(nb::module_& module, const char* name) {
             new (self) Stream(OneConnection(fd, fd), yields, ZerocopySocket(notifications, slots));
           },
           "notifications"_a, "yields"_a, "slots"_a, nb::keep_alive<1, 2>())
-      .def("finish", &Stream::finish, Released());
+      .def("finish", &Stream::finish, Released(),
+           "Returns when the kernel reads no buffer any longer.");
 }
 
 }  // namespace
@@ -106,7 +115,10 @@ void define_local_endpoints(nb::module_& module) {
   define_streams<Wait::block>(module, "BlockingSockets");
   define_streams<Wait::spin>(module, "SpinningSockets");
   define_streams<Wait::poll>(module, "PollingSockets");
-  nb::class_<Notifications>(module, "Notifications").def(nb::init<int>(), "socket"_a);
+  nb::class_<Notifications>(
+      module, "Notifications",
+      "Of sends of one socket that leave messages where they are; for all its endpoints.")
+      .def(nb::init<int>(), "socket"_a);
   define_zerocopy<Wait::block>(module, "BlockingZerocopySocket");
   define_zerocopy<Wait::spin>(module, "SpinningZerocopySocket");
   define_zerocopy<Wait::poll>(module, "PollingZerocopySocket");

@@ -35,7 +35,9 @@ void define_clock(nb::module_& module) {
           return std::tuple(pair.ticks, pair.raw_ns, pair.spread);
         });
       },
-      "clock"_a, "tries"_a, Released());
+      "clock"_a, "tries"_a, Released(),
+      "One moment in ticks and in ns of CLOCK_MONOTONIC_RAW, and its uncertainty in ticks: the "
+      "best of `tries` readings.");
   module.def(
       "clock_figures",
       [](std::string_view clock) {
@@ -44,13 +46,20 @@ void define_clock(nb::module_& module) {
           return std::tuple(figures.cost, figures.resolution);
         });
       },
-      "clock"_a, Released());
+      "clock"_a, Released(),
+      "The cost of a reading, and the smallest step between two readings, both in ticks.");
 }
 
 void define_waiting(nb::module_& module) {
-  module.def("request_stop", [](bool stop) { stop_requested.store(stop); }, "stop"_a = true);
-  module.def("calibrate_poll_pause", &calibrate_poll_pause, Released());
-  module.def("poll_pause", [] { return poll_pause.load(); });
+  module.def(
+      "request_stop", [](bool stop) { stop_requested.store(stop); }, "stop"_a = true,
+      "Makes every wait of every kernel in this process raise Stopped, until called with False.");
+  module.def("calibrate_poll_pause", &calibrate_poll_pause, Released(),
+             "How many pause instructions of this core make about 35 ns, from 1 to 16. Measures "
+             "and sets nothing; takes up to half a millisecond. To be called after pinning.");
+  module.def(
+      "poll_pause", [] { return poll_pause.load(); },
+      "How many pause instructions lie between two polls of shared memory; 3 until it is set.");
   module.def(
       "set_poll_pause",
       [](int pause) {
@@ -59,7 +68,9 @@ void define_waiting(nb::module_& module) {
                                       std::to_string(kMostPollPause));
         poll_pause.store(pause);
       },
-      "pause"_a);
+      "pause"_a,
+      "Sets what `poll_pause` returns, for every kernel of this process. Raises ValueError unless "
+      "it is from 1 to 16.");
 }
 
 void define_copy(nb::module_& module) {
@@ -73,7 +84,7 @@ void define_copy(nb::module_& module) {
         });
       },
       "to"_a.noconvert(), "from_"_a.noconvert(), "copies"_a, "timestamps"_a.noconvert(), "clock"_a,
-      Released());
+      Released(), "Copies `copies` times between each two timestamps.");
 }
 
 // Where the buffers of an array of shape (slots, bytes) are. Throws std::invalid_argument where the
@@ -105,7 +116,10 @@ void each_message(Slots& slots, Layout layout, Int64s& numbers, Int64s& seeds, E
 }
 
 void define_buffers(nb::module_& module) {
-  nb::class_<Ring>(module, "Ring")
+  nb::class_<Ring>(
+      module, "Ring",
+      "One or more buffers that are used in turn, shape (slots, bytes). Raises ValueError unless "
+      "the bytes of each are contiguous and the buffers are in ascending order of addresses.")
       .def(
           "__init__",
           [](Ring* self, Slots slots) {
@@ -126,8 +140,10 @@ void define_buffers(nb::module_& module) {
             if (slots > 1 && stride < size) throw std::invalid_argument("the buffers overlap");
             new (self) Ring(reinterpret_cast<std::byte*>(first), slots, size, stride);
           },
-          "first"_a, "slots"_a, "size"_a, "stride"_a)
-      .def_prop_ro("position", &Ring::position);
+          "first"_a, "slots"_a, "size"_a, "stride"_a,
+          "In any memory, which stays the caller's: `slots` buffers of `size` bytes, the first at "
+          "the address `first`, from one to the next `stride` bytes.")
+      .def_prop_ro("position", &Ring::position, "The number of the next buffer.");
   module.def(
       "fill",
       [](Slots slots, std::size_t size, std::size_t step, Int64s numbers, Int64s seeds) {
@@ -138,7 +154,9 @@ void define_buffers(nb::module_& module) {
                      });
       },
       "slots"_a.noconvert(), "size"_a, "step"_a, "numbers"_a.noconvert(), "seeds"_a.noconvert(),
-      Released());
+      Released(),
+      "Writes a message for each of `seeds` into the buffers `numbers` of `slots`, shape (slots, "
+      "bytes): `size` bytes, in words of 8 bytes that are `step` bytes apart.");
   module.def(
       "first_difference",
       [](Slots slots, std::size_t size, std::size_t step, Int64s numbers, Int64s seeds,
@@ -154,7 +172,10 @@ void define_buffers(nb::module_& module) {
                           static_cast<int>(found->found));
       },
       "slots"_a.noconvert(), "size"_a, "step"_a, "numbers"_a.noconvert(), "seeds"_a.noconvert(),
-      "header"_a, Released());
+      "header"_a, Released(),
+      "The first byte that differs from the messages of `fill`: its offset in its message, the "
+      "expected value, and the found one; None if all are equal. The first `header` bytes of each "
+      "message are not compared.");
 }
 
 }  // namespace
@@ -175,6 +196,20 @@ void Part::define_all(nb::module_& module) {
 }  // namespace halftrip
 
 NB_MODULE(_native, module) {
+  module.doc() =
+      "The native part: clocks, endpoints, and the kernels that time them.\n\nArrays are never "
+      "copied or converted. `timestamps` are the caller's, shape (samples + 1,), in ticks of the "
+      "clock named; `counter_clock` is empty where the processor's counter cannot be used. Kernels "
+      "release the interpreter's lock, and raise Stopped, PeerClosed, MpiError, DragonError or "
+      "OSError; ValueError where an endpoint cannot carry the buffers.\n\n`parts` are the optional "
+      "parts of this build, see the options of CMakeLists.txt. The module lacks the names of a "
+      "missing part, but never the exceptions.\n\n`clock_reads` is how often a sample of "
+      "`initiate` or `respond` reads the clock, `clock_reads_with_receive_times` and "
+      "`clock_reads_with_arrivals` with these. `shm_segment_size` is how many bytes two Shm share; "
+      "they begin with `probed_lines` lines for CacheLine, of `probed_line_size` bytes each. From "
+      "these sizes on, bytes, Shm sends a message in another way: `shm_line`, longer than what "
+      "shares the cache line of its number, `shm_short`, than what is copied line by line, and "
+      "`shm_smallest_chunk` to `shm_largest_chunk`, of which `shm_slots` slots take one each.";
   // A process leaves without collecting garbage: what is left then is no leak.
   nanobind::set_leak_warnings(false);
   using namespace halftrip;

@@ -26,7 +26,12 @@ template <class Handle>
 void define_mpi(nb::module_& module, const std::string& kind) {
   using Path = MpiPath<Handle>;
   const auto name = [&](const char* type) { return type + kind; };
-  nb::class_<Path>(module, name("MpiPath").c_str())
+  nb::class_<Path>(module, name("MpiPath").c_str(),
+                   "The types of MPI exist for each kind of handle: int or pointer. Handles are "
+                   "passed by address; `functions` of its endpoints are the addresses of MPI's "
+                   "functions, in the order that native/endpoints/mpi*.hpp says. A message of "
+                   "`typed_size` bytes is one element of `datatype`, which spans `typed_extent` "
+                   "bytes of memory; all others, and all where `typed_size` is 0, are plain bytes.")
       .def(
           "__init__",
           [](Path* self, std::uintptr_t communicator, std::uintptr_t byte, std::uintptr_t datatype,
@@ -44,13 +49,19 @@ void define_mpi(nb::module_& module, const std::string& kind) {
   define_endpoint<Mpi<Handle>>(module, name("Mpi").c_str())
       .def(nb::init<Path, const MpiAddresses&>(), "path"_a, "functions"_a);
   define_messages<Mpi<Handle>>(module);
-  define_endpoint<MpiNonblocking<Handle>>(module, name("MpiNonblocking").c_str())
+  define_endpoint<MpiNonblocking<Handle>>(module, name("MpiNonblocking").c_str(),
+                                          "Iterations have at most `max_window` messages each way.")
       .def(nb::init<Path, const MpiAddresses&, std::size_t>(), "path"_a, "functions"_a,
            "max_window"_a);
-  define_endpoint<MpiPersistent<Handle>>(module, name("MpiPersistent").c_str())
+  define_endpoint<MpiPersistent<Handle>>(
+      module, name("MpiPersistent").c_str(),
+      "Iterations have at most `max_window` messages each way, in these buffers. Raises MpiError "
+      "if a request cannot be made, after freeing the requests before it.")
       .def(nb::init<Path, const MpiAddresses&, Ring, Ring, std::size_t>(), "path"_a, "functions"_a,
            "out"_a, "in_"_a, "max_window"_a, nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>());
-  define_endpoint<MpiWindow<Handle>>(module, name("MpiWindow").c_str())
+  define_endpoint<MpiWindow<Handle>>(
+      module, name("MpiWindow").c_str(),
+      "The peer's memory in `window` has `size` bytes; its buffers begin at `base`.")
       .def(
           "__init__",
           [](MpiWindow<Handle>* self, Path path, const MpiAddresses& functions,

@@ -9,10 +9,14 @@
 namespace halftrip {
 
 void define_staged(nb::module_& module) {
-  nb::class_<CudaStream>(module, "CudaStream")
+  nb::class_<CudaStream>(module, "CudaStream",
+                         "A stream of a CUDA device, whose context has to be current in the thread "
+                         "that uses it. `functions` are the addresses of the driver's functions, "
+                         "in the order that native/cuda.hpp says; `batch` is that of "
+                         "cuMemcpyBatchAsync, where copy engines shall copy between devices, or 0.")
       .def(nb::init<const std::vector<std::uintptr_t>&, std::uintptr_t, std::uintptr_t>(),
            "functions"_a, "batch"_a, "stream"_a);
-  nb::class_<Messages>(module, "Messages");
+  nb::class_<Messages>(module, "Messages", "An endpoint that staged messages are sent with.");
   define_messages<Shm>(module);
   define_messages<ByteStream<Wait::block, AnyDescriptor>>(module);
   define_messages<ByteStream<Wait::spin, AnyDescriptor>>(module);
@@ -23,7 +27,11 @@ void define_staged(nb::module_& module) {
   define_messages<ByteStream<Wait::block, Socket, SeveralConnections>>(module);
   define_messages<ByteStream<Wait::spin, Socket, SeveralConnections>>(module);
   define_messages<ByteStream<Wait::poll, Socket, SeveralConnections>>(module);
-  define_endpoint<Staged>(module, "Staged")
+  define_endpoint<Staged>(
+      module, "Staged",
+      "Messages in a device's memory, which `stream` copies to and from the host's memory at the "
+      "address `stage`: two parts of `part` bytes. Without a stream they are in the host's memory. "
+      "They are sent in pieces of `chunk` bytes; 0: whole.")
       .def(
           "__init__",
           [](Staged* self, Messages& messages, CudaStream* stream, std::uintptr_t stage,

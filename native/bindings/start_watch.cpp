@@ -10,7 +10,15 @@
 namespace halftrip {
 
 void define_start_watch(nb::module_& module) {
-  nb::class_<StartWatch>(module, "StartWatch")
+  nb::class_<StartWatch>(
+      module, "StartWatch",
+      "Ends this process with `status`, and a line on standard error, where a rank of this host "
+      "ends while a call holds the interpreter's lock, or its parent does, or where there are "
+      "fewer than `ranks` 3 s after the start (0: unknown); with 128 plus its number, and its "
+      "text, where one of `signals` arrives. `rank_variable` is the variable that has a rank's "
+      "number; `reason` is said instead of who has ended, if it is not empty; files in /dev/shm "
+      "that this process maps and whose names begin as one of `segments` are removed. Raises "
+      "OSError. It watches until `stop`.")
       .def(
           "__init__",
           [](StartWatch* self, std::string rank_variable, std::size_t ranks,
