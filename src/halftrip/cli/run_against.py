@@ -16,9 +16,9 @@ from halftrip.plan.layers import make_plan, options_layer, python_layer
 from halftrip.plan.options import OPTIONS
 from halftrip.plan.plan import Plan
 from halftrip.plan.vary import ENVIRONMENT
+from halftrip.results.reported import SIDE
 from halftrip.results.run import Run
 from halftrip.results.run_file import load
-from halftrip.results.sides import SIDE
 from halftrip.texts import printable
 
 # Fewer launches of each side tell little: that two of them agree by chance is likely.

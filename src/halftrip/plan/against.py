@@ -10,7 +10,7 @@ import msgspec
 
 from halftrip.errors import UsageError
 from halftrip.plan.vary import Axis, check_variable
-from halftrip.results.sides import BASE, NEW, SIDE
+from halftrip.results.reported import BASE, NEW, SIDE
 
 # The axis of the two sides, which no plan can name by itself.
 SIDES: Axis = (SIDE, (BASE, NEW))

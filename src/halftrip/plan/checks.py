@@ -11,7 +11,7 @@ from halftrip.plan.plan import FEWEST_UNTIL_CI, MOST_LAUNCHES, Plan
 from halftrip.plan.variants import MOST_VARIANTS, count_variants, plans_of_variants
 from halftrip.plan.vary import ENVIRONMENT, cannot_be_varied
 from halftrip.registry import DRAGON_TRANSPORTS
-from halftrip.results.sides import SIDE
+from halftrip.results.reported import SIDE
 
 
 def check_launches(plan: Plan, layers: Sequence[Layer]) -> None:

@@ -27,8 +27,7 @@ from halftrip.results.configuration import (
     Touch,
 )
 from halftrip.results.patterns import ROUND_TRIP, Mode, Pattern
-from halftrip.results.reported import Variant
-from halftrip.results.sides import BASE, SIDE
+from halftrip.results.reported import BASE, SIDE, Variant
 from halftrip.simulation.path_model import PathModel
 from halftrip.units import format_size
 

@@ -15,8 +15,7 @@ from halftrip.plan.cores import with_cores
 from halftrip.plan.options import OPTIONS
 from halftrip.plan.plan import Plan
 from halftrip.plan.vary import STARTING_KEYS
-from halftrip.results.reported import Variant
-from halftrip.results.sides import BASE, SIDE
+from halftrip.results.reported import BASE, SIDE, Variant
 
 # Of a plan. Each is at least one launch.
 MOST_VARIANTS = 1000

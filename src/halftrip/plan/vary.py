@@ -11,8 +11,7 @@ from typing import Any
 
 from halftrip.errors import UsageError
 from halftrip.plan.parsing import nearest
-from halftrip.results.reported import Variant
-from halftrip.results.sides import SIDE
+from halftrip.results.reported import SIDE, Variant
 
 # A name, and its values as they were written.
 Axis = tuple[str, tuple[str, ...]]

@@ -15,6 +15,8 @@ Statistic = Literal["mean", "median", "typical", "sum"]
 Spread = Literal["min", "p50", "p90", "p99", "p99.9", "max", "stddev"]
 # What else tells a configuration from others, by name and value, in the order of names.
 Variant = tuple[tuple[Name, Text], ...]
+# One of these names in a run against an earlier one, and its values.
+SIDE, BASE, NEW = "side", "base", "new"
 
 
 class Reported(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
