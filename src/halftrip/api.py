@@ -32,7 +32,7 @@ from halftrip.results.configuration import Configuration
 from halftrip.results.records import Again, Header
 from halftrip.results.run_file import FORMAT, RunFile, default_name, encode, utc_now
 from halftrip.texts import printable
-from halftrip.transports.refusals import check_possible, plans_of
+from halftrip.transports.refusals import check_possible
 
 if TYPE_CHECKING:
     import pandas
@@ -121,9 +121,10 @@ def _go_on(
 ) -> None:
     """Measures what a run lacks, but for what is `left_out`, and the configurations `again`, into
     its file."""
+    plans = check_possible(plan)
     try:
         find = resumption_of_variants if plan.vary else resumption
-        left = find(before, plan, plans_of(plan), again).without(left_out)
+        left = find(before, plan, plans, again).without(left_out)
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
 
@@ -166,6 +167,7 @@ def measure(plan: Plan, path: Path, view: View, command: list[str]) -> Path:
     Returns the path of the file: rank 0's, in a job that another launcher has started. Raises the
     errors of `run`; the file then has everything that was measured before.
     """
+    check_possible(plan)
     began = time.monotonic()
     left = Resumption(launches=plan.launches)
     path = _measure(plan, path, view, partial(_create, path, plan, command), left)
@@ -206,8 +208,7 @@ def _retest(plan: Plan, path: Path, view: View, began: float) -> None:
 def _measure(
     plan: Plan, path: Path, view: View, create: Callable[[], RunFile], left: Resumption
 ) -> Path:
-    """Measures what is left of the plan into the file that `create` opens."""
-    check_possible(plan)
+    """Measures what is left of the plan, which is possible, into the file that `create` opens."""
     job = existing_job(os.environ)
     if job is not None:
         # What a rank needs: this process starts none, but is one.

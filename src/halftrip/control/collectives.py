@@ -14,14 +14,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from halftrip import _native
 from halftrip.control.calling import connect
 from halftrip.control.greeting import Guest, introduce
 from halftrip.control.listener import Listener, Reach
 from halftrip.control.network import ANY, PORTS_ADVICE, Network
-from halftrip.control.protocol import Address, Channel, Closed, decoded
+from halftrip.control.protocol import Address, Channel, Closed, decoded, encoded
 from halftrip.errors import Interrupted, Unavailable, system_reason
 from halftrip.mpi.endpoint import blocking_end, native_path
 from halftrip.mpi.library import group_tag
@@ -40,8 +38,6 @@ _MEET_SECONDS = 15.0
 # With more ranks, a connection between two that are not neighbours in the tree is closed when they
 # have done with each other: a process may have a thousand descriptors or so.
 _MOST_CONNECTED = 256
-
-_encode = msgspec.msgpack.encode
 
 
 def parent_of(rank: int) -> int:
@@ -112,7 +108,7 @@ class Group(ABC):
 
     def broadcast(self, value: Any, kind: Any) -> Any:
         """Rank 0's `value`, of type `kind`, on every rank; other ranks' values are ignored."""
-        payload = _encode(value) if self.rank == 0 else self.receive(parent_of(self.rank))
+        payload = encoded(value) if self.rank == 0 else self.receive(parent_of(self.rank))
         for child in children_of(self.rank, self.size):
             self.send(child, payload)
         return value if self.rank == 0 else _value(payload, kind, parent_of(self.rank))
@@ -126,7 +122,7 @@ class Group(ABC):
         for child in reversed(list(children_of(self.rank, self.size))):
             gathered += self.receive_value(child, list[tuple[int, kind]])
         if self.rank != 0:
-            self.send(parent_of(self.rank), _encode(gathered))
+            self.send(parent_of(self.rank), encoded(gathered))
             return None
         return [value for _, value in sorted(gathered, key=lambda item: item[0])]
 
@@ -277,7 +273,7 @@ def lead_socket_group(
         channels[hello.rank] = channel
         addresses[hello.rank] = hello.group
     listener.awaited |= group_guests(0, size, threads) - group_guests(0, size)
-    payload = _encode(addresses)
+    payload = encoded(addresses)
     for channel in channels.values():
         channel.send_bytes(payload)
     return SocketGroup(0, token, listener, addresses, channels)

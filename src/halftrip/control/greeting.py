@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from halftrip.control.protocol import LENGTH, Address, Channel, Closed, decoded
+from halftrip.control.protocol import LENGTH, Address, Channel, Closed, decoded, encoded
 
 # The longest message of a greeting, in bytes: the other end may be a stranger. A claim has at most
 # an Address, with all addresses of a host.
@@ -34,8 +34,6 @@ _NONCE_BYTES = 32
 _LISTENER, _CALLER, _PASSWORD = b"listener", b"caller", b"password"
 _WELCOME = b"welcome"
 _STRANGER = "the other end does not know the job's token"
-
-_encode = msgspec.msgpack.encode
 
 
 class Stranger(Closed):
@@ -103,7 +101,7 @@ def password(token: str, guest: Guest, to: int, what: str, nonce: bytes) -> byte
     """A text with which a guest proves to rank `to` that it knows the token, where a library has a
     greeting of its own, with a password; `what` it connects to, and the listener's nonce, make it
     good for one connection."""
-    return _proof(token, _PASSWORD, nonce, _encode((guest, to, what))).hex().encode()
+    return _proof(token, _PASSWORD, nonce, encoded((guest, to, what))).hex().encode()
 
 
 def _proof(token: str, end: bytes, nonce: bytes, claim: bytes) -> bytes:
@@ -177,7 +175,7 @@ def greet(channel: Channel, token: str, hello: Hello, deadline: float | None) ->
     """The caller's side. Raises Stranger where the listener does not know the token, Closed where
     it closes the connection or has not answered at `deadline` (by time.monotonic; None: it may take
     any time)."""
-    claim = new_nonce() + _encode(hello)
+    claim = new_nonce() + encoded(hello)
     channel.send_bytes(claim)
     challenge = channel.receive_bytes(LONGEST_GREETING, deadline)
     # One that is too short has no nonce of the right length, and no proof.

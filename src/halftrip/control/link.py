@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from halftrip.control.collectives import Group
-from halftrip.control.protocol import Closed
+from halftrip.control.protocol import Closed, encoded
 from halftrip.errors import Unavailable, system_reason
 
 
@@ -47,7 +47,7 @@ class Link:
         return None
 
     def send(self, value: Any) -> None:
-        self._group.send(self._peer, msgspec.msgpack.encode(value), self._thread)
+        self._group.send(self._peer, encoded(value), self._thread)
 
     def receive(self, kind: Any) -> Any:
         """The peer's next value, of type `kind`. Raises Interrupted if it is none."""

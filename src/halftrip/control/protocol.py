@@ -111,7 +111,6 @@ class Pong(msgspec.Struct, frozen=True, tag=True):
 
 
 Message = Ping | Pong | Assignment | RecordLines | Progress | BeforeSlice | Ack | Abort | Bye
-_encoder = msgspec.msgpack.Encoder()
 _making = threading.Lock()
 # What decoders raise: errors of their own and of texts are ValueErrors; where values are nested too
 # deep, it is the interpreter's.
@@ -122,11 +121,30 @@ class Closed(Exception):
     """The other end of a channel has closed it, or has sent bytes that are not a message."""
 
 
+def _array_to_bytes(array: Any) -> bytes:
+    """msgspec's hook for writing an array of whole numbers: a list would be read one by one."""
+    return bytes(array.tobytes())
+
+
+def _array_from_bytes(_: type, payload: Any) -> Any:
+    """Its hook for reading one. Raises TypeError for anything else."""
+    import numpy as np
+
+    if not isinstance(payload, bytes):
+        raise TypeError("expected an array")
+    return np.frombuffer(payload, dtype=np.int64)
+
+
 @cache
 def _decoder(kind: Any) -> msgspec.msgpack.Decoder[Any]:
     # msgspec 0.22 crashes where two threads are the first to use a type with a Literal in it.
     with _making:
-        return msgspec.msgpack.Decoder(kind)
+        return msgspec.msgpack.Decoder(kind, dec_hook=_array_from_bytes)
+
+
+def encoded(value: Any) -> bytes:
+    """A value as MessagePack, for `decoded`."""
+    return msgspec.msgpack.encode(value, enc_hook=_array_to_bytes)
 
 
 def decoded(payload: bytes, kind: Any) -> Any:
@@ -160,7 +178,7 @@ class Channel:
         return self.socket.detach()
 
     def send(self, message: Message) -> None:
-        self.send_bytes(_encoder.encode(message))
+        self.send_bytes(encoded(message))
 
     def receive(self, longest: int = _LONGEST, deadline: float | None = None) -> Message:
         """The next message, of no more than `longest` bytes. Raises Closed if there is

@@ -244,15 +244,17 @@ class Supervisor:
 
     def _assign(self, plan: Plan, launch: int, done: frozenset[Configuration]) -> None:
         self._assigned = True
+        encoded_plan, encoded_done = msgspec.json.encode(plan), msgspec.json.encode(done)
+        groups = tuple(self._ranks[each].hello.group for each in range(self._job.ranks))
         for rank in self._ranks.values():
             assignment = Assignment(
-                plan=msgspec.json.encode(plan),
-                group=self._ranks[0].hello.group,
+                plan=encoded_plan,
+                group=groups[0],
                 progress=self._view.visible,
                 paced=self._view.paces,
                 launch=launch,
-                done=msgspec.json.encode(done),
-                groups=tuple(self._ranks[each].hello.group for each in range(self._job.ranks)),
+                done=encoded_done,
+                groups=groups,
                 allowed=None if self._limit is None else self._limit.allowed(self._started_at),
             )
             with contextlib.suppress(Closed):  # _on_control notices the death

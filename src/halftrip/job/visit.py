@@ -22,7 +22,7 @@ import threading
 import msgspec
 
 from halftrip.control.greeting import Guest
-from halftrip.control.protocol import Abort, Channel, decoded
+from halftrip.control.protocol import Abort, Channel, decoded, encoded
 from halftrip.errors import HalftripError, UsageError, system_reason
 
 DEFAULT_DATA_PORTS = (5202, 5299)
@@ -88,7 +88,7 @@ class Busy(msgspec.Struct, frozen=True, tag=True):
 
 def send(channel: Channel, message: Request | Welcome | Busy | Abort) -> None:
     """Raises Closed."""
-    channel.send_bytes(msgspec.msgpack.encode(message))
+    channel.send_bytes(encoded(message))
 
 
 def receive_answer(channel: Channel, deadline: float | None) -> Welcome | Busy | Abort:

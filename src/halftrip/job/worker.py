@@ -39,6 +39,7 @@ from halftrip.control.protocol import (
     Closed,
     Progress,
     RecordLines,
+    encoded,
 )
 from halftrip.control.watchdog import Watchdog
 from halftrip.dragon import process as dragon
@@ -174,7 +175,7 @@ def _connect_control(job: Job, hello: Hello) -> Channel:
         return connect(job.address, job.token, hello, START_SECONDS, network=job.network)
     channel = Channel(socket.socket(fileno=int(made)))
     os.set_inheritable(channel.fileno(), False)
-    channel.send_bytes(msgspec.msgpack.encode(hello))
+    channel.send_bytes(encoded(hello))
     return channel
 
 

@@ -17,8 +17,7 @@ import msgspec
 
 from halftrip.measure.walk import Item
 from halftrip.results.configuration import Configuration
-from halftrip.results.records import Measurement
-from halftrip.results.run_file import decode
+from halftrip.results.records import Measurement, Record
 from halftrip.stats.piecewise import Point, joints, usable
 from halftrip.stats.series import Series, configuration_times, summarize_configuration
 
@@ -80,10 +79,9 @@ class Refinement:
         self._curves: dict[Item, dict[int, list[Series]]] = {}
         self._tried: set[Item] = set()
 
-    def take(self, round_: int, lines: Sequence[bytes]) -> None:
-        """Takes the lines that a turn added to the run file. The curve of a round is that of its
-        first pair."""
-        measured = [record for line in lines if isinstance(record := decode(line), Measurement)]
+    def take(self, round_: int, records: Iterable[Record]) -> None:
+        """Takes the records of a turn. The curve of a round is that of its first pair."""
+        measured = [record for record in records if isinstance(record, Measurement)]
         if not measured:
             return
         configuration = measured[0].configuration

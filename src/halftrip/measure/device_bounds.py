@@ -53,9 +53,12 @@ def measure_devices(
     group: Group, devices: Sequence[Device], hosts: Sequence[str], largest: int, clock: Clock
 ) -> list[Measured]:
     """The bounds of rank 0's `devices`, for messages of which up to `largest` bytes are under way.
-    All ranks call this; `hosts` is by rank. Rank 0 gets what each rank has measured, in order of
-    rank; the others get nothing."""
-    turns: list[list[Device]] = group.broadcast(turns_of(devices, hosts), list[list[Device]])
+    All ranks call this; `hosts` is by rank, and what counts is rank 0's. Rank 0 gets what each rank
+    has measured, in order of rank; the others get nothing."""
+    turns: list[list[Device]]
+    turns, largest = group.broadcast(
+        (turns_of(devices, hosts), largest), tuple[list[list[Device]], int]
+    )
     every = [device for turn in turns for device in turn]
     copies: list[DeviceCopy] = []
     latencies: list[DeviceLatency] = []

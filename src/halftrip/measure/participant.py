@@ -22,8 +22,9 @@ from halftrip.measure.setup import Setup
 from halftrip.plan.configurations import configuration_of
 from halftrip.plan.slices import planned_slices
 from halftrip.results.configuration import Configuration, Tuning
-from halftrip.results.records import Failure
-from halftrip.results.run_file import encode
+from halftrip.results.counts import CountedSlice
+from halftrip.results.records import Connection, Failure, Measurement
+from halftrip.results.threshold import Threshold
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -39,14 +40,14 @@ _MOST_PARTNERS = 128
 
 
 class TurnReport(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a rank reports of a turn: the records of slices that it adds to the run file, and those
-    of `paths`, connections and thresholds, refusals, how many of its configurations need more
+    """What a rank reports of a turn: the records of slices that go into the run file, and those of
+    `paths`, refusals, how many of its configurations need more
     slices, the time of its batches, ns, and warnings: of what could not be read, and of what the
     kernel gave less of (`shortfalls`).
     `late`: a configuration took longer than planned, so that it leaves no time to others."""
 
-    lines: list[bytes] = []
-    paths: list[bytes] = []
+    records: list[Measurement | CountedSlice | Failure] = []
+    paths: list[Connection | Threshold] = []
     refusals: list[Refusal] = []
     unfinished: int = 0
     late: bool = False
@@ -196,18 +197,20 @@ class Participant:
 
     # Reports.
 
-    def _of_path(self, part: Part) -> list[bytes]:
+    def _of_path(self, part: Part) -> list[Connection | Threshold]:
         """The records of the path that a part went over: of several alike, the thresholds are those
         of the first."""
         found = part.new_path(self._launch)
         if found is None:
             return []
-        paths = [] if found.connection is None else [encode(found.connection)]
+        paths: list[Connection | Threshold] = []
+        if found.connection is not None:
+            paths.append(found.connection)
         for threshold in found.thresholds:
             kind = (threshold.transport, threshold.same_host, threshold.tuning, threshold.name)
             if kind not in self._thresholds:
                 self._thresholds.add(kind)
-                paths.append(encode(threshold))
+                paths.append(threshold)
         return paths
 
     def _new_shortfalls(self, parts: list[Part]) -> list[str]:
@@ -218,7 +221,7 @@ class Participant:
         return new
 
     def _report(self, turn: Turn, parts: list[Part]) -> TurnReport:
-        lines, paths, refusals = [], [], []
+        records, paths, refusals = [], [], []
         unfinished, late = 0, False
         plan = self._setup.plans.of(turn.setting)
         slices = planned_slices(plan)
@@ -227,7 +230,7 @@ class Participant:
             refusals += part.refusal()
             record = part.result(self._launch, self._began, is_last)
             if record is not None:
-                lines.append(encode(record))
+                records.append(record)
             paths += self._of_path(part)
             is_over = part.refused is not None or part.is_silent or isinstance(record, Failure)
             if part.initiates and not is_over:
@@ -238,7 +241,7 @@ class Participant:
                     of_curve = self._iteration_ns.setdefault(part.configuration.setting.curve, {})
                     of_curve[part.configuration.size] = progress.iteration_ns
         return TurnReport(
-            lines=lines,
+            records=records,
             paths=paths,
             refusals=refusals,
             unfinished=unfinished,

@@ -29,10 +29,11 @@ from halftrip.measure.process_state import collections_between_turns, own_affini
 from halftrip.measure.selection import Refusal, skips
 from halftrip.measure.setup import set_up
 from halftrip.measure.walk import Item, Walk
-from halftrip.plan.configurations import configuration_of, settings
+from halftrip.plan.configurations import configuration_of
 from halftrip.plan.pairing import AtOnce
 from halftrip.plan.plan import Plan
 from halftrip.plan.slices import counting_slices, planned_slices, slice_seconds
+from halftrip.registry import SIMULATED
 from halftrip.results.configuration import Configuration
 from halftrip.results.device import Device
 from halftrip.results.records import (
@@ -44,7 +45,7 @@ from halftrip.results.records import (
     RunEnd,
     Skip,
 )
-from halftrip.results.run_file import decode, encode
+from halftrip.results.run_file import encode
 from halftrip.results.threshold import Threshold
 from halftrip.telemetry import perf_counters
 from halftrip.transports.base import ProcessContext
@@ -138,9 +139,7 @@ class Runner:
         for found in every:
             if found.rank not in setup.absent:
                 self._record(msgspec.structs.replace(found, launch=self._launch))
-        wanted = settings(self._plan, setup.choices)
-        real = [setting for setting in wanted if not setting.is_simulated]
-        has_real_time = bool(real)
+        has_real_time = any(transport != SIMULATED for transport in self._plan.transports)
         self._compare_clocks()
         self._counts = self._plan.counters and has_real_time and self._can_count()
         whole = self._recorder() if len(set(setup.hosts)) > 1 and has_real_time else None
@@ -148,14 +147,14 @@ class Runner:
             self._log = HostLog(setup, self._clocks, self._record, self._began_raw, self._launch)
             self._log.rest("before")
         if self._group.rank == 0:
-            self._lead(wanted)
+            self._lead(setup.plans.settings)
         else:
             self._follow()
         if whole is not None:
             whole.record("launch")
         self._compare_clocks()
         if has_real_time and 0 not in setup.absent:
-            self._measure_copies(real)
+            self._measure_copies()
         if self._log is not None:
             self._log.rest("after")
         own = [] if setup.is_absent else setup.meter.reader.take_warnings()
@@ -240,7 +239,7 @@ class Runner:
             elif any(report.late for report in reports):
                 walk.close(spares=False)
             if refinement is not None:
-                refinement.take(turn.round, [line for report in reports for line in report.lines])
+                refinement.take(turn.round, _records(reports))
         if not counts:
             self._missing += walk.missing
         wanted = [setting for _, setting in items]
@@ -294,18 +293,19 @@ class Runner:
         for record in self._clocks.compare(self._launch):
             self._record(record)
 
-    def _measure_copies(self, wanted: Sequence[Configuration]) -> None:
+    def _measure_copies(self) -> None:
         """Measures how fast rank 0 copies, while the others rest, and then how fast the devices do
-        whose memory is in the plan. `wanted` is what was measured in real time."""
-        largest = max(each.size for each in wanted)
+        whose memory is in the plan."""
         setup = self._setup
+        # A device is at its fastest with all messages of a window at once.
+        under_way = 0
         if self._group.rank == 0:
-            for size in baselines.copy_sizes(largest):
+            real = [setting for setting in setup.plans.settings if not setting.is_simulated]
+            under_way = max(each.size * each.window for each in real)
+            for size in baselines.copy_sizes(max(each.size for each in real)):
                 ns = baselines.copy_time(size, setup.clock)
                 self._record(CopyTime(rank=0, size=size, ns=ns))
         self._group.barrier()
-        # A device is at its fastest with all messages of a window at once.
-        under_way = max(each.size * each.window for each in wanted)
         devices = [each for each in setup.devices if each.rank not in setup.absent]
         found = measure_devices(self._group, devices, setup.hosts, under_way, setup.clock)
         for rank, measured in enumerate(found):
@@ -319,26 +319,25 @@ class Runner:
 
     def _take(self, turn: Turn, reports: Sequence[TurnReport]) -> int:
         """Takes the reports of a turn. Returns how many records of configurations they have."""
-        lines = [line for report in reports for line in report.lines]
-        added = [*lines, *(line for report in reports for line in report.paths)]
+        records = _records(reports)
+        added = [*records, *(record for report in reports for record in report.paths)]
         if added:
-            self._sink.lines(b"".join(added))
+            self._sink.lines(b"".join(map(encode, added)))
         self._timed_ns += reports[0].timed_ns
         for rank, report in enumerate(reports):
             self._note(rank, report.warnings)
             self._note(rank, report.shortfalls, "shortfall")
-        if len(lines) > 1:
-            self._record_aggregate(lines)
+        if len(records) > 1:
+            self._record_aggregate(records)
         if self._log is not None:
             first = self._setup.schedule.pairs_of(turn.round)[0]
             count = self._setup.schedule.count(turn.round)
             configuration = configuration_of(self._plan, turn.setting, first, 0, count)
             self._log_is_due = self._log.note(configuration, turn.number)
-        return len(lines)
+        return len(records)
 
-    def _record_aggregate(self, lines: Sequence[bytes]) -> None:
+    def _record_aggregate(self, records: Sequence[Record]) -> None:
         """Records what the pairs that measured at the same time transferred together."""
-        records = [decode(line) for line in lines]
         measured = [record for record in records if isinstance(record, Measurement)]
         if len(measured) > 1:
             offsets = [self._clocks.ahead(m.configuration.pair[0]) for m in measured]
@@ -384,3 +383,8 @@ class Runner:
             title = msgspec.structs.replace(configuration, variant=()).title
             self._sink.progress(done, total, title)
             self._last_progress = now
+
+
+def _records(reports: Sequence[TurnReport]) -> list[Record]:
+    """The records of slices that all ranks have reported."""
+    return [record for report in reports for record in report.records]

@@ -24,7 +24,6 @@ from halftrip.mpi import library
 from halftrip.plan.pairing import Schedules
 from halftrip.plan.part_plans import PartPlans
 from halftrip.plan.plan import Plan
-from halftrip.plan.setting import Choices
 from halftrip.registry import TRANSPORTS
 from halftrip.results.configuration import Configuration
 from halftrip.results.device import Device
@@ -88,15 +87,13 @@ class Setup:
         """Whether this process only takes the place of a rank whose host was lost."""
         return self.group.rank in self.absent
 
-    @property
-    def choices(self) -> dict[str, Choices]:
-        """The values that each transport has of the settings whose default is its own."""
-        return {name: found.capabilities.choices for name, found in self.transports.items()}
-
     @cached_property
     def plans(self) -> PartPlans:
-        """The plan of each configuration."""
-        return PartPlans(self.plan, self.choices)
+        """The configurations, and the plan of each."""
+        return PartPlans(
+            self.plan,
+            {name: found.capabilities.choices for name, found in self.transports.items()},
+        )
 
     def transport(self, configuration: Configuration) -> Transport:
         return self.transports[configuration.transport]

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-import numpy as np
 
 from halftrip import _native
 from halftrip.cuda.driver import CudaError
@@ -19,10 +18,8 @@ from halftrip.measure.batch import Batch
 from halftrip.measure.verification import Verification
 from halftrip.memory.allocator import memory_named
 from halftrip.memory.ring import Ring, WrongByte, allocate_ring
-from halftrip.results.block import NO_TIMES, Times
 from halftrip.results.configuration import Configuration
 from halftrip.results.counts import Counts
-from halftrip.results.delivery import Delivery
 from halftrip.results.patterns import uses_buffers
 from halftrip.results.usage import CoreUse, Usage, add_usages
 from halftrip.telemetry import environment, perf_counters
@@ -37,36 +34,20 @@ _READY_SECONDS = 0.002
 
 
 class Report(msgspec.Struct, frozen=True):
-    """What the responder reports to the initiator of a batch.
+    """What each end has of a batch; the responder sends it to the initiator.
 
-    `times`, `start`, `end`, `receive_times`, `arrivals`, `timed_out` and `delivery` are those of
-    `transports.base.Timed`; arrays are packed, see `unpack_times`. `verified` is how many messages
-    arrived as they were sent. `usage` is what this end spent on the batch; None in virtual time.
-    `counts` is what its hardware counters counted, where they were asked to and can.
-    `problem` is why the batch failed, and `gives_up` whether the path is of no further use.
+    `timed` are its samples. `verified` is how many messages arrived as they were sent. `usage` is
+    what this end spent on the batch; None in virtual time. `counts` is what its hardware counters
+    counted, where they were asked to and can. `problem` is why the batch failed, and `gives_up`
+    whether the path is of no further use.
     """
 
-    times: bytes = b""
-    start: int = 0
-    end: int = 0
-    receive_times: bytes = b""
-    arrivals: bytes = b""
-    timed_out: int = 0
-    delivery: Delivery | None = None
+    timed: Timed = Timed()
     verified: int = 0
     usage: Usage | None = None
     counts: Counts | None = None
     problem: Problem | None = None
     gives_up: bool = False
-
-
-def pack_times(times: Times) -> bytes:
-    """An array as it travels between ranks: a list would be decoded number by number."""
-    return times.tobytes()
-
-
-def unpack_times(payload: bytes) -> Times:
-    return np.frombuffer(payload, dtype=np.int64) if payload else NO_TIMES
 
 
 class Side:
@@ -209,18 +190,9 @@ class Side:
             raise HalftripError(f"{self._name} failed: {self._failure(said)}") from None
         if batch.keep and usage is not None:
             self._spent.append(usage)
-        return Report(
-            times=pack_times(timed.times),
-            start=timed.start,
-            end=timed.end,
-            receive_times=pack_times(timed.receive_times),
-            arrivals=pack_times(timed.arrivals),
-            timed_out=timed.timed_out,
-            delivery=timed.delivery,
-            verified=verified,
-            usage=usage,
-            counts=counts,
-        )
+        # Nobody else needs to know where the messages were.
+        timed = timed._replace(source_slots=None)
+        return Report(timed=timed, verified=verified, usage=usage, counts=counts)
 
     def _broken(self, error: Exception) -> Report:
         """The report of a batch over a path that has failed. Raises HalftripError, or `error`, if

@@ -15,7 +15,7 @@ from halftrip.measure.batch import Batch, Sampled
 from halftrip.measure.pair import Pair
 from halftrip.measure.placement_filter import PlacementFilter
 from halftrip.measure.sampler import Sampler
-from halftrip.measure.side import Report, Side, unpack_times
+from halftrip.measure.side import Report, Side
 from halftrip.results.block import Block, RoundTrips
 from halftrip.results.counts import CountedSlice, Counts, add_counts
 from halftrip.results.records import Measurement
@@ -249,17 +249,17 @@ def _block(initiator: Report, responder: Report) -> Block:
     usage = None
     if initiator.usage is not None and responder.usage is not None:
         usage = (initiator.usage, responder.usage)
-    arrivals = unpack_times(responder.arrivals)
+    own, peer = initiator.timed, responder.timed
     return Block(
-        start=initiator.start,
-        end=initiator.end if arrivals.size else None,
-        peer_start=responder.start if arrivals.size else None,
-        arrivals=arrivals,
-        times=unpack_times(initiator.times),
-        peer_times=unpack_times(responder.times),
-        receive_times=unpack_times(initiator.receive_times),
-        peer_receive_times=unpack_times(responder.receive_times),
-        timed_out=initiator.timed_out,
-        delivery=initiator.delivery,
+        start=own.start,
+        end=own.end if peer.arrivals.size else None,
+        peer_start=peer.start if peer.arrivals.size else None,
+        arrivals=peer.arrivals,
+        times=own.times,
+        peer_times=peer.times,
+        receive_times=own.receive_times,
+        peer_receive_times=peer.receive_times,
+        timed_out=own.timed_out,
+        delivery=own.delivery,
         usage=usage,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 
 import msgspec
 
@@ -13,19 +14,25 @@ from halftrip.results.configuration import Configuration
 
 
 class PartPlans:
-    """The plan of the part that a configuration of `plan` belongs to: it says how many iterations
-    the configuration has. Of one in several parts it has the largest numbers, and all limits on the
-    pairs that talk at the same time. `choices` are those of each transport."""
+    """The configurations of `plan`, and the plan of the part that each belongs to: it says how many
+    iterations the configuration has. Of one in several parts it has the largest numbers, and all
+    limits on the pairs that talk at the same time. `choices` are those of each transport."""
 
     def __init__(self, plan: Plan, choices: Mapping[str, Choices]) -> None:
         self._of_setting: dict[Configuration, Plan] = {}
         self._of_curve: dict[Configuration, Plan] = {}
         self._plan = plan
+        self._choices = choices
         unvaried = msgspec.structs.replace(plan, vary=())
         for each in unvaried.part_plans if plan.part else ():
             for setting in settings(each, choices):
                 _add(self._of_setting, setting, each)
                 _add(self._of_curve, setting.curve, each)
+
+    @cached_property
+    def settings(self) -> list[Configuration]:
+        """Every configuration of the plan, without the ranks that measure it; see `settings`."""
+        return settings(self._plan, self._choices)
 
     def of(self, configuration: Configuration) -> Plan:
         """The plan of a configuration, whoever measures it. A size that --refine added has the

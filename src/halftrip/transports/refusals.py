@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from halftrip.errors import UsageError
-from halftrip.plan.configurations import outlasts, settings
+from halftrip.plan.configurations import outlasts
 from halftrip.plan.part_plans import PartPlans
 from halftrip.plan.plan import Plan
 from halftrip.plan.setting import Choices
@@ -18,21 +18,21 @@ from halftrip.transports.base import ProcessContext, Transport
 _MOST_REASONS = 4
 
 
-def check_possible(plan: Plan) -> None:
-    """Raises UsageError, with the reasons, if every configuration of the plan is refused on any
-    machine."""
+def check_possible(plan: Plan) -> PartPlans:
+    """The plan of each configuration. Raises UsageError, with the reasons, if every configuration
+    of the plan is refused on any machine."""
     transports = _transports(plan)
-    choices = {name: transport.capabilities.choices for name, transport in transports.items()}
+    choices = _choices(transports)
     _check_settings(plan, choices.values())
     plans = PartPlans(plan, choices)
     refused: dict[str, dict[str, None]] = {}
-    for configuration in settings(plan, choices):
+    for configuration in plans.settings:
         reason = transports[configuration.transport].refuses(configuration)
         # Without a rate, the time of a window depends on the machine.
         if reason is None and configuration.rate is not None:
             reason = outlasts(plans.of(configuration), configuration)
         if reason is None:
-            return
+            return plans
         refused.setdefault(reason, {})[configuration.transport] = None
     reasons = [f"{', '.join(names)}: {reason}" for reason, names in refused.items()]
     more = len(reasons) - _MOST_REASONS
@@ -40,6 +40,7 @@ def check_possible(plan: Plan) -> None:
         reasons[_MOST_REASONS:] = [f"and {more} more"]
     if reasons:
         raise UsageError(f"nothing of this can be measured: {'; '.join(reasons)}")
+    return plans
 
 
 def _check_settings(plan: Plan, choices: Collection[Choices]) -> None:
@@ -66,10 +67,13 @@ def _check_settings(plan: Plan, choices: Collection[Choices]) -> None:
 
 def plans_of(plan: Plan) -> PartPlans:
     """The plan of each configuration, where no rank has been started."""
-    transports = _transports(plan).items()
-    return PartPlans(plan, {name: transport.capabilities.choices for name, transport in transports})
+    return PartPlans(plan, _choices(_transports(plan)))
 
 
 def _transports(plan: Plan) -> dict[str, Transport]:
     process = ProcessContext.of(plan, rank=0, token="")
     return {name: TRANSPORTS.load(name)(process) for name in plan.transports}
+
+
+def _choices(transports: Mapping[str, Transport]) -> dict[str, Choices]:
+    return {name: transport.capabilities.choices for name, transport in transports.items()}

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from halftrip.analysis.breakpoints import breakpoints
 from halftrip.measure.adaptive_sizes import Refinement, next_sizes
 from halftrip.results.records import Failure
-from halftrip.results.run_file import encode
 from halftrip.stats.piecewise import Point
 from harness import runs
 
@@ -158,11 +157,11 @@ def test_sizes_without_a_time_are_left_out_and_not_requested_again():
 
 def taken(refinement, transport, size, round_=0, half_ns=None, pairs=((0, 1),)):
     """Gives a refinement a turn: one slice of each of the pairs."""
-    lines = [
-        encode(runs.measurement(transport, size, pair=pair, half_ns=half_ns or line(size)))
+    measured = [
+        runs.measurement(transport, size, pair=pair, half_ns=half_ns or line(size))
         for pair in pairs
     ]
-    refinement.take(round_, lines)
+    refinement.take(round_, measured)
 
 
 def wanted(*sizes):
@@ -200,7 +199,7 @@ def test_nothing_is_requested_twice_nor_where_nothing_was_measured():
     assert refinement.more() == []
     refinement.take(0, [])
     refinement.take(
-        0, [encode(Failure(configuration=runs.configuration(size=1024), slice=0, reason="lost"))]
+        0, [Failure(configuration=runs.configuration(size=1024), slice=0, reason="lost")]
     )
     assert refinement.more() == []
     for size in (1024, 4096):

@@ -10,7 +10,6 @@ from halftrip.measure.part import Turn
 from halftrip.plan.configurations import settings
 from halftrip.plan.layers import make_plan, python_layer
 from halftrip.results.records import Measurement
-from halftrip.results.run_file import decode
 from halftrip.simulation.path_model import PathModel
 from halftrip.telemetry.process import Meter
 from harness.crowd import Crowd
@@ -38,7 +37,7 @@ def test_state_and_messages_of_a_rank_do_not_grow_with_the_pairs(size):
     talking = size // 2
     met = set()
     for reports in crowd.reports:
-        records = [decode(line) for report in reports for line in report.lines]
+        records = [record for report in reports for record in report.records]
         assert all(isinstance(record, Measurement) for record in records)
         pairs = [record.configuration.pair for record in records]
         assert len(set(pairs)) == len(pairs) == talking

@@ -5,10 +5,12 @@ import os
 import numpy as np
 import pytest
 
+from halftrip.control.protocol import decoded, encoded
 from halftrip.measure.batch import Stopping
-from halftrip.measure.side import Report, pack_times
+from halftrip.measure.side import Report
 from halftrip.measure.slices import _block
 from halftrip.results.configuration import EndSettings
+from halftrip.transports.base import Timed
 from harness import runs
 from harness.bench import measure
 from harness.runs import configuration
@@ -17,17 +19,20 @@ from harness.runs import configuration
 def test_a_block_has_what_each_end_reports():
     reports = [
         Report(
-            times=pack_times(np.array([first, 2])),
-            start=first,
-            end=first + 5,
-            receive_times=pack_times(np.array([first, 3])),
-            arrivals=pack_times(np.array([first, 4])),
-            timed_out=first,
+            Timed(
+                times=np.array([first, 2]),
+                start=first,
+                end=first + 5,
+                receive_times=np.array([first, 3]),
+                arrivals=np.array([first, 4]),
+                timed_out=first,
+            ),
             usage=runs.usage(load=first / 100),
         )
         for first in (10, 20)
     ]
-    block = _block(*reports)
+    # The responder's has come from another process.
+    block = _block(reports[0], decoded(encoded(reports[1]), Report))
     assert (block.start, block.end, block.peer_start, block.timed_out) == (10, 15, 20, 10)
     found = (block.times, block.receive_times, block.arrivals)
     assert [each.tolist() for each in found] == [[10, 2], [10, 3], [20, 4]]
