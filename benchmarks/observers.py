@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import halftrip
-from halftrip.control.hosts import host_identity
+from halftrip.control.network import host_identity
 from halftrip.errors import HalftripError
 from halftrip.job.bare_loops import no_idle_core
 from halftrip.results.records import Measurement
@@ -110,7 +110,7 @@ Meter.read = Meter.since = Meter.watch_core = lambda *_: None
 Meter.spent = lambda self, call, iterations: (call(), None)
 """
 NO_ARRIVALS = """
-from halftrip.measure.arrivals import Arrivals
+from halftrip.measure.batch import Arrivals
 Arrivals.are_wanted = lambda *_: False
 """
 # A socket that has no timeout waits for ever where a datagram is lost: then the worker is ended.

@@ -15,10 +15,8 @@ import msgspec
 
 from halftrip import __version__
 from halftrip.errors import HalftripError, UsageError
-from halftrip.job.existing import existing_job
-from halftrip.job.mpi_start import shared
-from halftrip.job.resumption import Resumption, resumption
-from halftrip.job.rounds import resumption_of_variants
+from halftrip.job.existing import existing_job, shared
+from halftrip.job.resumption import Resumption, resumption, resumption_of_variants
 from halftrip.job.start import DEFAULT_RANKS, launch
 from halftrip.job.view import NoView, View
 from halftrip.plan.layer import Layer

@@ -9,8 +9,7 @@ import msgspec
 
 from halftrip import _native
 from halftrip.measure.verification import Verification
-from halftrip.memory.layout import layout
-from halftrip.memory.ring import Ring, allocate_ring
+from halftrip.memory.ring import Ring, allocate_ring, layout
 from halftrip.memory.shared import SharedSegment
 from halftrip.registry import TRANSPORTS
 from halftrip.results.configuration import UNTUNED

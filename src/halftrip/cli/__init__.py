@@ -106,7 +106,7 @@ def main() -> NoReturn:
     try:
         status = _call()
     except UsageError as error:
-        from halftrip.job.mpi_start import shared
+        from halftrip.job.existing import shared
 
         status = _report(str(shared(error)), _USAGE_STATUS)
     except Interrupted as error:

@@ -16,7 +16,7 @@ from rich.console import Console
 from halftrip import api
 from halftrip.analysis.loop_ratios import LoopRatio, Row, Turn, loop_ratio
 from halftrip.cli.output import in_job, put
-from halftrip.control.hosts import host_identity
+from halftrip.control.network import host_identity
 from halftrip.errors import HalftripError, Unavailable, UsageError
 from halftrip.job.bare_loops import (
     BETWEEN_HOSTS,

@@ -6,7 +6,7 @@ import ctypes
 from typing import Any
 
 from halftrip import _native
-from halftrip.cuda.library import Once, load
+from halftrip.cuda.driver import Once, load
 from halftrip.errors import Unavailable
 
 LIBRARY = "libnccl.so.2"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
+from collections.abc import Iterable
 from functools import cache
 
 from halftrip.errors import Unavailable
@@ -90,3 +92,11 @@ def first_line(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     telling = [line for line in lines if not line.startswith("Traceback")]
     return next(iter(telling or lines), "no reason given")
+
+
+def is_pool_of(name: str, pids: Iterable[int]) -> bool:
+    """Whether a file in /dev/shm is, by its name, a pool that one of these processes of a runtime
+    has made: the last digits of the user and of the process are in it (`runtime_pool_name` in
+    dragon/infrastructure/facts.py)."""
+    user = str(os.getuid())[-3:]
+    return any(re.match(rf"DD{user}{str(pid)[-3:]}\d*(def|inf|log)", name) for pid in pids)

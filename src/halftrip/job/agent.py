@@ -22,11 +22,9 @@ from halftrip import __version__
 from halftrip.control.protocol import LENGTH, Channel
 from halftrip.errors import Interrupted, UsageError
 from halftrip.job.deaths import end_of
-from halftrip.job.launch_environment import environment
-from halftrip.job.launchers.base import RANK_COMMAND
-from halftrip.job.processes import POLL_SECONDS, Started, job_processes
+from halftrip.job.processes import POLL_SECONDS, Started, environment, job_processes
 from halftrip.job.signals import catching, interrupt
-from halftrip.job.spec import CONTROL_VARIABLE, RANK_VARIABLE, Job
+from halftrip.job.spec import CONTROL_VARIABLE, RANK_COMMAND, RANK_VARIABLE, Job
 
 # How long ranks that have been told to leave may take, and then those that got a SIGTERM, s.
 _GRACE_SECONDS = 1.5

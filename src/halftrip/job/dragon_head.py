@@ -22,8 +22,7 @@ from halftrip.job.dragon_runtime import (
     START_SECONDS,
     remove_pools,
 )
-from halftrip.job.launchers.base import RANK_COMMAND
-from halftrip.job.spec import RANK_VARIABLE, Job
+from halftrip.job.spec import RANK_COMMAND, RANK_VARIABLE, Job
 
 # How long the other ranks may go on when one has failed, s: they are told to leave.
 _FOLLOW_SECONDS = 2.5

@@ -17,8 +17,7 @@ from typing import NamedTuple
 import msgspec
 
 from halftrip.dragon.command import RuntimeCommand, reason, runtime_command, telling
-from halftrip.dragon.pools import is_pool_of
-from halftrip.dragon.process import attachment, spans_nodes
+from halftrip.dragon.process import attachment, is_pool_of, spans_nodes
 from halftrip.errors import Stopped, Unavailable
 from halftrip.interpreter import RUN_MODULE
 from halftrip.job import shm_cleanup

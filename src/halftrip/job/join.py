@@ -12,17 +12,18 @@ from pathlib import Path
 
 import msgspec
 
+from halftrip.control.calling import connect
 from halftrip.control.collectives import Group, MpiGroup
-from halftrip.control.network import Network
-from halftrip.control.protocol import Abort
+from halftrip.control.greeting import Guest, introduce
+from halftrip.control.listener import Listener, Reach
+from halftrip.control.network import Network, host_identity
+from halftrip.control.protocol import Abort, Address, Channel, Closed
 from halftrip.control.watchdog import Watchdog
 from halftrip.errors import HalftripError, Interrupted, UsageError
 from halftrip.job import shm_cleanup
-from halftrip.job.existing import ExistingJob, speaks
-from halftrip.job.lifelines import connect_lifelines
+from halftrip.job.existing import ExistingJob, speaks, start_group
 from halftrip.job.limit import Limit
 from halftrip.job.machine import look_in_job
-from halftrip.job.mpi_start import start_group
 from halftrip.job.resumption import Resumption
 from halftrip.job.signals import catching, interrupt
 from halftrip.job.spec import new_token
@@ -170,7 +171,7 @@ def _measure(
     token = group.broadcast(new_token(), str)
     early_end = _EarlyEnd(group.rank, run_file)
     try:
-        lifelines = connect_lifelines(group, token, Network(plan.interface, plan.data_ports))
+        rank_channels = connect_to_rank_0(group, token, Network(plan.interface, plan.data_ports))
     except HalftripError as error:
         early_end.clean_up(str(error))
         raise
@@ -187,7 +188,7 @@ def _measure(
         path = group.broadcast(str(run_file.path.absolute()) if run_file is not None else "", str)
 
     watchdog = Watchdog(
-        channels=lifelines,
+        channels=rank_channels,
         # Process 0 is a parent outside this PID namespace, which cannot be watched.
         processes={os.getppid(): "the launcher"} if os.getppid() else {},
         on_end=early_end.tell,
@@ -207,3 +208,48 @@ def _measure(
     if early_end.told:
         raise Interrupted(abort.reason, told=True)
     raise failure
+
+
+_CONNECT_SECONDS = 30.0
+
+
+def connect_to_rank_0(group: Group, token: str, network: Network) -> dict[Channel, str]:
+    """This rank's connections, each with the name of the other end: rank 0 has one for every other
+    rank, the others have one.
+
+    Raises Interrupted where not all can be made. Ranks that are connected already then get an
+    Abort.
+    """
+    identities = group.allgather(host_identity(), str)
+    if group.rank == 0:
+        guests = {Guest("life", rank) for rank in range(1, group.size)}
+        reach: Reach = "unix" if len(set(identities)) == 1 else network
+        listener = Listener(token, guests, reach, rank=0)
+        group.broadcast(listener.address, Address)
+        try:
+            return _accept_all(listener, group.size - 1)
+        finally:
+            listener.close()
+    address = group.broadcast(None, Address)
+    try:
+        hello = introduce("life", group.rank, to=0)
+        channel = connect(address, token, hello, _CONNECT_SECONDS, network=network)
+    except (OSError, Closed) as error:
+        raise Interrupted(f"rank {group.rank} cannot reach rank 0: {error}") from None
+    return {channel: "rank 0"}
+
+
+def _accept_all(listener: Listener, count: int) -> dict[Channel, str]:
+    channels: dict[Channel, str] = {}
+    try:
+        for channel, hello in listener.connections(count, _CONNECT_SECONDS):
+            channels[channel] = hello.name
+    except TimeoutError:
+        missing = count - len(channels)
+        reason = f"{missing} of {count} ranks could not reach rank 0 in {_CONNECT_SECONDS:.0f} s"
+        for channel in channels:
+            with contextlib.suppress(Closed):
+                channel.send(Abort(reason))
+            channel.close()
+        raise Interrupted(reason) from None
+    return channels

@@ -1,4 +1,5 @@
-"""--max-duration: until when a run, and each of its launches, has to be over."""
+"""How long a run takes: whether a look at the machine before it is worthwhile, and until when it
+and each of its launches have to be over (--max-duration)."""
 
 from __future__ import annotations
 
@@ -65,3 +66,17 @@ class Limit(NamedTuple):
     def error(self) -> Stopped:
         """Why a run ends that has not done so by itself."""
         return Stopped(f"--max-duration: {self.seconds:g} s are over")
+
+
+# Before a run that samples for less than this, s, nobody looks.
+_LEAST_SECONDS = 0.5
+
+
+def is_worthwhile(plan: Plan) -> bool:
+    """Whether anything is measured in real time, and for so long that a look before it costs
+    little; the verdicts on a shorter run say who had the cores just as soon."""
+    parts = plan.part_plans
+    rows = sum(len(part.transport) * len(part.pattern) * len(part.sizes) for part in parts)
+    has_count = any(part.iterations is not None for part in parts)
+    is_short = not has_count and rows * plan.launches * plan.time < _LEAST_SECONDS
+    return not is_short and any(name != "simulated" for name in plan.transports)

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import msgspec
 
 from halftrip.control.collectives import Group
-from halftrip.control.hosts import host_identity
+from halftrip.control.network import host_identity
 from halftrip.errors import HalftripError
-from halftrip.job.look import is_worthwhile
+from halftrip.job.limit import is_worthwhile
 from halftrip.job.view import View
 from halftrip.measure.setup import places
 from halftrip.plan.pairing import Schedules

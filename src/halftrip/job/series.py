@@ -10,8 +10,7 @@ import msgspec
 from halftrip.errors import HalftripError, Interrupted, Stopped, UsageError
 from halftrip.job.deaths import HostsLost
 from halftrip.job.limit import Limit
-from halftrip.job.resumption import Due, Resumption, whole_in
-from halftrip.job.rounds import rounds
+from halftrip.job.resumption import Due, Resumption, rounds, whole_in
 from halftrip.job.view import View
 from halftrip.plan.plan import FEWEST_UNTIL_CI, Plan
 from halftrip.plan.variants import name_of, variants

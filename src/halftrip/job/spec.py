@@ -12,7 +12,10 @@ import msgspec
 from halftrip.control.listener import Reach
 from halftrip.control.network import ANY, Network
 from halftrip.control.protocol import Address
+from halftrip.interpreter import RUN_MODULE
 
+# The command that a rank runs.
+RANK_COMMAND = (*RUN_MODULE, "halftrip.job.worker")
 JOB_VARIABLE = "HALFTRIP_JOB"
 # A rank's number, from launchers that know it; under an mpiexec, MPI knows it.
 RANK_VARIABLE = "HALFTRIP_RANK"

@@ -19,10 +19,8 @@ from halftrip.errors import (
 from halftrip.job import forks
 from halftrip.job.connected import guests
 from halftrip.job.deaths import HostsLost, LaunchFailed
-from halftrip.job.launch_environment import environment
-from halftrip.job.limit import Limit
-from halftrip.job.look import is_worthwhile
-from halftrip.job.processes import Started
+from halftrip.job.limit import Limit, is_worthwhile
+from halftrip.job.processes import Started, environment
 from halftrip.job.resumption import Done, Due, Resumption
 from halftrip.job.series import LaunchRecords, launch_all
 from halftrip.job.signals import catching, interrupt

@@ -28,12 +28,11 @@ from halftrip.control.protocol import (
     decoded,
 )
 from halftrip.errors import HalftripError, Interrupted, Stopped, system_reason
-from halftrip.job.clean_up import CleanUp
 from halftrip.job.connected import ConnectedRank, Heartbeat
 from halftrip.job.deaths import LaunchFailed, Lost, first_death
 from halftrip.job.limit import Limit
 from halftrip.job.own_cores import OwnCores
-from halftrip.job.processes import Process, Started
+from halftrip.job.processes import CleanUp, Process, Started
 from halftrip.job.signals import catching
 from halftrip.job.spec import Job
 from halftrip.job.view import View

@@ -53,8 +53,7 @@ from halftrip.errors import (
     shortage,
     system_reason,
 )
-from halftrip.job.existing import existing_job
-from halftrip.job.mpi_start import watched
+from halftrip.job.existing import existing_job, watched
 from halftrip.job.processes import START_SECONDS
 from halftrip.job.spec import CONTROL_VARIABLE, RANK_VARIABLE, Job
 from halftrip.measure.budget import Allowed

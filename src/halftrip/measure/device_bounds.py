@@ -14,8 +14,7 @@ from halftrip import _native
 from halftrip.clock import Clock
 from halftrip.control.collectives import Group
 from halftrip.cuda import driver as cuda
-from halftrip.cuda.device import find
-from halftrip.cuda.stream import Stream
+from halftrip.cuda.device import Stream, find
 from halftrip.errors import Unavailable
 from halftrip.measure.baselines import copy_sizes
 from halftrip.memory.allocator import HostRegion

@@ -25,9 +25,8 @@ from halftrip.measure.device_bounds import measure_devices
 from halftrip.measure.host_log import IDLE_SECONDS, HostLog, HostRecorder
 from halftrip.measure.part import Turn
 from halftrip.measure.participant import Participant, TurnReport
-from halftrip.measure.process_state import collections_between_turns, own_affinity
 from halftrip.measure.selection import Refusal, skips
-from halftrip.measure.setup import set_up
+from halftrip.measure.setup import collections_between_turns, own_affinity, set_up
 from halftrip.measure.walk import Item, Walk
 from halftrip.plan.configurations import configuration_of
 from halftrip.plan.pairing import AtOnce

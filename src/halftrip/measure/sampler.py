@@ -15,8 +15,14 @@ from typing import Literal
 
 import numpy as np
 
-from halftrip.measure.arrivals import Arrivals
-from halftrip.measure.batch import CLOCK_SHARE, UNTIMED_ITERATIONS, Batch, Sampled, Stopping
+from halftrip.measure.batch import (
+    CLOCK_SHARE,
+    UNTIMED_ITERATIONS,
+    Arrivals,
+    Batch,
+    Sampled,
+    Stopping,
+)
 from halftrip.measure.warm_up import WarmUpBlocks
 from halftrip.results.block import Times
 from halftrip.results.records import Stopped, WarmUp

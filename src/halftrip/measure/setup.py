@@ -4,9 +4,10 @@ others."""
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import platform
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -15,11 +16,11 @@ import msgspec
 from halftrip import _native
 from halftrip.clock import Clock
 from halftrip.control.collectives import Group
-from halftrip.control.hosts import host_identity
+from halftrip.control.network import host_identity
 from halftrip.errors import HalftripError, Unavailable, UsageError
 from halftrip.kernel_files import Reader
 from halftrip.memory.allocator import memory_named
-from halftrip.memory.layout import Layout, layout
+from halftrip.memory.ring import Layout, layout
 from halftrip.mpi import library
 from halftrip.plan.pairing import Schedules
 from halftrip.plan.part_plans import PartPlans
@@ -33,9 +34,9 @@ from halftrip.results.records import ClockInfo, Environment
 from halftrip.results.threshold import Threshold
 from halftrip.telemetry import environment, perf_counters, topology
 from halftrip.telemetry.devices import describe, near_cores
-from halftrip.telemetry.machine_thresholds import machine_thresholds
 from halftrip.telemetry.memory import available_memory
 from halftrip.telemetry.process import Meter
+from halftrip.telemetry.topology import machine_thresholds
 from halftrip.transports.base import PairContext, ProcessContext, Transport
 
 # The buffers of configurations that are not being measured may take this share of the memory that
@@ -341,3 +342,30 @@ def _environment(
         mpi_library=library.library_path() if has_mpi else None,
         variables=environment.variables(os.environ, named),
     )
+
+
+@contextlib.contextmanager
+def own_affinity() -> Iterator[None]:
+    """Gives the caller its cores back at the end."""
+    cores = os.sched_getaffinity(0)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, cores)
+
+
+@contextlib.contextmanager
+def collections_between_turns() -> Iterator[None]:
+    """Collects garbage only where the runner calls for it: within a slice it would be an outlier.
+    Objects that exist already are left out, as they would take 8 ms."""
+    was_enabled = gc.isenabled()
+    was_frozen = gc.get_freeze_count()
+    gc.disable()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        if not was_frozen:
+            gc.unfreeze()
+        if was_enabled:
+            gc.enable()

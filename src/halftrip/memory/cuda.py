@@ -7,8 +7,7 @@ import mmap
 from functools import cached_property
 
 from halftrip.cuda import driver as cuda
-from halftrip.cuda.device import Device, find
-from halftrip.cuda.stream import Stream
+from halftrip.cuda.device import Device, Stream, find
 from halftrip.memory.allocator import Bytes, Memory, Region, Stage
 from halftrip.memory.host import HOST
 from halftrip.memory.pinned import PinnedRegion

@@ -16,8 +16,8 @@ import psutil
 from halftrip.clock import kernel_clock_source
 from halftrip.kernel_files import HOST_FILES, Reader
 from halftrip.telemetry import environment
-from halftrip.telemetry.control_group import own_group
 from halftrip.telemetry.load import LOOK_SECONDS, Load, look
+from halftrip.telemetry.memory import own_group
 from halftrip.telemetry.processors import KINDS, read_processors
 
 State = Literal["ok", "warning", "unknown"]

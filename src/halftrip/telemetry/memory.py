@@ -7,7 +7,15 @@ from pathlib import PurePosixPath
 import psutil
 
 from halftrip.kernel_files import HOST_FILES, Reader
-from halftrip.telemetry.control_group import GROUPS, own_group
+
+GROUPS = PurePosixPath("/sys/fs/cgroup")
+
+
+def own_group(reader: Reader) -> PurePosixPath:
+    """The directory of this process's group; GROUPS itself where the kernel names none."""
+    # A host with both versions lists version 2 last, as 0::/group.
+    name = (reader.text("/proc/self/cgroup") or "").strip().rpartition("::")[2]
+    return GROUPS / name.lstrip("/")
 
 
 def available_memory(reader: Reader = HOST_FILES) -> int:

@@ -4,6 +4,7 @@ possible."""
 from __future__ import annotations
 
 import itertools
+import mmap
 import os
 from collections.abc import Iterator, Sequence
 from typing import Literal
@@ -12,6 +13,7 @@ import msgspec
 
 from halftrip.errors import Unavailable, UsageError
 from halftrip.kernel_files import HOST_FILES, Reader
+from halftrip.results.threshold import Threshold
 from halftrip.units import parse_size
 
 _CPUS = "/sys/devices/system/cpu"
@@ -227,3 +229,41 @@ def _match(choices: list[dict[str, int]]) -> list[int] | None:
         return None
     slot_of = {rank: slot for slot, rank in holder.items()}
     return [choices[rank][slot_of[rank]] for rank in range(len(choices))]
+
+
+_HUGE_PAGE = "/sys/kernel/mm/transparent_hugepage/hpage_pmd_size"
+
+
+def machine_thresholds(core: int | None, reader: Reader = HOST_FILES) -> list[Threshold]:
+    """Those of the core that a rank runs on (None: any, so that of its caches nothing is known)."""
+    found = [] if core is None else _caches(core, reader)
+    page = Threshold(name="the page", value=mmap.PAGESIZE, acts="page", source="sysconf")
+    huge = reader.number(_HUGE_PAGE)
+    if huge:
+        found.append(
+            Threshold(name="the huge page", value=huge, acts="page", source="hpage_pmd_size")
+        )
+    return [*found, page]
+
+
+def _caches(core: int, reader: Reader) -> list[Threshold]:
+    """The caches of a core that hold data, from the first level to the last."""
+    found = []
+    for directory in cache_directories(reader, core):
+        level, kind = reader.line(f"{directory}/level"), reader.line(f"{directory}/type")
+        if kind == "Instruction":
+            continue
+        try:
+            size = parse_size(reader.line(f"{directory}/size") or "")
+        except UsageError:
+            continue
+        found.append(
+            Threshold(
+                name=f"the L{level} cache",
+                value=size,
+                acts="cache",
+                source=f"{directory.rpartition('/')[2]} of cpu{core}",
+                cores=parse_list(reader.line(f"{directory}/shared_cpu_list") or "") or [core],
+            )
+        )
+    return found

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from halftrip.errors import UsageError
+from halftrip.mpi import control_variables, library
 from halftrip.results.configuration import Configuration, Wait
+from halftrip.results.threshold import Acts, Threshold
 from halftrip.transports.base import ProcessContext
+from halftrip.units import parse_size
 
 WAITS: tuple[Wait, ...] = ("spin",)
 NO_OTHER_WAIT = "how MPI waits is the library's own choice; see its settings"
@@ -32,3 +42,165 @@ def refusal(configuration: Configuration) -> str | None:
     if configuration.mode == "persistent" and configuration.cache == "cold":
         return "--cache cold: a persistent request is bound to one buffer"
     return None
+
+
+# What MPI writes before a message, at most, bytes: in Open MPI's ob1 a union of headers
+# (pml_ob1_hdr.h), in MPICH that of a cell (posix_eager_iqueue_types.h).
+_MOST_HEADER = 128
+
+
+class _Rule(NamedTuple):
+    """What the value of a control variable, divided by `divisor`, means between ranks of the same
+    host (`same_host`) or of different ones. `name` may have the groups of the variable's name in
+    it."""
+
+    variable: str
+    name: str
+    acts: Acts
+    same_host: bool
+    divisor: int = 1
+
+
+# Of Open MPI, the component for shared memory is vader in version 4, sm in version 5. Of each, a
+# fast box takes messages of up to a quarter of it (btl_vader_fbox.h).
+_SHARED = r"btl_(vader|sm)"
+_OTHERS = r"btl_(?!vader|sm_|self)(\w+?)"
+_OPEN_MPI = (
+    _Rule(rf"{_SHARED}_eager_limit", "the eager limit of Open MPI's btl {0}", "protocol", True),
+    _Rule(
+        rf"{_SHARED}_max_inline_send", "the inline limit of Open MPI's btl {0}", "protocol", True
+    ),
+    _Rule(rf"{_SHARED}_fbox_size", "the fast box of Open MPI's btl {0}", "protocol", True, 4),
+    _Rule(rf"{_SHARED}_memcpy_limit", "the memcpy limit of Open MPI's btl {0}", "protocol", True),
+    _Rule(rf"{_SHARED}_max_send_size", "the fragment of Open MPI's btl {0}", "pieces", True),
+    _Rule(rf"{_OTHERS}_eager_limit", "the eager limit of Open MPI's btl {0}", "protocol", False),
+    _Rule(rf"{_OTHERS}_max_send_size", "the fragment of Open MPI's btl {0}", "pieces", False),
+)
+# Each has this variable as long as it is in use.
+_PMLS = _OB1, _UCX_PML = ("pml_ob1_priority", "pml_ucx_priority")
+_IPC = "the threshold of MPICH's single copy by {0}"
+# Of MPICH, by what its device begins with. Where UCX is all that it has, messages within a host go
+# through UCX, too (configure: enable_ch4_direct).
+_UCX_ALONE = "ch4:ucx"
+_MPICH = {
+    "ch4": (
+        _Rule(r"MPIR_CVAR_CH4_IPC_(CMA|XPMEM)_P2P_THRESHOLD", _IPC, "protocol", True),
+        _Rule(
+            r"MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE",
+            "the cell of MPICH's shared memory",
+            "protocol",
+            True,
+        ),
+        _Rule(
+            r"MPIR_CVAR_CH4_OFI_EAGER_(MAX_MSG_SIZE|THRESHOLD)",
+            "MPICH's eager limit for OFI",
+            "protocol",
+            False,
+        ),
+    ),
+    "ch3": (
+        _Rule(r"MPIR_CVAR_CH3_EAGER_MAX_MSG_SIZE", "MPICH's eager limit", "protocol", False),
+        _Rule(
+            r"MPIR_CVAR_NEMESIS_SHM_EAGER_MAX_SZ",
+            "MPICH's eager limit for shared memory",
+            "protocol",
+            True,
+        ),
+    ),
+}
+# What a component needs; without it, its variables mean nothing.
+_NEEDED = {"XPMEM": "/dev/xpmem"}
+# What UCX takes from the environment. It chooses the first by itself, for each path, where that is
+# not set, and most others, too.
+_UCX_RENDEZVOUS = "UCX_RNDV_THRESH"
+_UCX = {
+    _UCX_RENDEZVOUS: "the rendezvous threshold of UCX",
+    "UCX_ZCOPY_THRESH": "the zero-copy threshold of UCX",
+    "UCX_BCOPY_THRESH": "the buffered-copy threshold of UCX",
+}
+
+
+@cache
+def mpi_thresholds(same_host: bool) -> tuple[Threshold, ...]:
+    """Those of messages between ranks of the same host, or of different ones, in the MPI that this
+    process has loaded."""
+    version = library.full_version()
+    device = re.search(r"MPICH Device:[ \t]*(.*)", version)
+    if device is not None:
+        found = _of_mpich(device[1].strip(), same_host)
+    elif "Open MPI" in version:
+        found = _of_open_mpi(same_host)
+    else:
+        found = []
+    return tuple(each for each in found if each.same_host == same_host)
+
+
+def _of_open_mpi(same_host: bool) -> list[Threshold]:
+    names = "|".join([*(rule.variable for rule in _OPEN_MPI), *_PMLS])
+    found = control_variables.read_numbers(names)
+    if _OB1 not in found:
+        # Another pml, which does not use these components: UCX, or one that is not known here.
+        return [*_of_ucx(same_host, os.environ)] if _UCX_PML in found else []
+    if "btl_sm_eager_limit" in found:
+        # Version 5 has all of them by the older name, too.
+        found = {name: value for name, value in found.items() if "vader" not in name}
+    return [*_matching(found, _OPEN_MPI, "OMPI_MCA_")]
+
+
+def _of_mpich(device: str, same_host: bool) -> list[Threshold]:
+    """`device` is as in its version: ``ch4:ucx``, ``ch4:ofi``, ``ch4:ucx ofi``, ``ch3:nemesis``."""
+    if device == _UCX_ALONE:
+        return [*_of_ucx(same_host, os.environ)]
+    rules = _MPICH.get(device.partition(":")[0], ())
+    values = control_variables.read_numbers("|".join(rule.variable for rule in rules))
+    found = [*_matching(values, rules, "")]
+    if "ucx" in device and not same_host:
+        found += _of_ucx(same_host, os.environ)
+    return found
+
+
+def _matching(
+    values: Mapping[str, int], rules: Sequence[_Rule], prefix: str
+) -> Iterator[Threshold]:
+    """What the variables mean that a rule is about. An environment variable sets each of them,
+    which has the prefix before its name. One of 0 or less is not in use."""
+    for rule in rules:
+        for variable, value in values.items():
+            match = re.fullmatch(rule.variable, variable)
+            if match is None or value <= 0 or not _is_there(match.groups()):
+                continue
+            part = f" / {rule.divisor}" if rule.divisor > 1 else ""
+            yield Threshold(
+                name=rule.name.format(*match.groups()),
+                value=value // rule.divisor,
+                acts=rule.acts,
+                header=min(_MOST_HEADER, value // rule.divisor),
+                source=f"MPI_T {variable}{part}",
+                setting=f"{prefix}{variable}",
+                scale=rule.divisor,
+                same_host=rule.same_host,
+            )
+
+
+def _is_there(components: Iterable[str]) -> bool:
+    return all(os.path.exists(_NEEDED[each]) for each in components if each in _NEEDED)
+
+
+def _of_ucx(same_host: bool, environ: Mapping[str, str]) -> Iterator[Threshold]:
+    for variable, name in _UCX.items():
+        try:
+            value = parse_size(environ[variable])
+        except (KeyError, UsageError):
+            if variable != _UCX_RENDEZVOUS or environ.get(variable) == "inf":
+                continue
+            # Not set, or ``auto``: UCX does not tell what it chooses.
+            value = 0
+        yield Threshold(
+            name=name,
+            value=value,
+            acts="protocol",
+            header=min(_MOST_HEADER, value) if value else _MOST_HEADER,
+            source=variable,
+            setting=variable,
+            same_host=same_host,
+        )

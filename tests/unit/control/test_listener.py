@@ -13,10 +13,9 @@ import pytest
 from halftrip.control import listener as module
 from halftrip.control.calling import connect, open_connection
 from halftrip.control.greeting import introduce
-from halftrip.control.listener import Listener
+from halftrip.control.listener import BackgroundListener, Listener
 from halftrip.control.network import Network
 from halftrip.control.protocol import Address, Bye, Channel, Closed
-from halftrip.control.reception import Reception
 from harness.doors import GUEST, HELLO, TOKEN
 from harness.need import need_root
 from harness.paths import NOTHING, added, held
@@ -192,11 +191,11 @@ def test_strangers_do_not_use_up_the_descriptors(door):
 
 def test_a_listener_that_is_closed_holds_nothing(door):
     before = held()
-    reception = Reception(TOKEN, [GUEST], "loopback", 0)
-    strangers = [open_connection(reception.address) for _ in range(5)]
+    background = BackgroundListener(TOKEN, [GUEST], "loopback", 0)
+    strangers = [open_connection(background.address) for _ in range(5)]
     with pytest.raises(TimeoutError):
-        reception.take(0.05)
-    reception.close()
+        background.take(0.05)
+    background.close()
     for stranger in strangers:
         stranger.close()
     assert added(before) == NOTHING

@@ -7,7 +7,7 @@ import pytest
 
 from halftrip.dragon import process
 from halftrip.dragon.command import reason, runtime_command, telling
-from halftrip.dragon.pools import is_pool_of
+from halftrip.dragon.process import is_pool_of
 from halftrip.errors import Unavailable, UsageError
 
 OWN = (sys.executable, "-P", "-m", "dragon")

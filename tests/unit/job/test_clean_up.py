@@ -6,8 +6,7 @@ import subprocess
 import sys
 
 from halftrip.control.protocol import Address
-from halftrip.job.clean_up import CleanUp
-from halftrip.job.processes import Started, descendants
+from halftrip.job.processes import CleanUp, Started, descendants
 from halftrip.job.spec import Job
 
 DEAF = "import signal, time; signal.signal(15, signal.SIG_IGN); print(flush=True); time.sleep(60)"

@@ -7,8 +7,7 @@ import pytest
 
 from halftrip.errors import HalftripError, Interrupted, Stopped, UsageError
 from halftrip.job.deaths import HostsLost, LaunchFailed
-from halftrip.job.resumption import Resumption
-from halftrip.job.rounds import resumption_of_variants
+from halftrip.job.resumption import Resumption, resumption_of_variants
 from halftrip.job.series import launch_all
 from halftrip.job.view import NoView
 from halftrip.plan.plan import Plan, plan_record

@@ -2,8 +2,7 @@
 
 import pytest
 
-from halftrip.measure.arrivals import Arrivals
-from halftrip.measure.batch import CLOCK_SHARE, Stopping
+from halftrip.measure.batch import CLOCK_SHARE, Arrivals, Stopping
 from harness.sampling import sample, steady
 
 COST = 40.0

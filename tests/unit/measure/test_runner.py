@@ -21,7 +21,7 @@ from halftrip.results.records import (
 )
 from halftrip.transports.base import Problem
 from halftrip.transports.native.pipe import PipeTransport
-from halftrip.transports.native.tcp import TcpTransport
+from halftrip.transports.native.stream import TcpTransport
 from harness.paths import NOTHING, added, held
 from harness.plans import skip_baselines, walk
 

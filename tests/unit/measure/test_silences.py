@@ -2,7 +2,7 @@
 
 import pytest
 
-from halftrip.measure.silences import Silences
+from halftrip.measure.pair import Silences
 from halftrip.results.configuration import Tuning
 from halftrip.transports.base import Problem
 from harness.runs import configuration

@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 
 from halftrip.measure.verification import Verification
-from halftrip.memory.layout import layout
-from halftrip.memory.ring import Ring, WrongByte, allocate_ring
+from halftrip.memory.ring import Ring, WrongByte, allocate_ring, layout
 from harness import runs
 from harness.bench import measure
 

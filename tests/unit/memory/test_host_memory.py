@@ -9,8 +9,7 @@ from halftrip.errors import Unavailable
 from halftrip.memory import host
 from halftrip.memory.allocator import memory_named
 from halftrip.memory.host import HOST, HostMemory
-from halftrip.memory.layout import layout
-from halftrip.memory.ring import allocate_ring
+from halftrip.memory.ring import allocate_ring, layout
 from halftrip.registry import MEMORIES
 from harness.kernel import Kernel
 from harness.runs import configuration

@@ -3,8 +3,7 @@
 import msgspec
 import pytest
 
-from halftrip.memory.layout import Layout, layout
-from halftrip.memory.ring import allocate_ring
+from halftrip.memory.ring import Layout, allocate_ring, layout
 from harness.runs import configuration
 
 

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halftrip.results.threshold import Threshold
-from halftrip.telemetry.link_sizes import LinkSizes, parse_link
-from halftrip.telemetry.machine_thresholds import machine_thresholds
-from halftrip.telemetry.socket_thresholds import socket_thresholds
+from halftrip.telemetry.socket_thresholds import LinkSizes, parse_link, socket_thresholds
+from halftrip.telemetry.topology import machine_thresholds
 
 CACHES = "sys/devices/system/cpu/cpu3/cache"
 LINK = struct.pack("=BxHiII", 0, 1, 7, 0, 0)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from halftrip.transports import mpi_thresholds
-from halftrip.transports.mpi_thresholds import _of_ucx
+from halftrip.transports import mpi
+from halftrip.transports.mpi import _of_ucx
 
 OPEN_MPI_5 = {
     "pml_ob1_priority": 20,
@@ -36,13 +36,13 @@ def of(monkeypatch):
         def read(pattern):
             return {k: value for k, value in values.items() if re.fullmatch(pattern, k)}
 
-        monkeypatch.setattr(mpi_thresholds.library, "full_version", lambda: version)
-        monkeypatch.setattr(mpi_thresholds.control_variables, "read_numbers", read)
+        monkeypatch.setattr(mpi.library, "full_version", lambda: version)
+        monkeypatch.setattr(mpi.control_variables, "read_numbers", read)
         monkeypatch.delenv("UCX_RNDV_THRESH", raising=False)
 
-        mpi_thresholds.mpi_thresholds.cache_clear()
-        made = mpi_thresholds.mpi_thresholds(same_host)
-        mpi_thresholds.mpi_thresholds.cache_clear()
+        mpi.mpi_thresholds.cache_clear()
+        made = mpi.mpi_thresholds(same_host)
+        mpi.mpi_thresholds.cache_clear()
         return {each.setting: each for each in made}
 
     return found
@@ -95,12 +95,12 @@ def test_open_mpi_has_one_component_within_a_host_and_others_between(of):
     ],
 )
 def test_mpich_has_those_of_its_device(of, monkeypatch, device, same_host, expected):
-    monkeypatch.setitem(mpi_thresholds._NEEDED, "XPMEM", "/none/such")
+    monkeypatch.setitem(mpi._NEEDED, "XPMEM", "/none/such")
     version = f"MPICH Version: 5.0.2\nMPICH Device:      {device}\nMPICH CC: gcc"
     found = of(version, MPICH, same_host)
     assert {name: each.value for name, each in found.items()} == expected
     # What a component needs has to be there.
-    monkeypatch.setitem(mpi_thresholds._NEEDED, "XPMEM", "/dev/null")
+    monkeypatch.setitem(mpi._NEEDED, "XPMEM", "/dev/null")
     xpmem = "MPIR_CVAR_CH4_IPC_XPMEM_P2P_THRESHOLD"
     assert (xpmem in of(version, MPICH, same_host)) == (same_host and "ofi" in device)
     assert of("Fine MPI 1.0", MPICH | OPEN_MPI_5, same_host) == {}

@@ -7,7 +7,7 @@ import types
 import numpy as np
 import pytest
 
-from halftrip.transports.python import objects
+from halftrip.transports.python.endpoint import copy_payload, no_device_arrays, object_of
 
 
 class DeviceBytes:
@@ -45,13 +45,13 @@ def cupy(monkeypatch):
 @pytest.mark.parametrize("kind", ["buffer", "bytes", "array", "dict"])
 def test_the_payload_of_an_object_is_kept(kind):
     sent, into = np.arange(9, dtype=np.uint8), np.zeros(9, dtype=np.uint8)
-    objects.keep(kind, objects.made(kind, sent), into)
+    copy_payload(kind, object_of(kind, sent), into)
     np.testing.assert_array_equal(into, sent)
 
 
 def test_an_array_of_a_device_is_a_view(cupy):
     message = InDevice([1, 2, 3])
-    array = objects.made("array", message)
+    array = object_of("array", message)
     message.content[0] = 9
     np.testing.assert_array_equal(array.get(), [9, 2, 3])
 
@@ -60,15 +60,15 @@ def test_an_array_of_a_device_is_a_view(cupy):
 def test_what_arrives_is_copied_to_the_device(cupy, from_device):
     sent = np.array([4, 5, 6], dtype=np.uint8)
     into = InDevice([0, 0, 0])
-    objects.keep("array", DeviceBytes(sent) if from_device else sent, into)
+    copy_payload("array", DeviceBytes(sent) if from_device else sent, into)
     np.testing.assert_array_equal(into.content, sent)
     # And to the host.
     into = np.zeros(3, dtype=np.uint8)
-    objects.keep("array", DeviceBytes(sent), into)
+    copy_payload("array", DeviceBytes(sent), into)
     np.testing.assert_array_equal(into, sent)
 
 
 def test_a_cupy_that_cannot_be_imported_says_why(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", None)
-    said = objects.no_device_arrays()
+    said = no_device_arrays()
     assert said.startswith("arrays in a device's memory are CuPy's: ")

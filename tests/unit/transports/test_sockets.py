@@ -24,7 +24,7 @@ from halftrip.results.configuration import TUNABLE, Tuning
 from halftrip.results.patterns import SHAPES
 from halftrip.transports.base import PathSettings
 from halftrip.transports.native import sockets, stream
-from halftrip.transports.native.tcp import TcpTransport
+from halftrip.transports.native.stream import TcpTransport
 from harness.bench import pair, process
 from harness.limits import AMPLE_SECONDS
 from harness.paths import NOTHING, added, connect, exchange, held, make_paths, opened

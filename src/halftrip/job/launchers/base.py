@@ -8,13 +8,9 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from halftrip.control.listener import Listener, Reach
-from halftrip.interpreter import RUN_MODULE
 from halftrip.job.processes import Started
 from halftrip.job.spec import Job, new_token
 from halftrip.plan.plan import Plan
-
-# The command that a rank runs.
-RANK_COMMAND = (*RUN_MODULE, "halftrip.job.worker")
 
 
 class Launcher(ABC):

@@ -12,9 +12,9 @@ from halftrip.control.listener import Reach
 from halftrip.errors import Interrupted, Stopped
 from halftrip.job import forks
 from halftrip.job.deaths import LaunchFailed, how_ended
-from halftrip.job.launchers.base import RANK_COMMAND, Launcher
+from halftrip.job.launchers.base import Launcher
 from halftrip.job.processes import START_SECONDS, Started
-from halftrip.job.spec import RANK_VARIABLE, Job, new_token
+from halftrip.job.spec import RANK_COMMAND, RANK_VARIABLE, Job, new_token
 from halftrip.plan.plan import Plan
 
 

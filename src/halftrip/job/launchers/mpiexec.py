@@ -15,9 +15,9 @@ from halftrip.control.listener import Listener, Reach
 from halftrip.control.network import Network
 from halftrip.errors import Unavailable
 from halftrip.job import shm_cleanup
-from halftrip.job.launchers.base import RANK_COMMAND, Launcher
+from halftrip.job.launchers.base import Launcher
 from halftrip.job.processes import Output, Started
-from halftrip.job.spec import JOB_VARIABLE, Job
+from halftrip.job.spec import JOB_VARIABLE, RANK_COMMAND, Job
 from halftrip.mpi.launcher import (
     find_mpiexec,
     full_command,

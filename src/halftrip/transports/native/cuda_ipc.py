@@ -11,8 +11,7 @@ import msgspec
 
 from halftrip import _native
 from halftrip.cuda import driver as cuda
-from halftrip.cuda.device import Device, find
-from halftrip.cuda.stream import Stream
+from halftrip.cuda.device import Device, Stream, find
 from halftrip.errors import Unavailable
 from halftrip.memory.allocator import memory_named
 from halftrip.memory.cuda import CudaMemory, CudaRegion

@@ -8,12 +8,40 @@ from typing import Any
 import numpy as np
 
 from halftrip import _native
-from halftrip.memory.allocator import Region
+from halftrip.memory.allocator import Region, Stage, memory_named
 from halftrip.results.block import NO_TIMES, Times
 from halftrip.results.configuration import Configuration
+from halftrip.results.memory_name import is_of_host
 from halftrip.results.patterns import ONE_WAY, Pattern
 from halftrip.transports.base import Buffers, Endpoint, Timed
-from halftrip.transports.native.staging import Staging
+
+_CACHE_LINE = 64
+
+
+class Staging:
+    """What an end stages messages with: `end` sends them over the native endpoint `path`. An end
+    whose own `memory` the processor reaches copies nothing, but sends in the same chunks. Raises
+    Unavailable."""
+
+    def __init__(self, path: Any, configuration: Configuration, memory: str) -> None:
+        self._stage: Stage | None = None
+        chunk = configuration.staging or 0
+        largest = min(chunk or configuration.size, configuration.size)
+        part = -(-max(largest, 1) // _CACHE_LINE) * _CACHE_LINE
+        messages = _native.messages(path)
+        if is_of_host(memory):
+            self.end = _native.Staged(messages, None, 0, part, chunk)
+            return
+        self._stage = memory_named(memory).stage(2 * part)
+        self.end = _native.Staged(
+            messages, self._stage.stream.native, self._stage.region.pointer, part, chunk
+        )
+
+    def close(self) -> None:
+        """Frees the stage."""
+        if self._stage is not None:
+            self._stage.close()
+            self._stage = None
 
 
 def patterns_of(kind: str) -> tuple[Pattern, ...]:

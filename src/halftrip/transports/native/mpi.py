@@ -11,7 +11,7 @@ import numpy as np
 
 from halftrip.errors import Unavailable
 from halftrip.memory.allocator import HostRegion
-from halftrip.memory.layout import BLOCK, BLOCK_STRIDE
+from halftrip.memory.ring import BLOCK, BLOCK_STRIDE
 from halftrip.mpi.endpoint import addresses, blocking_end, kind, native_path
 from halftrip.mpi.library import timed_tag
 from halftrip.results.configuration import Configuration
@@ -28,7 +28,7 @@ from halftrip.transports.base import (
     Transport,
 )
 from halftrip.transports.capabilities import Capabilities
-from halftrip.transports.mpi_thresholds import mpi_thresholds
+from halftrip.transports.mpi import mpi_thresholds
 from halftrip.transports.native.endpoint import (
     NativeEndpoint,
     NativeWindow,

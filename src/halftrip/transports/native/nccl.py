@@ -10,7 +10,7 @@ from typing import Any
 from halftrip import _native
 from halftrip.cuda import driver as cuda
 from halftrip.cuda import nccl
-from halftrip.cuda.stream import Stream
+from halftrip.cuda.device import Stream
 from halftrip.errors import Unavailable
 from halftrip.memory.allocator import memory_named
 from halftrip.memory.cuda import CudaMemory, CudaRegion

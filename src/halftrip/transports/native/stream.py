@@ -15,12 +15,11 @@ from typing import Any
 from halftrip import _native
 from halftrip.control.calling import connect
 from halftrip.control.greeting import Guest, introduce
-from halftrip.control.listener import Reach
+from halftrip.control.listener import BackgroundListener, Reach
 from halftrip.control.network import PORTS_ADVICE, plain_address
 from halftrip.control.protocol import Address, Channel
-from halftrip.control.reception import Reception
 from halftrip.errors import Unavailable, system_reason
-from halftrip.results.configuration import UNTUNED, Configuration, Tuning
+from halftrip.results.configuration import TUNABLE, UNTUNED, Configuration, Tuning
 from halftrip.results.network_path import NetworkPath
 from halftrip.results.threshold import Threshold
 from halftrip.telemetry.network_path import network_path
@@ -56,11 +55,13 @@ _SILENT = (errno.ETIMEDOUT, errno.EHOSTUNREACH)
 
 def receive_peer(
     process: ProcessContext, pair: PairContext, reach: Reach, tuning: Tuning = UNTUNED
-) -> Reception:
+) -> BackgroundListener:
     """Lets the peer's thread of the same number in, as soon as it connects, with all its
     connections. Raises OSError or Unavailable."""
     guests = [_guest(pair.peer, pair, number) for number in range(tuning.streams)]
-    return Reception(process.token, guests, reach, process.rank, partial(tune, tuning=tuning))
+    return BackgroundListener(
+        process.token, guests, reach, process.rank, partial(tune, tuning=tuning)
+    )
 
 
 def connect_peer(
@@ -251,14 +252,14 @@ class SocketPath(StreamPath):
         self._guard = transport.guard
         self._watch: Watch | None = None
         if pair.is_listener:
-            self._reception = receive_peer(self._process, pair, transport.reach(pair), tuning)
-            self.resources.callback(self._reception.close)
-            address = self._reception.address
+            self._listener = receive_peer(self._process, pair, transport.reach(pair), tuning)
+            self.resources.callback(self._listener.close)
+            address = self._listener.address
             self.address = {"unix": address.unix, "hosts": address.hosts, "port": address.port}
 
     def connect(self, address: Any) -> None:
         if self.pair.is_listener:
-            channels = self._reception.take(ACCEPT_SECONDS)
+            channels = self._listener.take(ACCEPT_SECONDS)
         else:
             channels = self._connect(Address(**address))
         with contextlib.ExitStack() as undo:
@@ -322,3 +323,30 @@ class SocketPath(StreamPath):
         if len(self.descriptors) > 1:
             return getattr(_native, f"{wait}Sockets")(self.descriptors, yields)
         return super().native_end(wait, buffers)
+
+
+class TcpTransport(SocketTransport):
+    name = "tcp"
+    capabilities = StreamTransport.capabilities._replace(settings=dict.fromkeys(TUNABLE[name], ()))
+
+    def refuses(self, configuration: Configuration) -> str | None:
+        tuning = configuration.tuning
+        if tuning.zerocopy and tuning.streams > 1:
+            return "--zerocopy: over one connection alone, not over several --streams"
+        if tuning.zerocopy and configuration.buffers == "same":
+            return "--zerocopy: with --buffers same, a reply would change what is still to be sent"
+        return super().refuses(configuration)
+
+    def reach(self, pair: PairContext) -> Reach:
+        return "loopback" if pair.same_host else self.process.network
+
+
+class UnixTransport(SocketTransport):
+    name = "unix"
+    capabilities = StreamTransport.capabilities._replace(settings=dict.fromkeys(TUNABLE[name], ()))
+
+    def missing(self, pair: PairContext) -> str | None:
+        return pair.different_hosts
+
+    def reach(self, pair: PairContext) -> Reach:
+        return "unix"

@@ -93,15 +93,15 @@ class UdpPath(Path):
         if not pair.is_listener:
             return
         reach: Reach = "loopback" if pair.same_host else process.network
-        self._reception = receive_peer(process, pair, reach)
-        self._resources.callback(self._reception.close)
+        self._listener = receive_peer(process, pair, reach)
+        self._resources.callback(self._listener.close)
         # The address to use is known only when the peer has connected.
         try:
             self._reserved = self._resources.enter_context(_reserve_port(reach))
         except OSError:
             self.close()
             raise
-        address = self._reception.address
+        address = self._listener.address
         self.address = {
             "hosts": address.hosts,
             "port": address.port,
@@ -139,7 +139,7 @@ class UdpPath(Path):
             )
 
     def _accept(self) -> socket.socket:
-        (first,) = self._reception.take(ACCEPT_SECONDS)
+        (first,) = self._listener.take(ACCEPT_SECONDS)
         with contextlib.closing(first) as channel:
             deadline = time.monotonic() + ACCEPT_SECONDS
             _share_port(self._reserved, True)

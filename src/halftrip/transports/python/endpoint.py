@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import time
 from abc import abstractmethod
 from array import array
@@ -15,7 +16,7 @@ import numpy as np
 from halftrip.errors import Unavailable
 from halftrip.memory.allocator import Bytes
 from halftrip.results.block import Times
-from halftrip.results.configuration import Configuration
+from halftrip.results.configuration import Configuration, Object
 from halftrip.transports.base import (
     Buffers,
     Endpoint,
@@ -25,7 +26,6 @@ from halftrip.transports.base import (
     Timed,
     Transport,
 )
-from halftrip.transports.python import objects
 from halftrip.transports.python.patterns import (
     Call,
     Calls,
@@ -34,6 +34,46 @@ from halftrip.transports.python.patterns import (
     blocking,
     nonblocking,
 )
+
+# What has arrays in a device's memory that can be pickled.
+_DEVICE_ARRAYS = "cupy"
+
+
+def no_device_arrays() -> str | None:
+    """Why there are no arrays in a device's memory here, or None."""
+    try:
+        importlib.import_module(_DEVICE_ARRAYS)
+    except ImportError as error:
+        return f"arrays in a device's memory are CuPy's: {error}"
+    return None
+
+
+def object_of(kind: Object, message: Any) -> Any:
+    """An object whose payload is `message`, shape (bytes,): the buffer itself, its bytes, an array
+    of them, or a dictionary that has them beside a number and a text. Only the buffer and the array
+    change with the message. Of a message in a device's memory, the array is CuPy's, over the same
+    bytes."""
+    if not isinstance(message, np.ndarray):
+        return importlib.import_module(_DEVICE_ARRAYS).asarray(message)
+    if kind == "bytes":
+        return message.tobytes()
+    if kind == "dict":
+        return {"number": 1, "name": "halftrip", "payload": message.tobytes()}
+    return message
+
+
+def copy_payload(kind: Object, received: Any, into: Any) -> None:
+    """Copies the payload of an object that has been received."""
+    payload = received["payload"] if kind == "dict" else received
+    if not isinstance(into, np.ndarray):
+        # Only an array of its own is CuPy certain to copy from.
+        object_of(kind, into)[...] = importlib.import_module(_DEVICE_ARRAYS).asarray(payload)
+        return
+    if hasattr(payload, "get"):
+        # From a peer's device: CuPy does not copy to the host by itself.
+        payload = payload.get()
+    into[:] = np.frombuffer(payload, dtype=np.uint8)
+
 
 # Every buffer has Python objects of its own.
 _MOST_BUFFERS = 1 << 16
@@ -99,13 +139,13 @@ class ObjectCalls(Calls):
     def sending(self, send: Callable[..., object], message: Bytes, *arguments: Any) -> Call:
         """A call of `send` with the object that `message` makes, and `arguments`."""
         if self.verifies:
-            return lambda: send(objects.made(self.kind, message), *arguments)
-        return partial(send, objects.made(self.kind, message), *arguments)
+            return lambda: send(object_of(self.kind, message), *arguments)
+        return partial(send, object_of(self.kind, message), *arguments)
 
     def receiving(self, recv: Call, into: Bytes) -> Call:
         """A call of `recv`, which returns an object."""
         if self.verifies:
-            return lambda: objects.keep(self.kind, recv(), into)
+            return lambda: copy_payload(self.kind, recv(), into)
         return recv
 
 

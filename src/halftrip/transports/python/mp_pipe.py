@@ -11,8 +11,7 @@ from halftrip.results.patterns import BOTH_WAYS, ONE_WAY
 from halftrip.results.threshold import Threshold
 from halftrip.transports.base import PairContext, PathSettings
 from halftrip.transports.capabilities import Capabilities
-from halftrip.transports.native.stream import SocketPath, known_thresholds
-from halftrip.transports.native.unix import UnixTransport
+from halftrip.transports.native.stream import SocketPath, UnixTransport, known_thresholds
 from halftrip.transports.python.endpoint import (
     BoundMessages,
     MessageCalls,

@@ -22,7 +22,7 @@ from halftrip.results.threshold import Threshold
 from halftrip.transports import device_pointers, mpi
 from halftrip.transports.base import Buffers, PairContext, PathSettings, ProcessContext, Timed
 from halftrip.transports.capabilities import Capabilities
-from halftrip.transports.mpi_thresholds import mpi_thresholds
+from halftrip.transports.mpi import mpi_thresholds
 from halftrip.transports.python.endpoint import PythonEndpoint, PythonPath, PythonTransport
 from halftrip.transports.python.patterns import PATTERNS, Call, Calls, Requests
 

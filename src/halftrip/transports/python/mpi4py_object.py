@@ -13,8 +13,12 @@ from halftrip.results.patterns import ONE_WAY
 from halftrip.transports import mpi
 from halftrip.transports.base import PairContext, PathSettings
 from halftrip.transports.capabilities import Capabilities
-from halftrip.transports.python import objects
-from halftrip.transports.python.endpoint import ObjectCalls, PythonPath
+from halftrip.transports.python.endpoint import (
+    ObjectCalls,
+    PythonPath,
+    copy_payload,
+    no_device_arrays,
+)
 from halftrip.transports.python.mpi4py import (
     Mpi4pyPath,
     Mpi4pyTransport,
@@ -59,7 +63,7 @@ class Mpi4pyObjectTransport(Mpi4pyTransport):
         for memory in others:
             if parse_memory(memory).kind != "cuda":
                 return f"--memory {memory}: only an array in a CUDA device's memory is pickled"
-        return objects.no_device_arrays() if others else None
+        return no_device_arrays() if others else None
 
     def path(self, pair: PairContext, settings: PathSettings) -> PythonPath:
         return ObjectPath(self.process, pair)
@@ -131,6 +135,6 @@ class ObjectRequests(Requests):
         def verify() -> None:
             for request, received in zip(requests, begin_and_complete(), strict=True):
                 if request.into is not None:
-                    objects.keep(self._calls.kind, received, request.into)
+                    copy_payload(self._calls.kind, received, request.into)
 
         return (verify if self._calls.verifies else begin_and_complete,)
