@@ -162,7 +162,7 @@ class Worker:
             self._process.stdin.flush()
         except BrokenPipeError:
             raise self._failure("it has ended") from None
-        # As long as its batches may take in all (measure/part.py), and some more.
+        # As long as its batches may take in all (measure/slice_run.py), and some more.
         self._await(_SLICE_SECONDS + 5 * seconds)
 
     def leave(self) -> None:

@@ -11,7 +11,7 @@ import msgspec
 
 from halftrip.control import greeting
 from halftrip.control.collectives import _value
-from halftrip.control.greeting import Guest, Visitor, introduce
+from halftrip.control.greeting import Guest, IncomingGreeting, introduce
 from halftrip.control.link import StepResult
 from halftrip.control.protocol import (
     LENGTH,
@@ -103,7 +103,7 @@ class Said(socket.socket):
 
 def _visit(data: bytes, chunk: int) -> bool:
     """Whether the listener lets this caller in."""
-    visitor = Visitor(TOKEN, 2, {GUEST})
+    visitor = IncomingGreeting(TOKEN, 2, {GUEST})
     position = 0
     while position < len(data) and visitor.missing:
         part = data[position : position + min(chunk, visitor.missing)]

@@ -7,10 +7,10 @@ from typing import NamedTuple
 from halftrip.clock import Clock
 from halftrip.kernel_files import Reader
 from halftrip.measure.batch import Stopping
-from halftrip.measure.pair import Pair
+from halftrip.measure.pair import PairEnd
 from halftrip.measure.sampler import Sampler
 from halftrip.measure.setup import Setup
-from halftrip.measure.slices import Slice, finish, serve
+from halftrip.measure.slices import InitiatorSlice, finish, serve
 from halftrip.plan.pairing import Schedules
 from halftrip.plan.plan import Plan
 from halftrip.registry import TRANSPORTS
@@ -100,7 +100,7 @@ def measure(
 
     def take_part(rank, group):
         setup = set_up(group, [the_configuration.transport], timeout)
-        own = Pair(setup, setup.context((0, 1), 0), AMPLE_BYTES)
+        own = PairEnd(setup, setup.context((0, 1), 0), AMPLE_BYTES)
         began = time.monotonic()
         sampler = Sampler(
             stopping,
@@ -111,7 +111,7 @@ def measure(
         )
         found, timed, problem = [], [], None
         for number in range(slices):
-            side = own.side(the_configuration)
+            side = own.batch_runner(the_configuration)
             if number == 0 and spoil is not None:
                 side.begin_slice()
                 spoil(rank, own.path(the_configuration))
@@ -120,7 +120,7 @@ def measure(
                 serve(own, side)
                 finish(own, side)
                 continue
-            slice_ = Slice(own, side, sampler, None)
+            slice_ = InitiatorSlice(own, side, sampler, None)
             slice_.warm_up(iterations)
             slice_.sample(None)
             cores = slice_.end()

@@ -8,9 +8,9 @@ from greenlet import getcurrent, greenlet
 
 from halftrip.control.collectives import Group
 from halftrip.measure.clock_offsets import HostClocks
-from halftrip.measure.participant import Participant
 from halftrip.measure.runner import Order
 from halftrip.measure.setup import Setup
+from halftrip.measure.slice_runner import SliceRunner
 from halftrip.plan.pairing import Schedules
 from halftrip.registry import TRANSPORTS
 from halftrip.transports.base import PairContext, ProcessContext
@@ -104,28 +104,28 @@ class Crowd:
         self._ranks = []
         for rank in range(size):
             group = MemoryGroup(rank, size, posts)
-            process = ProcessContext.of(plan, rank, "token")
+            process = ProcessContext.from_plan(plan, rank, "token")
             setup = CrowdSetup(
                 plan=plan, group=group, hosts=hosts, places=[], environments=[],
                 cache_bytes=1 << 20, kept_bytes=1 << 20, schedule=schedule,
                 transports={"simulated": TRANSPORTS.load("simulated")(process)}, **setup_parts,
             )  # fmt: skip
-            self._ranks.append((group, Participant(setup, HostClocks(group, hosts), 0, 0.0)))
+            self._ranks.append((group, SliceRunner(setup, HostClocks(group, hosts), 0, 0.0)))
 
     def run(self):
         self._posts.run([greenlet(lambda rank=rank: self._follow(*rank)) for rank in self._ranks])
-        participants = [participant for _, participant in self._ranks]
-        self.open_pairs = max(len(p._pairs) for p in participants)
-        self.kept = max(len(p._started) for p in participants)
+        slice_runners = [slice_runner for _, slice_runner in self._ranks]
+        self.open_pairs = max(len(p._pairs) for p in slice_runners)
+        self.kept = max(len(p._states) for p in slice_runners)
         return self
 
-    def _follow(self, group, participant):
+    def _follow(self, group, slice_runner):
         for number, turn in enumerate(self._turns):
             before = group.sent
             order = group.broadcast(Order(turn), Order)
-            report = participant.take_part(order.turn)
+            report = slice_runner.run(order.turn)
             reports = group.gather(report, type(report))
             self.sent[number][group.rank] = group.sent - before
             if reports is not None:
                 self.reports.append(reports)
-        participant.close()
+        slice_runner.close()

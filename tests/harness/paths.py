@@ -13,7 +13,7 @@ from halftrip.memory.ring import Ring, allocate_ring, layout
 from halftrip.memory.shared import SharedSegment
 from halftrip.registry import TRANSPORTS
 from halftrip.results.configuration import UNTUNED
-from halftrip.transports.base import Buffers, PathSettings
+from halftrip.transports.base import EndpointBuffers, PathSettings
 from harness.bench import CACHE, clock, pair, process
 from harness.threads import in_thread
 
@@ -81,7 +81,9 @@ class OneEnd:
         where = layout(configuration, CACHE, most_verified)
         end = configuration.initiator if initiates else configuration.responder
         out, in_ = (allocate_ring(where, configuration, end) for _ in range(2))
-        buffers = Buffers(out=out, in_=in_, clock=clock(), exposed_bytes=max(1, where.bytes))
+        buffers = EndpointBuffers(
+            out=out, in_=in_, clock=clock(), exposed_bytes=max(1, where.bytes)
+        )
         self.endpoint = path.endpoint(configuration, buffers)
         exposed = self.endpoint.exposed
         ring = None if exposed is None else Ring(exposed, where, configuration)

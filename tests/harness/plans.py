@@ -44,7 +44,7 @@ def walk(cores=None, ranks=2, **keys):
     after = {}
 
     def take_part(rank, group):
-        Runner(plan, group, ProcessContext.of(plan, rank, TOKEN), records).run()
+        Runner(plan, group, ProcessContext.from_plan(plan, rank, TOKEN), records).run()
         after[rank] = os.sched_getaffinity(0)
 
     on_ranks(ranks, take_part, plan.threads)

@@ -10,7 +10,7 @@ import pytest
 from halftrip.control.calling import connect
 from halftrip.control.greeting import introduce
 from halftrip.control.protocol import Address
-from halftrip.job import visit
+from halftrip.job import session
 from harness.choice import extended
 from harness.limits import AMPLE_SECONDS, END_SECONDS
 from harness.served import served
@@ -29,11 +29,11 @@ def client(server, secret=None):
 
 def ask(server, **changes):
     """What the server says to a request."""
-    asked = {"version": "0.1.0", "nonce": visit.new_nonce(), "ranks": 2, "numbers": (1,)}
+    asked = {"version": "0.1.0", "nonce": session.new_nonce(), "ranks": 2, "numbers": (1,)}
     asked |= {"threads": 1, "seconds": None, "reached_at": "127.0.0.1"}
     with closing(client(server)) as channel:
-        visit.send(channel, visit.Request(**asked | changes))
-        return visit.receive_answer(channel, time.monotonic() + AMPLE_SECONDS)
+        session.send(channel, session.SessionRequest(**asked | changes))
+        return session.receive_answer(channel, time.monotonic() + AMPLE_SECONDS)
 
 
 def begun(shell, server):
@@ -82,13 +82,13 @@ def test_others_are_told_to_wait_and_how_long(shell, tmp_path):
     with served(tmp_path, "--max-time", "100s") as server:
         victim = begun(shell, server)
         answer = ask(server)
-        assert isinstance(answer, visit.Busy)
+        assert isinstance(answer, session.Busy)
         assert 0 < answer.seconds <= 100
         server.await_line(": has to wait, for ")
         victim.kill(victim.process.pid, signal.SIGINT, seconds=SECONDS)
         # Soon it is the next one's turn.
         deadline = time.monotonic() + AMPLE_SECONDS
-        while isinstance(ask(server), visit.Busy):
+        while isinstance(ask(server), session.Busy):
             assert time.monotonic() < deadline
             time.sleep(0.1)
 

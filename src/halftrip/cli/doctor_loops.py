@@ -24,8 +24,8 @@ from halftrip.job.bare_loops import (
     PATHS,
     WITHOUT_STREAM,
     BareLoops,
+    LoopTimes,
     OtherHost,
-    Timed,
     no_idle_core,
 )
 from halftrip.job.launchers.ssh import SshLauncher, is_this_host
@@ -164,7 +164,7 @@ class _Beside(NoView):
         self.visible = view.visible
         self._view = view
         self._launch, self._launches = launch
-        self.timed: dict[Row, list[Timed]] = {}
+        self.timed: dict[Row, list[LoopTimes]] = {}
         self._cores = cores
         self._seconds = seconds
         self._missing = missing
@@ -253,7 +253,7 @@ def _run(keys: dict[str, Any], view: View) -> api.Run:
         return api.load(api.measure(plan, Path(directory) / "run.jsonl", view, sys.argv))
 
 
-def _turn(bare: Timed, measurement: Measurement) -> Turn:
+def _turn(bare: LoopTimes, measurement: Measurement) -> Turn:
     times = np.concatenate(measurement.one_way_blocks)
     # Of batches, there is no percentile of messages.
     enough = min(bare.samples, times.size) >= _FEWEST_FOR_P99 and measurement.iterations == 1

@@ -56,18 +56,18 @@ def serve(
 ) -> None:
     """Take part in halftrip run --peer of other hosts, until an interrupt."""
     from halftrip.control.network import Network
-    from halftrip.job import visit
+    from halftrip.job import session
     from halftrip.job.server import Limits, Server
     from halftrip.job.signals import catching, interrupt
     from halftrip.telemetry.memory import available_memory
 
-    known = visit.given_secret(secret_file)
+    known = session.given_secret(secret_file)
     if open_ and known is not None:
         raise UsageError("--open: with a secret it is not open; leave one of them out")
-    secret = visit.OPEN if open_ else known or visit.new_secret()
+    secret = session.OPEN if open_ else known or session.new_secret()
     # None of these can be 0.
     listening = inputs.given("--port", parsing.at_most(_LAST_PORT), port) or DEFAULT_PORT
-    ports = inputs.given("--data-ports", parsing.ports, data_ports) or visit.DEFAULT_DATA_PORTS
+    ports = inputs.given("--data-ports", parsing.ports, data_ports) or session.DEFAULT_DATA_PORTS
     limits = Limits(
         clients=inputs.given("--max-clients", parsing.at_most(_MOST_CLIENTS), max_clients) or 1,
         seconds=inputs.given("--max-time", parsing.seconds, max_time) or _DEFAULT_SECONDS,
@@ -88,7 +88,7 @@ def serve(
             f"{limits.threads} threads; at a time: {limits.clients}"
         )
         if known is None and not open_:
-            variable = visit.SECRET_VARIABLE
+            variable = session.SECRET_VARIABLE
             _say(f"secret: {secret}  (run --peer asks for it, or takes it from {variable})")
         server.serve(once)
 

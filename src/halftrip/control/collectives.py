@@ -62,7 +62,7 @@ def _value(payload: bytes, kind: Any, source: int) -> Any:
         raise Interrupted(f"rank {source} sent what no rank says: {error}") from None
 
 
-def _said(error: OSError | Closed) -> str:
+def _no_connection(error: OSError | Closed) -> str:
     """Why no connection could be made, and what to do."""
     if isinstance(error, Closed):
         return str(error)
@@ -217,7 +217,7 @@ class SocketGroup(Group):
             hello = introduce("group", self.rank, to=peer, thread=thread)
             return connect(address, self._token, hello, seconds, network=self._network)
         except (OSError, Closed) as error:
-            reason = f"rank {self.rank} cannot reach rank {peer}: {_said(error)}"
+            reason = f"rank {self.rank} cannot reach rank {peer}: {_no_connection(error)}"
             raise Interrupted(reason) from None
 
     def _accept(self, peer: int, thread: int, seconds: float | None) -> Channel:

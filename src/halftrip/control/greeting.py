@@ -11,8 +11,8 @@ listener's nonce, and the claim as it was sent. So the token itself is never sen
 one connection proves nothing in another; and a proof is good for one purpose, one caller and one
 listener. Who fails is told nothing but that the connection is closed.
 
-Nothing here opens a socket: `Visitor` is the listener's side, for bytes as they arrive, and `greet`
-the caller's.
+Nothing here opens a socket: `IncomingGreeting` is the listener's end, for bytes as they arrive, and
+`greet` the caller's.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _check_proof(proof: bytes, token: str, end: bytes, nonce: bytes, claim: byte
         raise Stranger(_STRANGER)
 
 
-class Visitor:
+class IncomingGreeting:
     """The listener's side of one greeting. `missing` is how many bytes `feed` waits for. `rank` is
     the listener's own (-1: the launcher), and `awaited` has the guests that it may let in, which
     may change meanwhile. `hello` is the caller's, and means nothing until it has `proven` it."""

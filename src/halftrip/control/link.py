@@ -19,7 +19,7 @@ class StepResult(msgspec.Struct, frozen=True):
     problem: str | None = None
 
 
-class Link:
+class PairLink:
     """Messages between thread number `thread` of this rank and of `peer`. `initiates`: this rank is
     the initiator of the pair. `shares_core`: one of the two is not alone on its core, so that who
     waits has to sleep."""

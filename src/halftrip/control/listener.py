@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from halftrip.control.calling import Prepare, as_it_is, is_another_user
-from halftrip.control.greeting import Guest, Hello, Visitor
+from halftrip.control.greeting import Guest, Hello, IncomingGreeting
 from halftrip.control.network import Network, own_addresses
 from halftrip.control.protocol import Address, Channel, Closed
 
@@ -25,7 +25,7 @@ from halftrip.control.protocol import Address, Channel, Closed
 _GREETING_SECONDS = 5.0
 # How many greetings go on at the same time at most, beside those of the awaited guests. The oldest
 # is dropped for another.
-_MOST_VISITORS = 64
+_MOST_PENDING = 64
 # How many connections are accepted before the greetings among them are looked at: the first ones
 # shall not be dropped unheard because many come at once.
 _MOST_AT_ONCE = 32
@@ -39,21 +39,21 @@ Reach = Literal["unix", "loopback"] | Network
 class _Connection:
     """A connection whose greeting goes on, and until when that may take."""
 
-    def __init__(self, connection: socket.socket, visitor: Visitor) -> None:
+    def __init__(self, connection: socket.socket, greeting: IncomingGreeting) -> None:
         self.socket = connection
-        self.visitor = visitor
+        self.greeting = greeting
         self.deadline = time.monotonic() + _GREETING_SECONDS
 
     def go_on(self) -> None:
         """Takes what there is, and answers. Raises Closed and OSError."""
-        while self.visitor.missing:
+        while self.greeting.missing:
             try:
-                received = self.socket.recv(self.visitor.missing)
+                received = self.socket.recv(self.greeting.missing)
             except BlockingIOError:
                 return
             if not received:
                 raise Closed("the connection was closed")
-            answer = self.visitor.feed(received)
+            answer = self.greeting.feed(received)
             if answer:
                 # There is room for it: nothing has been sent here before.
                 self.socket.sendall(answer)
@@ -92,7 +92,7 @@ class Listener:
         self._selector.register(self._stop, selectors.EVENT_READ)
         self._is_closed = False
         # The oldest first.
-        self._visits: dict[socket.socket, _Connection] = {}
+        self._pending: dict[socket.socket, _Connection] = {}
         self._admitted: list[tuple[Channel, Hello]] = []
 
     def fileno(self) -> int:
@@ -139,8 +139,8 @@ class Listener:
         if self._is_closed:
             return
         self._is_closed = True
-        for visit in list(self._visits.values()):
-            self._drop(visit)
+        for pending in list(self._pending.values()):
+            self._drop(pending)
         for channel, _ in self._admitted:
             channel.close()
         self._selector.close()
@@ -149,7 +149,7 @@ class Listener:
 
     def _patience(self, deadline: float | None) -> float | None:
         """How long to wait for events, s; None: for ever."""
-        ends = [visit.deadline for visit in self._visits.values()]
+        ends = [pending.deadline for pending in self._pending.values()]
         if deadline is not None:
             ends.append(deadline)
         return max(min(ends) - time.monotonic(), 0.0) if ends else None
@@ -164,8 +164,8 @@ class Listener:
                 self._go_on(key.data)
         # Only after that: their messages may have waited for this process, not it for them.
         now = time.monotonic()
-        for visit in [each for each in self._visits.values() if each.deadline < now]:
-            self._drop(visit)
+        for pending in [each for each in self._pending.values() if each.deadline < now]:
+            self._drop(pending)
 
     def _accept_some(self) -> None:
         for _ in range(_MOST_AT_ONCE):
@@ -176,10 +176,10 @@ class Listener:
             except ConnectionAbortedError:
                 continue
             except OSError as error:
-                if error.errno not in (errno.EMFILE, errno.ENFILE) or not self._visits:
+                if error.errno not in (errno.EMFILE, errno.ENFILE) or not self._pending:
                     raise
                 # A stranger must not use up the descriptors.
-                self._drop(next(iter(self._visits.values())))
+                self._drop(next(iter(self._pending.values())))
                 continue
             self._begin(connection)
 
@@ -189,49 +189,49 @@ class Listener:
             return
         self._make_room(has_claimed=False)
         connection.setblocking(False)
-        visit = _Connection(connection, Visitor(self._token, self._rank, self.awaited))
-        self._visits[connection] = visit
-        self._selector.register(connection, selectors.EVENT_READ, visit)
+        pending = _Connection(connection, IncomingGreeting(self._token, self._rank, self.awaited))
+        self._pending[connection] = pending
+        self._selector.register(connection, selectors.EVENT_READ, pending)
         # What it says may have come with it.
-        self._go_on(visit)
+        self._go_on(pending)
 
-    def _go_on(self, visit: _Connection) -> None:
-        if visit.socket not in self._visits:
+    def _go_on(self, pending: _Connection) -> None:
+        if pending.socket not in self._pending:
             # Dropped for another, which was handled before.
             return
-        had_claimed = visit.visitor.has_claimed
+        had_claimed = pending.greeting.has_claimed
         try:
-            visit.go_on()
+            pending.go_on()
         except (Closed, OSError):
-            self._drop(visit)
+            self._drop(pending)
             return
-        if visit.visitor.has_claimed and not had_claimed:
+        if pending.greeting.has_claimed and not had_claimed:
             # Last come, last dropped: in the order in which they have claimed.
-            self._visits[visit.socket] = self._visits.pop(visit.socket)
+            self._pending[pending.socket] = self._pending.pop(pending.socket)
             self._make_room(has_claimed=True)
-        if visit.visitor.proven:
-            self._forget(visit)
-            visit.socket.setblocking(True)
-            hello = visit.visitor.hello
+        if pending.greeting.proven:
+            self._forget(pending)
+            pending.socket.setblocking(True)
+            hello = pending.greeting.hello
             if hello.rank >= 0:
                 self.awaited.discard(hello.guest)
-            self._admitted.append((Channel(visit.socket), hello))
+            self._admitted.append((Channel(pending.socket), hello))
 
     def _make_room(self, has_claimed: bool) -> None:
         """Drops the oldest of those that have said who they are, or of those that have not, where
         these are too many. Each kind has a room of its own: nobody has proven anything yet, and a
         guest passes through both faster than strangers can fill one."""
-        same = [v for v in self._visits.values() if v.visitor.has_claimed is has_claimed]
-        if len(same) >= _MOST_VISITORS + len(self.awaited):
+        same = [each for each in self._pending.values() if each.greeting.has_claimed is has_claimed]
+        if len(same) >= _MOST_PENDING + len(self.awaited):
             self._drop(same[0])
 
-    def _drop(self, visit: _Connection) -> None:
-        self._forget(visit)
-        visit.socket.close()
+    def _drop(self, pending: _Connection) -> None:
+        self._forget(pending)
+        pending.socket.close()
 
-    def _forget(self, visit: _Connection) -> None:
-        del self._visits[visit.socket]
-        self._selector.unregister(visit.socket)
+    def _forget(self, pending: _Connection) -> None:
+        del self._pending[pending.socket]
+        self._selector.unregister(pending.socket)
 
 
 def _listen(reach: Reach) -> tuple[socket.socket, Address]:

@@ -76,6 +76,12 @@ class Ack(msgspec.Struct, frozen=True, tag=True):
     """The last message in the other direction has been handled."""
 
 
+class Versioned(msgspec.Struct, frozen=True):
+    """What is in a message of every version of halftrip's: which it is."""
+
+    version: str
+
+
 class Abort(msgspec.Struct, frozen=True, tag=True):
     """The run is over, and why. `usage`: because of a mistake of the user's."""
 
@@ -83,7 +89,7 @@ class Abort(msgspec.Struct, frozen=True, tag=True):
     usage: bool = False
 
     @classmethod
-    def of(cls, error: BaseException, rank: int) -> Abort:
+    def from_error(cls, error: BaseException, rank: int) -> Abort:
         """The message of a rank whose work ended with this error. Its text names the rank and the
         error's type if the error is a defect of the program."""
         if isinstance(error, HalftripError):

@@ -25,7 +25,7 @@ _DIGITS = 4
 _SCHED_SPIN = 1
 
 
-class Device:
+class CudaDevice:
     """A device of this process, by its number in the driver's order, which CUDA_VISIBLE_DEVICES
     may change."""
 
@@ -82,7 +82,7 @@ class Device:
         self._driver.call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
         return free.value, total.value
 
-    def reaches(self, other: Device) -> bool:
+    def reaches(self, other: CudaDevice) -> bool:
         """Whether this device can access the memory of another one."""
         if other.number == self.number:
             return True
@@ -122,7 +122,7 @@ class Device:
             self.enter()
             self._driver.call(name, *arguments)
 
-    def reach(self, other: Device) -> None:
+    def reach(self, other: CudaDevice) -> None:
         """Lets copies to and from the memory of another device, which it reaches, be direct: else
         the driver takes them by way of the host. Raises Unavailable."""
         context = other.context
@@ -142,19 +142,19 @@ class Device:
 
 
 @cache
-def device(index: int) -> Device:
+def device(index: int) -> CudaDevice:
     """The device of that number, the same object at every call. Raises Unavailable."""
-    return Device(index)
+    return CudaDevice(index)
 
 
-def devices() -> list[Device]:
+def devices() -> list[CudaDevice]:
     """All devices that the driver shows to this process. Raises Unavailable without a driver."""
     count = ctypes.c_int()
     cuda.driver().call("cuDeviceGetCount", ctypes.byref(count))
     return [device(index) for index in range(count.value)]
 
 
-def find(text: str) -> Device:
+def find(text: str) -> CudaDevice:
     """The device of an index, a UUID (or as much of its beginning as tells it apart) or a PCI
     address; the first one if `text` is empty. Raises Unavailable if it is not there."""
     found = devices()
@@ -179,14 +179,14 @@ def find(text: str) -> Device:
     return matching[0]
 
 
-def _is_at(found: Device, address: re.Match[str]) -> bool:
+def _is_at(found: CudaDevice, address: re.Match[str]) -> bool:
     domain, bus, slot, part = (
         int(each or "0", 16) for each in address.group("domain", "bus", "slot", "part")
     )
     return found.pci == f"{domain:04x}:{bus:02x}:{slot:02x}.{part}"
 
 
-def _named(found: list[Device]) -> str:
+def _named(found: list[CudaDevice]) -> str:
     return ", ".join(f"{each.index} ({each.name}, {each.pci})" for each in found)
 
 
@@ -201,12 +201,12 @@ _STREAM_FUNCTIONS = (
 _BATCH = "cuMemcpyBatchAsync"
 
 
-class Stream:
+class DeviceStream:
     """A new stream of a device, for native code as `native`. With `engine`, its copies between two
     places in the memory of devices are made by copy engines, where the driver else may choose its
     own kernels. Raises Unavailable if the driver has no such choice: it came with CUDA 12.8."""
 
-    def __init__(self, device: Device, engine: bool = False) -> None:
+    def __init__(self, device: CudaDevice, engine: bool = False) -> None:
         driver = cuda.driver()
         functions = [driver.address(name) for name in _STREAM_FUNCTIONS]
         batch = driver.address(_BATCH) if engine else 0

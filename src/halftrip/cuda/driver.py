@@ -32,20 +32,20 @@ class Once(Generic[_T]):
 
     def __init__(self, make: Callable[[], _T]) -> None:
         self._make = make
-        self._made: _T | None = None
+        self._value: _T | None = None
         self._reason: Unavailable | None = None
 
     def get(self) -> _T:
         """Raises Unavailable, with the same reason at every call."""
         if self._reason is not None:
             raise self._reason
-        if self._made is None:
+        if self._value is None:
             try:
-                self._made = self._make()
+                self._value = self._make()
             except Unavailable as error:
                 self._reason = error
                 raise
-        return self._made
+        return self._value
 
     def missing(self) -> str | None:
         """Why there is none, or None."""

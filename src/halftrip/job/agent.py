@@ -19,7 +19,7 @@ from types import MappingProxyType
 import msgspec
 
 from halftrip import __version__
-from halftrip.control.protocol import LENGTH, Channel
+from halftrip.control.protocol import LENGTH, Channel, Versioned
 from halftrip.errors import Interrupted, UsageError
 from halftrip.job.deaths import end_of
 from halftrip.job.processes import POLL_SECONDS, Started, environment, job_processes
@@ -65,17 +65,13 @@ class Task(msgspec.Struct, frozen=True):
             raise UsageError(_NO_TASK)
         try:
             payload = _read(descriptor, length)
-            version = msgspec.msgpack.decode(payload, type=_Version).version
+            version = msgspec.msgpack.decode(payload, type=Versioned).version
             if version != __version__:
                 here = f"halftrip {__version__}"
                 raise UsageError(f"{here} is here, {version} at the launcher; install the same")
             return msgspec.msgpack.decode(payload, type=Task)
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
             raise UsageError(_NO_TASK) from None
-
-
-class _Version(msgspec.Struct, frozen=True):
-    version: str
 
 
 _NO_TASK = "agent: what is at the standard input is no launcher of halftrip's"
@@ -148,11 +144,11 @@ class Ranks:
                 start_new_session=True,
             )
 
-    def serve(self, lifeline: int, deadline: float | None = None) -> bool:
-        """Returns when all ranks have ended, or there is something at `lifeline`, which nobody
+    def serve(self, connection: int, deadline: float | None = None) -> bool:
+        """Returns when all ranks have ended, or there is something at `connection`, which nobody
         writes to any more; or, with False, at `deadline`, by time.monotonic."""
         with selectors.DefaultSelector() as selector:
-            selector.register(lifeline, selectors.EVENT_READ, None)
+            selector.register(connection, selectors.EVENT_READ, None)
             for number, process in self._running.items():
                 selector.register(os.pidfd_open(process.pid), selectors.EVENT_READ, number)
             try:

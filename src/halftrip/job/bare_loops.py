@@ -17,7 +17,7 @@ from halftrip import _native
 from halftrip.errors import Unavailable, system_reason
 from halftrip.interpreter import RUN_MODULE
 from halftrip.job.deaths import how_ended
-from halftrip.job.processes import Output
+from halftrip.job.processes import ProcessOutput
 from halftrip.mpi import launcher
 from halftrip.mpi.library import LIBRARY_VARIABLE
 
@@ -44,7 +44,7 @@ class BareProgram:
         self._listener = listener
         self._connection: socket.socket | None = None
         # A pipe would be full at some time.
-        self._errors = Output()
+        self._errors = ProcessOutput()
         try:
             self.process = subprocess.Popen(
                 command,
@@ -157,7 +157,7 @@ _ORDERS_VARIABLE = "BARE_ORDERS"
 _TIMEOUT_SECONDS = 60.0
 
 
-class Timed(NamedTuple):
+class LoopTimes(NamedTuple):
     """What a loop has timed of one pattern and size: so many samples, their median and 99th
     percentile, ns, of one message, one way."""
 
@@ -215,10 +215,10 @@ class BareLoops:
         """Waits until both ends are connected."""
         self._program.line()
 
-    def time(self, window: int, size: int, seconds: float) -> Timed:
+    def time(self, window: int, size: int, seconds: float) -> LoopTimes:
         """Times a stream of such windows for about so long; 0: a ping-pong."""
         samples, median, p99 = self._program.ask(f"{window} {size} {1e3 * seconds:g}").split()
-        return Timed(int(samples), float(median), float(p99))
+        return LoopTimes(int(samples), float(median), float(p99))
 
     def close(self) -> None:
         """Ends the processes."""

@@ -34,7 +34,7 @@ class ConnectedRank:
     unanswered: int = 0
 
     @classmethod
-    def of(cls, hello: Hello, control: Channel, host: str | None) -> ConnectedRank:
+    def from_hello(cls, hello: Hello, control: Channel, host: str | None) -> ConnectedRank:
         """A rank on this host, named in messages where there are several."""
         where = "" if host is None else f" on {host}"
         return cls(f"rank {hello.rank}{where} (process {hello.pid})", hello, control)

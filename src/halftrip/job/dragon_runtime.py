@@ -21,7 +21,7 @@ from halftrip.dragon.process import attachment, is_pool_of, spans_nodes
 from halftrip.errors import Stopped, Unavailable
 from halftrip.interpreter import RUN_MODULE
 from halftrip.job import shm_cleanup
-from halftrip.job.processes import POLL_SECONDS, Output, Started, job_processes
+from halftrip.job.processes import POLL_SECONDS, ProcessOutput, Started, job_processes
 from halftrip.job.spec import Job
 
 # What the head process of the runtime does: see dragon_head.
@@ -44,7 +44,7 @@ class Runtime(NamedTuple):
 
     process: subprocess.Popen[bytes]
     name: str
-    output: Output
+    output: ProcessOutput
 
 
 def start(
@@ -58,7 +58,7 @@ def start(
     """Starts a runtime whose head process does `task`, or, where `command` is None, that head
     process in the runtime that there is. All nodes have to reach the empty `directory`, which only
     this user may read. Raises what Started.add does."""
-    output = Output(telling, reason)
+    output = ProcessOutput(telling, reason)
     began = time.time()
     path = Path(directory, _JOB_FILE)
     job.write(path)

@@ -133,7 +133,7 @@ def shared(error: UsageError) -> HalftripError:
     if job is None or _Agreed.now:
         return error
     try:
-        start_group(job, refusal=Abort.of(error, job.rank))
+        start_group(job, refusal=Abort.from_error(error, job.rank))
     except Unavailable:
         # Without MPI, the watches of other ranks notice that this one leaves.
         return error

@@ -22,7 +22,7 @@ from halftrip.control.watchdog import Watchdog
 from halftrip.errors import HalftripError, Interrupted, UsageError
 from halftrip.job import shm_cleanup
 from halftrip.job.existing import ExistingJob, speaks, start_group
-from halftrip.job.limit import Limit
+from halftrip.job.limit import TimeLimit
 from halftrip.job.machine import look_in_job
 from halftrip.job.resumption import Resumption
 from halftrip.job.signals import catching, interrupt
@@ -44,7 +44,7 @@ def join(
 
     Raises what `job.start.launch` does, on every rank that is still alive.
     """
-    limit = Limit.of(plan)
+    limit = TimeLimit.from_plan(plan)
     check_fit(job, plan)
     group = start_group(job, plan.threads)
     run_file = None
@@ -100,7 +100,7 @@ def _create(group: Group, create: Callable[[], RunFile]) -> RunFile | None:
         try:
             run_file = create()
         except HalftripError as error:
-            refusal = Abort.of(error, group.rank)
+            refusal = Abort.from_error(error, group.rank)
     refusal = group.broadcast(refusal, Abort | None)
     if refusal is not None:
         raise refusal.error()
@@ -165,7 +165,7 @@ def _measure(
     run_file: RunFile | None,
     view: View,
     left: Resumption,
-    limit: Limit | None,
+    limit: TimeLimit | None,
 ) -> Path:
     began = time.monotonic()
     token = group.broadcast(new_token(), str)
@@ -181,7 +181,9 @@ def _measure(
         nonlocal path
         agreed = group.broadcast(plan, Plan)
         launch = group.broadcast(left.first, int)
-        process = ProcessContext.of(agreed, group.rank, token, group.communicator, launch=launch)
+        process = ProcessContext.from_plan(
+            agreed, group.rank, token, group.communicator, launch=launch
+        )
         allowed = None if limit is None else limit.allowed(began)
         Runner(agreed, group, process, _FileSink(run_file, view), left.done, allowed).run()
         # After the last record: other ranks may read the file as soon as they have its path.
@@ -200,7 +202,7 @@ def _measure(
     if failure is None:
         watchdog.close()
         return Path(path)
-    abort = Abort.of(failure, group.rank)
+    abort = Abort.from_error(failure, group.rank)
     early_end.clean_up(abort.reason)
     if abort.usage and run_file is not None:
         run_file.discard()

@@ -19,7 +19,7 @@ _AROUND_SHARE = 0.25
 _STOP_SECONDS = 0.3
 
 
-class Limit(NamedTuple):
+class TimeLimit(NamedTuple):
     """The run has to be over at `ends`, the launch at `launch_ends`, both of time.monotonic;
     `seconds` is the whole time."""
 
@@ -28,14 +28,14 @@ class Limit(NamedTuple):
     launch_ends: float
 
     @classmethod
-    def of(cls, plan: Plan) -> Limit | None:
+    def from_plan(cls, plan: Plan) -> TimeLimit | None:
         """The limit of a run that begins now and has one launch; None without --max-duration."""
         if plan.max_duration is None:
             return None
         ends = time.monotonic() + plan.max_duration
         return cls(plan.max_duration, ends, ends)
 
-    def launch(self, launches: int) -> Limit:
+    def launch(self, launches: int) -> TimeLimit:
         """The limit of the next launch, where so many are to come, each with an equal part of what
         is left."""
         now = time.monotonic()

@@ -23,7 +23,7 @@ class _Here(msgspec.Struct, frozen=True):
     """A rank of a job: its process, and the cores of its host as it sees them."""
 
     pid: int
-    view: topology.View
+    view: topology.CoreView
 
 
 def look_before_launch(plan: Plan, ranks: int, view: View) -> None:
@@ -46,7 +46,7 @@ def look_in_job(plan: Plan, group: Group, view: View) -> None:
     _warn(plan, [rank.view for rank in ranks], own, view)
 
 
-def _warn(plan: Plan, views: Sequence[topology.View], own: Sequence[int], view: View) -> None:
+def _warn(plan: Plan, views: Sequence[topology.CoreView], own: Sequence[int], view: View) -> None:
     here = views[0].host
     allowed = {core.number for each in views if each.host == here for core in each.allowed}
     hosts = [each.host for each in views]

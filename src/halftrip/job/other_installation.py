@@ -16,7 +16,7 @@ import msgspec
 
 from halftrip.errors import HalftripError, UsageError
 from halftrip.job.deaths import LaunchFailed, how_ended
-from halftrip.job.limit import Limit
+from halftrip.job.limit import TimeLimit
 from halftrip.job.resumption import Due
 from halftrip.job.series import LaunchRecords
 from halftrip.job.view import View
@@ -55,7 +55,7 @@ def measure_elsewhere(
     due: Due,
     written: LaunchRecords,
     view: View,
-    limit: Limit | None,
+    limit: TimeLimit | None,
 ) -> None:
     """Has ``COMMAND run PLAN -o FILE`` measure the plan of one launch, and writes what is in its
     file as the launch of this number. Raises HalftripError where it
@@ -80,7 +80,7 @@ def measure_elsewhere(
     written.append(encode(run.end), last=True)
 
 
-def _alone(plan: Plan, limit: Limit | None) -> Plan:
+def _alone(plan: Plan, limit: TimeLimit | None) -> Plan:
     """The plan of one launch for whom nothing is varied, and who judges nothing."""
     seconds = plan.max_duration if limit is None else limit.launch_left
     return msgspec.structs.replace(
@@ -100,7 +100,7 @@ def _alone(plan: Plan, limit: Limit | None) -> Plan:
     )
 
 
-def _run(words: list[str], output: BinaryIO, limit: Limit | None) -> int:
+def _run(words: list[str], output: BinaryIO, limit: TimeLimit | None) -> int:
     """Runs a command to its end, and returns its status. Raises Stopped if the time is over."""
     process = subprocess.Popen(
         words,

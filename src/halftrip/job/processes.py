@@ -30,7 +30,7 @@ START_SECONDS = 60.0
 LEAVE_SECONDS = 1.5
 
 
-class Output:
+class ProcessOutput:
     """What a program and its children print into a file of their own. `telling` leaves out lines
     that are no news, `reason` finds among the others the one that says why the program failed."""
 
@@ -95,7 +95,7 @@ class Started:
     local_hosts: frozenset[str] = frozenset()
     dialled: dict[int, Channel] = field(default_factory=dict)
     servers: dict[Channel, str] = field(default_factory=dict)
-    outputs: dict[str, Output] = field(default_factory=dict)
+    outputs: dict[str, ProcessOutput] = field(default_factory=dict)
     stopped: str | None = None
     start_seconds: float = START_SECONDS
     leave_seconds: float = LEAVE_SECONDS
@@ -108,7 +108,7 @@ class Started:
         self,
         process: Process,
         name: str,
-        output: Output | None = None,
+        output: ProcessOutput | None = None,
         ranks: tuple[int, ...] = (),
     ) -> None:
         """Adds a process that has just been started, and ends well when these `ranks` have

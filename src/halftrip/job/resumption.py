@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from halftrip.errors import UsageError
-from halftrip.measure.progress import Progress
+from halftrip.measure.progress import ConfigurationProgress
 from halftrip.plan.part_plans import PartPlans
 from halftrip.plan.plan import Plan
 from halftrip.plan.slices import planned_slices
@@ -117,7 +117,7 @@ def _is_whole(measurements: list[Measurement], plan: Plan) -> bool:
         return True
     if len(measurements) >= slices:
         return True
-    progress = Progress()
+    progress = ConfigurationProgress()
     for measurement in measurements:
         progress.add(measurement)
     return progress.is_enough(plan) or progress.is_late(plan, slices)

@@ -9,7 +9,7 @@ import msgspec
 
 from halftrip.errors import HalftripError, Interrupted, Stopped, UsageError
 from halftrip.job.deaths import HostsLost
-from halftrip.job.limit import Limit
+from halftrip.job.limit import TimeLimit
 from halftrip.job.resumption import Due, Resumption, rounds, whole_in
 from halftrip.job.view import View
 from halftrip.plan.plan import FEWEST_UNTIL_CI, Plan
@@ -133,7 +133,7 @@ class LaunchView:
 
 
 # Starts the ranks of the launch of this number, which is due, and has them measure it.
-StartLaunch = Callable[[int, Due, LaunchRecords, View, Limit | None], None]
+StartLaunch = Callable[[int, Due, LaunchRecords, View, TimeLimit | None], None]
 
 
 def launch_all(
@@ -142,7 +142,7 @@ def launch_all(
     view: View,
     launch: StartLaunch,
     left: Resumption,
-    limit: Limit | None = None,
+    limit: TimeLimit | None = None,
 ) -> None:
     """Calls `launch(number, due, records, view, limit)` for every launch that is left, with its
     part of the run's `limit`, and ends the file. One that raises HostsLost is followed by one that
@@ -165,7 +165,7 @@ class _Launches:
         view: View,
         launch: StartLaunch,
         left: Resumption,
-        limit: Limit | None,
+        limit: TimeLimit | None,
     ) -> None:
         self._plan = plan
         self._run_file = run_file
@@ -217,7 +217,7 @@ class _Launches:
                 return False
         return len(self._failed) < len(self._variants)
 
-    def _has_room(self, limit: Limit) -> bool:
+    def _has_room(self, limit: TimeLimit) -> bool:
         """Whether there is time for another launch; there always is for the first."""
         return not self._durations or limit.has_room(min(self._durations))
 

@@ -20,12 +20,11 @@ from halftrip.control.protocol import Abort, Address, Channel, Closed
 from halftrip.errors import HalftripError, UsageError, shortage
 from halftrip.job.agent import Ranks
 from halftrip.job.launchers.peer import peer_address
-from halftrip.job.processes import Output
-from halftrip.job.spec import Job
-from halftrip.job.visit import (
+from halftrip.job.processes import ProcessOutput
+from halftrip.job.session import (
     ANSWER_SECONDS,
     Busy,
-    Request,
+    SessionRequest,
     Welcome,
     control_guest,
     new_nonce,
@@ -33,6 +32,7 @@ from halftrip.job.visit import (
     send,
     token_of,
 )
+from halftrip.job.spec import Job
 from halftrip.texts import printable
 
 _CLIENT = Guest("client", -1)
@@ -70,7 +70,7 @@ class Server:
         self._limits = limits
         self._log = log
         self._listener = Listener(secret, {_CLIENT}, network)
-        self._visits: dict[int, Visit] = {}
+        self._sessions: dict[int, Session] = {}
         self._lock = threading.Lock()
         self._count = 0
         self._waiting = 0
@@ -82,25 +82,25 @@ class Server:
 
     def serve(self, once: bool) -> None:
         """Serves clients, until an error is raised in this thread, or `once` one has been served;
-        then all visits are over, and no process is left."""
+        then all sessions are over, and no process is left."""
         try:
-            while not (once and self._count and not self._visits):
+            while not (once and self._count and not self._sessions):
                 with contextlib.suppress(TimeoutError):
                     self._take(*self._listener.accept(0.2 if once else None))
         finally:
             self._listener.close()
-            for visit in list(self._visits.values()):
-                visit.leave()
+            for session in list(self._sessions.values()):
+                session.leave()
             for thread in list(self._threads):
                 thread.join()
 
     def _take(self, channel: Channel, hello: Hello) -> None:
         if hello.purpose == "control":
-            visit = self._visits.get(hello.thread)
-            if visit is None:
+            session = self._sessions.get(hello.thread)
+            if session is None:
                 channel.close()
             else:
-                visit.controls.put((hello.rank, channel))
+                session.controls.put((hello.rank, channel))
             return
         if len(self._threads) >= self._limits.clients + _MOST_WAITING:
             channel.close()
@@ -134,13 +134,13 @@ class Server:
         channel.socket.settimeout(None)
         self._check(request)
         with self._lock:
-            busy = self._busy_seconds() if len(self._visits) >= self._limits.clients else None
+            busy = self._busy_seconds() if len(self._sessions) >= self._limits.clients else None
             if busy is None:
                 self._count += 1
                 number = self._count
                 seconds = min(request.seconds or self._limits.seconds, self._limits.seconds)
-                visit = Visit(channel, request, number, began + seconds)
-                self._visits[number] = visit
+                session = Session(channel, request, number, began + seconds)
+                self._sessions[number] = session
         if busy is not None:
             send(channel, Busy(busy))
             return f"has to wait, for {busy:.0f} s at most"
@@ -150,23 +150,23 @@ class Server:
             nonce = new_nonce()
             send(channel, Welcome(number, nonce))
             token = token_of(self._secret, request.nonce, nonce)
-            return visit.serve(self._job(request, token), self._limits.memory)
+            return session.serve(self._job(request, token), self._limits.memory)
         finally:
             self._listener.awaited -= guests
-            del self._visits[number]
+            del self._sessions[number]
 
     def _busy_seconds(self) -> float:
-        """After how long one of the visits will be over."""
-        ends = min(visit.deadline for visit in self._visits.values())
+        """After how long one of the sessions will be over."""
+        ends = min(session.deadline for session in self._sessions.values())
         return max(ends - time.monotonic(), 0.0)
 
-    def _check(self, request: Request) -> None:
+    def _check(self, request: SessionRequest) -> None:
         threads = len(request.numbers) * request.threads
         if threads > self._limits.threads:
             most = self._limits.threads
             raise UsageError(f"{threads} threads of ranks were asked for; at most {most} here")
 
-    def _job(self, request: Request, token: str) -> Job:
+    def _job(self, request: SessionRequest, token: str) -> Job:
         """The job of a client's ranks here. Of the client's it has numbers alone: what is run here
         is said by nobody else."""
         network = Network(self._network.interface, self._data_ports, (request.reached_at,))
@@ -183,11 +183,13 @@ class Server:
         )
 
 
-class Visit:
+class Session:
     """A client that is being served, until `deadline`, by time.monotonic, at most. `controls` gets
     its connections for control messages, each with its rank."""
 
-    def __init__(self, channel: Channel, request: Request, number: int, deadline: float) -> None:
+    def __init__(
+        self, channel: Channel, request: SessionRequest, number: int, deadline: float
+    ) -> None:
         self.deadline = deadline
         self.controls: queue.Queue[tuple[int, Channel]] = queue.Queue()
         self._channel = channel
@@ -195,14 +197,14 @@ class Visit:
         self._number = number
 
     def leave(self) -> None:
-        """Has the visit end, from another thread."""
+        """Has the session end, from another thread."""
         with contextlib.suppress(OSError):
             self._channel.socket.shutdown(2)
 
     def serve(self, job: Job, memory: int) -> str:
-        """Starts the ranks, and returns how the visit ended when no process of it is left. Raises
+        """Starts the ranks, and returns how the session ended when no process of it is left. Raises
         HalftripError if it could not begin."""
-        output = Output()
+        output = ProcessOutput()
         ranks = Ranks(job, self._numbers, output.file.fileno())
         channels = self._await_controls()
         try:

@@ -19,7 +19,7 @@ from halftrip.errors import (
 from halftrip.job import forks
 from halftrip.job.connected import guests
 from halftrip.job.deaths import HostsLost, LaunchFailed
-from halftrip.job.limit import Limit, is_worthwhile
+from halftrip.job.limit import TimeLimit, is_worthwhile
 from halftrip.job.processes import Started, environment
 from halftrip.job.resumption import Done, Due, Resumption
 from halftrip.job.series import LaunchRecords, launch_all
@@ -57,7 +57,7 @@ def launch(plan: Plan, run_file: RunFile, view: View, left: Resumption) -> None:
         # Signals count before the supervisor catches them, too: an mpiexec may hang while it is
         # asked for its version.
         with catching(interrupt):
-            limit = Limit.of(plan)
+            limit = TimeLimit.from_plan(plan)
             first = plans_of_variants(plan)[0]
             # Ranks on other hosts have none of this one's cores.
             if view.takes_warnings and not first.spans_hosts and is_worthwhile(first):
@@ -85,7 +85,7 @@ _NEEDED = {"mpiexec": MPI_TRANSPORTS, "dragon": DRAGON_TRANSPORTS}
 
 
 def _launch(
-    plan: Plan, run_file: RunFile, view: View, left: Resumption, limit: Limit | None
+    plan: Plan, run_file: RunFile, view: View, left: Resumption, limit: TimeLimit | None
 ) -> None:
     if plan.vary:
         _launch_variants(plan, run_file, view, left, limit)
@@ -105,12 +105,12 @@ def _launch(
 
 
 def _launch_with(
-    name: str, plan: Plan, run_file: RunFile, view: View, left: Resumption, limit: Limit | None
+    name: str, plan: Plan, run_file: RunFile, view: View, left: Resumption, limit: TimeLimit | None
 ) -> None:
     starter = _Starter(name, plan, set())
 
     def launch_once(
-        number: int, due: Due, records: LaunchRecords, view: View, limit: Limit | None
+        number: int, due: Due, records: LaunchRecords, view: View, limit: TimeLimit | None
     ) -> None:
         try:
             starter.launch(number, due.done, records, view, limit)
@@ -123,7 +123,7 @@ def _launch_with(
 
 
 def _launch_variants(
-    plan: Plan, run_file: RunFile, view: View, left: Resumption, limit: Limit | None
+    plan: Plan, run_file: RunFile, view: View, left: Resumption, limit: TimeLimit | None
 ) -> None:
     """As `_launch`, for each variant of a plan by itself. Where the launcher that some transports
     need fails for one, that is an error of this variant, and the rest of it is measured without."""
@@ -131,7 +131,7 @@ def _launch_variants(
     plans: dict[Variant, Plan] = {}
 
     def launch_once(
-        number: int, due: Due, records: LaunchRecords, view: View, limit: Limit | None
+        number: int, due: Due, records: LaunchRecords, view: View, limit: TimeLimit | None
     ) -> None:
         of_variant = plans.setdefault(due.variant, plan_of(plan, due.variant))
         failed: LaunchFailed | None = None
@@ -197,7 +197,7 @@ class _Starter:
         self._is_first = True
 
     def launch(
-        self, number: int, done: Done, records: LaunchRecords, view: View, limit: Limit | None
+        self, number: int, done: Done, records: LaunchRecords, view: View, limit: TimeLimit | None
     ) -> None:
         """Has them measure the plan without what is `done`. Raises what Supervisor.run does, and
         HostsLost where others can go on."""

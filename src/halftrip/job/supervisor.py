@@ -30,13 +30,13 @@ from halftrip.control.protocol import (
 from halftrip.errors import HalftripError, Interrupted, Stopped, system_reason
 from halftrip.job.connected import ConnectedRank, Heartbeat
 from halftrip.job.deaths import LaunchFailed, Lost, first_death
-from halftrip.job.limit import Limit
+from halftrip.job.limit import TimeLimit
 from halftrip.job.own_cores import OwnCores
 from halftrip.job.processes import CleanUp, Process, Started
+from halftrip.job.session import receive_answer
 from halftrip.job.signals import catching
 from halftrip.job.spec import Job
 from halftrip.job.view import View
-from halftrip.job.visit import receive_answer
 from halftrip.plan.plan import Plan
 from halftrip.results.configuration import Configuration
 
@@ -70,7 +70,7 @@ class Supervisor:
         self._gone: set[int] = set()
         self._ending = False
         self._started_at = time.monotonic()
-        self._limit: Limit | None = None
+        self._limit: TimeLimit | None = None
         self._selector = selectors.DefaultSelector()
         self._starting = False
         self._assigned = False
@@ -86,7 +86,7 @@ class Supervisor:
         start: Callable[[Job, Started], None],
         launch: int = 0,
         done: frozenset[Configuration] = frozenset(),
-        limit: Limit | None = None,
+        limit: TimeLimit | None = None,
     ) -> None:
         """Calls `start` to start the ranks, and has them measure `plan` without the configurations
         that are `done`, as the launch of this number, within the `limit`. Returns when they have
@@ -233,7 +233,7 @@ class Supervisor:
 
     def _take(self, channel: Channel, hello: Hello) -> None:
         if hello.purpose == "control":
-            rank = ConnectedRank.of(hello, channel, self._started.hosts.get(hello.rank))
+            rank = ConnectedRank.from_hello(hello, channel, self._started.hosts.get(hello.rank))
             if hello.rank >= 0:
                 self._ranks[hello.rank] = rank
             self._selector.register(channel, selectors.EVENT_READ, lambda _: self._on_control(rank))

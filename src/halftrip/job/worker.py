@@ -210,7 +210,7 @@ def _run(job: Job, rank: int, communicator: MPI.Intracomm | None) -> None:
         group = _form_group(job, rank, mpi, listener, assignment, plan.threads)
         events = _connect_events(job) if rank == 0 else None
         sink = LauncherSink(events, assignment.progress, assignment.paced)
-        process = ProcessContext.of(
+        process = ProcessContext.from_plan(
             plan,
             rank,
             job.token,
@@ -239,7 +239,7 @@ def _run(job: Job, rank: int, communicator: MPI.Intracomm | None) -> None:
     if not isinstance(failure, HalftripError) and shortage(failure) is None:
         # In one piece: other ranks write to the same place.
         sys.stderr.write("".join(traceback.format_exception(failure)))
-    watchdog.close(Abort.of(failure, rank))
+    watchdog.close(Abort.from_error(failure, rank))
     os._exit(1)
 
 

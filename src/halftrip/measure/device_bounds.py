@@ -14,7 +14,7 @@ from halftrip import _native
 from halftrip.clock import Clock
 from halftrip.control.collectives import Group
 from halftrip.cuda import driver as cuda
-from halftrip.cuda.device import Stream, find
+from halftrip.cuda.device import DeviceStream, find
 from halftrip.errors import Unavailable
 from halftrip.measure.baselines import copy_sizes
 from halftrip.memory.allocator import HostRegion
@@ -37,10 +37,10 @@ _PTX = b""".version 6.0
 """
 _KERNEL = b"halftrip_empty"
 
-_Time = Callable[[int, Times], None]
+_Timer = Callable[[int, Times], None]
 
 
-class Measured(msgspec.Struct, frozen=True):
+class DeviceBounds(msgspec.Struct, frozen=True):
     """What a rank has measured of its devices; `reasons` say why there is no more of some."""
 
     copies: list[DeviceCopy]
@@ -50,7 +50,7 @@ class Measured(msgspec.Struct, frozen=True):
 
 def measure_devices(
     group: Group, devices: Sequence[Device], hosts: Sequence[str], largest: int, clock: Clock
-) -> list[Measured]:
+) -> list[DeviceBounds]:
     """The bounds of rank 0's `devices`, for messages of which up to `largest` bytes are under way.
     All ranks call this; `hosts` is by rank, and what counts is rank 0's. Rank 0 gets what each rank
     has measured, in order of rank; the others get nothing."""
@@ -77,7 +77,7 @@ def measure_devices(
         group.barrier()
     if not turns:
         return []
-    return group.gather(Measured(copies, latencies, reasons), Measured) or []
+    return group.gather(DeviceBounds(copies, latencies, reasons), DeviceBounds) or []
 
 
 def turns_of(devices: Sequence[Device], hosts: Sequence[str]) -> list[list[Device]]:
@@ -149,7 +149,7 @@ class _Bounds:
         self._streams = [self._new_stream() for _ in range(2)]
 
     def _new_stream(self) -> _native.CudaStream:
-        stream = Stream(self._device)
+        stream = DeviceStream(self._device)
         self._resources.callback(stream.close)
         return stream.native
 
@@ -212,7 +212,7 @@ class _Bounds:
 
         return self._median(time)
 
-    def _median(self, time: _Time) -> float:
+    def _median(self, time: _Timer) -> float:
         def sampled(count: int, samples: int) -> float:
             timestamps = np.zeros(samples + 1, dtype=np.int64)
             time(count, timestamps)

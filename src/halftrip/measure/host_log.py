@@ -9,7 +9,7 @@ from halftrip.measure.clock_offsets import HostClocks
 from halftrip.measure.setup import Setup
 from halftrip.results.configuration import Configuration
 from halftrip.results.host_counters import HostCounters, Phase
-from halftrip.telemetry.host import Counted, Counters
+from halftrip.telemetry.host import Counters, HostCounts
 
 # The rest before all configurations, and after them.
 IDLE_SECONDS = 1.0
@@ -47,7 +47,7 @@ class HostRecorder:
         reads = setup.hosts.index(setup.hosts[setup.group.rank]) == setup.group.rank
         self._counters = Counters(setup.meter.reader) if reads and not setup.is_absent else None
 
-    def advance(self) -> Counted | None:
+    def advance(self) -> HostCounts | None:
         """What this rank's host has counted since the last call; None where another rank reads
         it."""
         return None if self._counters is None else self._counters.advance()
@@ -56,7 +56,7 @@ class HostRecorder:
         """Records the growth of all counters, while these configurations were `measured`, with the
         numbers of their slices."""
         own = self.advance()
-        gathered = self._group.gather(own, Counted | None) if self._several_hosts else [own]
+        gathered = self._group.gather(own, HostCounts | None) if self._several_hosts else [own]
         for rank, counted in enumerate(gathered or ()):
             if counted is not None:
                 self._keep(self._host_counters(rank, counted, phase, measured))
@@ -64,7 +64,7 @@ class HostRecorder:
     def _host_counters(
         self,
         rank: int,
-        counted: Counted,
+        counted: HostCounts,
         phase: Phase,
         measured: Sequence[tuple[int, Configuration]],
     ) -> HostCounters:

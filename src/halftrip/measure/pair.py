@@ -1,6 +1,6 @@
-"""Two ranks that talk: the memory that they share, the paths that are open between them, and their
-sides of the configurations that they measure. Both ends take the same steps; no other rank takes
-part."""
+"""Two ranks that talk: the memory that they share, the paths that are open between them, and
+what each end needs of the configurations that they measure. Both ends take the same steps; no other
+rank does anything meanwhile."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from halftrip import _native
-from halftrip.control.link import Link
+from halftrip.control.link import PairLink
 from halftrip.errors import Unavailable
 from halftrip.measure.baselines import CacheLineProbe
-from halftrip.measure.side import Side
+from halftrip.measure.batch_runner import BatchRunner
 from halftrip.memory.allocator import Bytes
 from halftrip.memory.shared import SharedOffer, SharedSegment, open_offer
 from halftrip.results.configuration import Configuration, Tuning
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 _PathKey = tuple[str, PathSettings, PathSettings]
 
 
-class Pair:
+class PairEnd:
     """This rank's end of the pair that `context` describes. `budget` is how many bytes the buffers
     of configurations that are not being measured may take at either end."""
 
     def __init__(self, setup: Setup, context: PairContext, budget: int) -> None:
-        self.link = Link(
+        self.link = PairLink(
             setup.group, context.peer, context.initiates, context.thread, context.shares_core
         )
         # Why the two ranks cannot talk at all. On one host nothing is between them.
@@ -45,9 +45,9 @@ class Pair:
         # What the paths that were opened lack of what was asked for.
         self.shortfalls: list[str] = []
         # Both ends know the same of it.
-        self.silences = Silences()
+        self.unanswered = Unanswered()
         # The least recently used first, with the bytes of its buffers.
-        self._sides: OrderedDict[Configuration, tuple[Side, int]] = OrderedDict()
+        self._runners: OrderedDict[Configuration, tuple[BatchRunner, int]] = OrderedDict()
         # Where two ranks share a core, a cache line takes a context switch, which is no bound.
         # Threads other than the first run on cores that are not probed.
         probes = not context.shares_core and context.thread == 0
@@ -144,67 +144,71 @@ class Pair:
         self._known.add(path)
         return path
 
-    def side(self, configuration: Configuration) -> Side:
-        """This rank's side of a configuration, ready to be measured: as it was left, if it is still
-        there. Raises Unavailable at both ends if buffers or an endpoint cannot be made, or no
-        answer would come over the path."""
-        refusal = self.silences.refusal(configuration)
+    def batch_runner(self, configuration: Configuration) -> BatchRunner:
+        """What runs the batches of a configuration at this end, ready for a slice: as it was left,
+        if it is still there. Raises Unavailable at both ends if buffers or an endpoint cannot be
+        made, or no answer would come over the path."""
+        refusal = self.unanswered.refusal(configuration)
         if refusal is not None:
             raise Unavailable(refusal)
-        if configuration in self._sides:
-            self._sides.move_to_end(configuration)
-            return self._sides[configuration][0]
+        if configuration in self._runners:
+            self._runners.move_to_end(configuration)
+            return self._runners[configuration][0]
         # The same at both ends, so that they close the same.
         needed = max(self._setup.buffer_bytes(configuration, end) for end in (True, False))
         self._make_room(needed)
-        side = Side(self._setup, self.context, configuration, self.path(configuration))
+        runner = BatchRunner(self._setup, self.context, configuration, self.path(configuration))
         try:
             if configuration.is_one_sided:
                 # To open a window takes both ends: neither begins unless both have their buffers.
-                self.link.agree(side.allocate)
-                address = self.link.agree(side.open)
+                self.link.agree(runner.allocate)
+                address = self.link.agree(runner.open)
             else:
-                address = self.link.agree(side.allocate_and_open)
-            if address is not None or side.address is not None:
-                self.link.agree(lambda: side.connect(address))
+                address = self.link.agree(runner.allocate_and_open)
+            if address is not None or runner.address is not None:
+                self.link.agree(lambda: runner.connect(address))
         except Unavailable:
             # One end may have succeeded where the other failed.
-            self._close(side)
+            self._close(runner)
             raise
-        self._sides[configuration] = side, needed
-        return side
+        self._runners[configuration] = runner, needed
+        return runner
 
     def _make_room(self, needed: int) -> None:
-        """Closes the sides that were not used for longest. Both ends used them in the same order,
+        """Closes the runners that were not used for longest. Both ends used them in the same order,
         so they close the same."""
-        while self._sides and needed + sum(size for _, size in self._sides.values()) > self._budget:
-            _, (side, _) = self._sides.popitem(last=False)
-            self._close(side)
+        while (
+            self._runners
+            and needed + sum(size for _, size in self._runners.values()) > self._budget
+        ):
+            _, (runner, _) = self._runners.popitem(last=False)
+            self._close(runner)
 
-    def _close(self, side: Side) -> None:
-        """Closes a side. Both ends have to call it."""
-        side.close()
-        if self._setup.transport(side.configuration).capabilities.opens_memory:
+    def _close(self, runner: BatchRunner) -> None:
+        """Closes a runner. Both ends have to call it."""
+        runner.close()
+        if self._setup.transport(runner.configuration).capabilities.opens_memory:
             self.link.agree(lambda: None)
-        side.free()
+        runner.free()
 
     def drop(self, configuration: Configuration) -> None:
-        """Closes a side that will not be used again. Both ends have to call it."""
-        kept = self._sides.pop(configuration, None)
+        """Closes the runner of a configuration that will not be measured again. Both ends have to
+        call it."""
+        kept = self._runners.pop(configuration, None)
         if kept is not None:
             self._close(kept[0])
 
     def fail(self, configuration: Configuration, problem: Problem, gives_up: bool) -> None:
-        """Closes a side that has failed, and its path if that is of no further use. Both ends have
-        to call it."""
+        """Closes the runner of a configuration that has failed, and its path if that is of no
+        further use. Both ends have to call it."""
         if problem.silent:
-            self.silences.add(configuration, problem)
+            self.unanswered.add(configuration, problem)
         # The two ends may have counted different numbers of messages.
         self.drop(configuration)
         if not gives_up:
             return
         key = self._key(configuration)
-        for other in [each for each in self._sides if self._key(each) == key]:
+        for other in [each for each in self._runners if self._key(each) == key]:
             self.drop(other)
         path = self._paths.pop(key)
         if isinstance(path, Path):
@@ -226,10 +230,10 @@ class Pair:
         return None
 
     def close(self) -> None:
-        """Closes all sides and paths. Both ends have to call it."""
-        for side, _ in self._sides.values():
-            self._close(side)
-        self._sides.clear()
+        """Closes all runners and paths. Both ends have to call it."""
+        for runner, _ in self._runners.values():
+            self._close(runner)
+        self._runners.clear()
         for path in self._paths.values():
             if isinstance(path, Path):
                 path.close()
@@ -249,7 +253,7 @@ class _Way(NamedTuple):
     tuning: Tuning
 
 
-class _Silence(NamedTuple):
+class _UnansweredSize(NamedTuple):
     """Messages that got no answer: of this size, so many one after the other, and why."""
 
     size: int
@@ -257,11 +261,11 @@ class _Silence(NamedTuple):
     reason: str
 
 
-class Silences:
+class Unanswered:
     """Which messages of a pair have passed, and which got no answer."""
 
     def __init__(self) -> None:
-        self._found: dict[_Way, list[_Silence]] = {}
+        self._found: dict[_Way, list[_UnansweredSize]] = {}
         self._passed: dict[_Way, int] = {}
         self._measured: set[Configuration] = set()
         self._silent: set[Configuration] = set()
@@ -276,10 +280,10 @@ class Silences:
         """A batch of the configuration got no answer."""
         self._silent.add(configuration)
         found = self._found.setdefault(_way(configuration), [])
-        found.append(_Silence(configuration.size, configuration.window, problem.reason))
+        found.append(_UnansweredSize(configuration.size, configuration.window, problem.reason))
         if _fills(configuration, problem):
             # Whatever fills a segment.
-            found.append(_Silence(problem.segment, 1, problem.reason))
+            found.append(_UnansweredSize(problem.segment, 1, problem.reason))
 
     def __contains__(self, configuration: Configuration) -> bool:
         """Whether a batch of this very configuration got no answer."""

@@ -17,7 +17,7 @@ _LATE = 3.0
 _FEWEST_FOR_LATE = 2
 
 
-class Progress:
+class ConfigurationProgress:
     """How far a configuration has come: the medians of its slices so far, and how long it was
     sampled, ns."""
 

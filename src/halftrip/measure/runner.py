@@ -23,10 +23,10 @@ from halftrip.measure.budget import Allowed, Budget
 from halftrip.measure.clock_offsets import HostClocks
 from halftrip.measure.device_bounds import measure_devices
 from halftrip.measure.host_log import IDLE_SECONDS, HostLog, HostRecorder
-from halftrip.measure.part import Turn
-from halftrip.measure.participant import Participant, TurnReport
 from halftrip.measure.selection import Refusal, skips
 from halftrip.measure.setup import collections_between_turns, own_affinity, set_up
+from halftrip.measure.slice_run import SliceTurn
+from halftrip.measure.slice_runner import SliceRunner, TurnReport
 from halftrip.measure.walk import Item, Walk
 from halftrip.plan.configurations import configuration_of
 from halftrip.plan.pairing import AtOnce
@@ -75,7 +75,7 @@ class Order(msgspec.Struct, frozen=True):
     """What rank 0 tells all others to do: to compare the clocks of hosts, to record the hosts'
     counters, and to take a turn. Without a turn the walk is over."""
 
-    turn: Turn | None = None
+    turn: SliceTurn | None = None
     log: bool = False
     compare_clocks: bool = False
 
@@ -126,10 +126,10 @@ class Runner:
             gc.freeze()
             shares_core = any(place.shared for own in self._setup.places for place in own)
             self._clocks = HostClocks(self._group, self._setup.clock_hosts, shares_core)
-            self._participant = Participant(self._setup, self._clocks, self._launch, self._began)
+            self._slices = SliceRunner(self._setup, self._clocks, self._launch, self._began)
             self._measure_plan()
             # Not after an exception: freeing an MPI window would wait for a dead peer.
-            self._participant.close()
+            self._slices.close()
 
     def _measure_plan(self) -> None:
         setup = self._setup
@@ -282,7 +282,7 @@ class Runner:
             self._log.record_configurations()
         if order.turn is None:
             return []
-        report = self._participant.take_part(order.turn)
+        report = self._slices.run(order.turn)
         if time.monotonic() - self._collected > _COLLECT_SECONDS:
             gc.collect()
             self._collected = time.monotonic()
@@ -316,7 +316,7 @@ class Runner:
 
     # Records, on rank 0.
 
-    def _take(self, turn: Turn, reports: Sequence[TurnReport]) -> int:
+    def _take(self, turn: SliceTurn, reports: Sequence[TurnReport]) -> int:
         """Takes the reports of a turn. Returns how many records of configurations they have."""
         records = _records(reports)
         added = [*records, *(record for report in reports for record in report.paths)]

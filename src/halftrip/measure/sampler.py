@@ -339,7 +339,7 @@ class Sampler:
 
     def _take_fixed(self, times: Times) -> None:
         self._warm.count(times, 1)
-        self._warm.make(times.size)
+        self._warm.count_fixed(times.size)
         # The time of an iteration is known better now than when it was calibrated.
         ns = max(float(times.mean()), 1.0)
         if self._warm.is_over:

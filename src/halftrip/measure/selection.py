@@ -8,7 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from halftrip.errors import Unavailable
-from halftrip.measure.pair import Pair
+from halftrip.measure.pair import PairEnd
 from halftrip.measure.setup import Setup
 from halftrip.memory.allocator import memory_named
 from halftrip.plan.configurations import outlasts
@@ -30,7 +30,7 @@ class Refusal(msgspec.Struct, frozen=True):
     reason: str
 
 
-def refusal(setup: Setup, pair: Pair, configuration: Configuration) -> str | None:
+def refusal(setup: Setup, pair: PairEnd, configuration: Configuration) -> str | None:
     """Why one end of a pair refuses a configuration, or None. Both ends call it."""
     transport = setup.transport(configuration)
 
@@ -53,14 +53,14 @@ def refusal(setup: Setup, pair: Pair, configuration: Configuration) -> str | Non
     return None
 
 
-def _missing(transport: Transport, pair: Pair) -> str | None:
+def _missing(transport: Transport, pair: PairEnd) -> str | None:
     """Why a transport cannot be used between these ranks, or None."""
     if not any(transport.capabilities.patterns.values()):
         return "not in this build of halftrip"
     return transport.missing(pair.context)
 
 
-def _no_placement(setup: Setup, pair: Pair, configuration: Configuration) -> str | None:
+def _no_placement(setup: Setup, pair: PairEnd, configuration: Configuration) -> str | None:
     """Why --placement-state is not possible, or None."""
     context = pair.context
     if setup.plan.placement_state is None or configuration.is_simulated:

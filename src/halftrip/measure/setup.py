@@ -182,7 +182,7 @@ def set_up(plan: Plan, group: Group, process: ProcessContext) -> Setup:
     lost = process.absent.get(group.rank)
     near = tuple(_near(plan, role, reader) for role in (0, 1))
     own_view = topology.view(host_identity() if lost is None else f"lost: {lost}", reader, near)
-    views: list[topology.View] = group.allgather(own_view, topology.View)
+    views: list[topology.CoreView] = group.allgather(own_view, topology.CoreView)
     hosts = [view.host for view in views]
     schedule = Schedules(group.size, plan.pairs, plan.limits, hosts, process.absent)
     if plan.pairs == "across" and len(set(hosts)) == 1:
@@ -272,7 +272,7 @@ def _near(plan: Plan, role: int, reader: Reader) -> tuple[int, ...]:
     return ()
 
 
-def _agree_on_poll_pause(group: Group, views: Sequence[topology.View]) -> int:
+def _agree_on_poll_pause(group: Group, views: Sequence[topology.CoreView]) -> int:
     """Sets how many pauses a polling loop makes between two polls, the same for all ranks of a
     host, and returns it. To be called after this rank has been pinned.
 
@@ -287,7 +287,7 @@ def _agree_on_poll_pause(group: Group, views: Sequence[topology.View]) -> int:
 
 
 def places(
-    plan: Plan, views: Sequence[topology.View], first: Sequence[tuple[int, int]]
+    plan: Plan, views: Sequence[topology.CoreView], first: Sequence[tuple[int, int]]
 ) -> list[list[topology.Place]]:
     """The places of every rank's threads, by rank. Threads that talk in the `first` round are
     placed side by side. Raises UsageError or Unavailable for cores that cannot be used."""
@@ -306,7 +306,7 @@ def places(
 def _environment(
     rank: int,
     places: Sequence[topology.Place],
-    view: topology.View,
+    view: topology.CoreView,
     clock: Clock,
     process: ProcessContext,
     poll_pause: int,

@@ -12,10 +12,10 @@ import msgspec
 
 from halftrip.clock import raw_now
 from halftrip.measure.batch import Batch, Sampled
-from halftrip.measure.pair import Pair
+from halftrip.measure.batch_runner import BatchReport, BatchRunner
+from halftrip.measure.pair import PairEnd
 from halftrip.measure.placement_filter import PlacementFilter
 from halftrip.measure.sampler import Sampler
-from halftrip.measure.side import Report, Side
 from halftrip.results.block import Block, RoundTrips
 from halftrip.results.counts import CountedSlice, Counts, add_counts
 from halftrip.results.records import Measurement
@@ -30,7 +30,7 @@ class Ended(msgspec.Struct, frozen=True):
     gives_up: bool
 
 
-class Request(msgspec.Struct, frozen=True, omit_defaults=True):
+class SliceRequest(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the initiator asks the responder for: a probe, then a batch, or either. `is_last`: then
     it has done with warm-up, or with the slice. `ended`: how the slice failed."""
 
@@ -46,34 +46,35 @@ class EndReport(msgspec.Struct, frozen=True):
     core: CoreUse | None = None
 
 
-def serve(pair: Pair, side: Side) -> Ended | None:
-    """The responder's part, until the initiator has done. Returns how the slice failed, if so."""
+def serve(pair: PairEnd, runner: BatchRunner) -> Ended | None:
+    """Does what the initiator asks of the responder, until it has done. Returns how the slice
+    failed, if so."""
     while True:
-        request: Request = pair.link.receive(Request)
+        request: SliceRequest = pair.link.receive(SliceRequest)
         if request.probe:
             pair.probe()
         if request.batch is not None:
-            side.prepare(request.batch)
-            pair.link.send(side.run(request.batch))
+            runner.prepare(request.batch)
+            pair.link.send(runner.run(request.batch))
         if request.is_last:
             return request.ended
 
 
-def finish(pair: Pair, side: Side) -> None:
+def finish(pair: PairEnd, runner: BatchRunner) -> None:
     """The responder's report at the end."""
-    pair.link.send(EndReport(side.end_slice()))
+    pair.link.send(EndReport(runner.end_slice()))
 
 
-class Slice:
-    """The initiator's part in a slice. `warm_up` and `sample` are called in this order, then
+class InitiatorSlice:
+    """A slice as the initiator runs it. `warm_up` and `sample` are called in this order, then
     `measurement` has the result, unless the slice has `ended` early. `timed_ns` is the time of all
     batches so far. With `placement`, blocks count only in the requested state of the machine. A
     slice that `counts` is not timed: hardware counters count, and `counted` has the result."""
 
     def __init__(
         self,
-        pair: Pair,
-        side: Side,
+        pair: PairEnd,
+        runner: BatchRunner,
         sampler: Sampler,
         placement: PlacementFilter | None,
         counts: bool = False,
@@ -81,14 +82,14 @@ class Slice:
         self.ended: Ended | None = None
         self.timed_ns = 0
         self._pair = pair
-        self._side = side
-        self._configuration = side.configuration
+        self._runner = runner
+        self._configuration = runner.configuration
         self._sampler = sampler
         self._placement = placement
         self._counts = counts
         # What both ends have counted in each batch that was kept.
         self._counted: tuple[list[Counts], list[Counts]] = ([], [])
-        self._virtual = pair.path(side.configuration).virtual_time
+        self._virtual = pair.path(runner.configuration).virtual_time
         self._blocks: list[Block] = []
         self._verified = 0
         self._before: float | None = None
@@ -100,7 +101,7 @@ class Slice:
         """Takes the first iteration of the configuration, calibrates, and warms up; see
         `Sampler.begin`."""
         self._sampler.begin(iterations, spread, least)
-        self._side.begin_slice()
+        self._runner.begin_slice()
         if self._placement is not None:
             self._placement.survey(self._probe, self._rest)
         while self.ended is None and (batch := self._sampler.next()) and not batch.keep:
@@ -109,7 +110,7 @@ class Slice:
 
     def pause(self) -> None:
         """Lets the responder wait for others, too, before `sample`."""
-        self._pair.link.send(Request(is_last=True))
+        self._pair.link.send(SliceRequest(is_last=True))
 
     def sample(self, until: int | None) -> None:
         """Samples until the sampler has enough, or until this moment, ns of CLOCK_MONOTONIC_RAW
@@ -127,8 +128,8 @@ class Slice:
 
     def end(self) -> tuple[CoreUse | None, CoreUse | None]:
         """Ends the slice at both ends; how their cores were used."""
-        self._pair.link.send(Request(is_last=True, ended=self.ended))
-        own = self._side.end_slice()
+        self._pair.link.send(SliceRequest(is_last=True, ended=self.ended))
+        own = self._runner.end_slice()
         report: EndReport = self._pair.link.receive(EndReport)
         return own, report.core
 
@@ -171,12 +172,12 @@ class Slice:
         if self._counts and batch.keep:
             batch = msgspec.structs.replace(batch, counts=True)
         probe &= self._can_probe
-        self._pair.link.send(Request(batch, probe=probe))
+        self._pair.link.send(SliceRequest(batch, probe=probe))
         if probe:
             self._before = self._pair.probe()
-        self._side.prepare(batch)
-        own = self._side.run(batch)
-        peer: Report = self._pair.link.receive(Report)
+        self._runner.prepare(batch)
+        own = self._runner.run(batch)
+        peer: BatchReport = self._pair.link.receive(BatchReport)
         self.ended = self._ended(own, peer)
         self._verified += own.verified + peer.verified
         for counted, report in zip(self._counted, (own, peer), strict=True):
@@ -186,7 +187,7 @@ class Slice:
         self.timed_ns += block.elapsed
         return block
 
-    def _ended(self, own: Report, peer: Report) -> Ended | None:
+    def _ended(self, own: BatchReport, peer: BatchReport) -> Ended | None:
         """How a batch failed, which either end may know, or both; None if it did not."""
         found = [each for each in (own.problem, peer.problem) if each is not None]
         if not found:
@@ -197,7 +198,7 @@ class Slice:
             max(each.segment for each in found),
         )
         if problem.silent:
-            advice = self._pair.silences.advice(self._configuration, problem)
+            advice = self._pair.unanswered.advice(self._configuration, problem)
             problem = msgspec.structs.replace(problem, reason=f"{problem.reason}; {advice}")
         return Ended(problem, own.gives_up or peer.gives_up)
 
@@ -234,7 +235,7 @@ class Slice:
             return self._virtual.core_to_core_rtt()
         if not self._can_probe:
             return None
-        self._pair.link.send(Request(probe=True))
+        self._pair.link.send(SliceRequest(probe=True))
         return self._pair.probe()
 
     def _rest(self, seconds: float) -> None:
@@ -244,7 +245,7 @@ class Slice:
             time.sleep(seconds)
 
 
-def _block(initiator: Report, responder: Report) -> Block:
+def _block(initiator: BatchReport, responder: BatchReport) -> Block:
     """The block that both ends of a configuration report of a batch."""
     usage = None
     if initiator.usage is not None and responder.usage is not None:

@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator, Sequence
 
 from halftrip.measure.budget import Budget
-from halftrip.measure.part import Turn
+from halftrip.measure.slice_run import SliceTurn
 from halftrip.plan.part_plans import PartPlans
 from halftrip.plan.slices import counting_slices, iterations_of, planned_slices
 from halftrip.results.configuration import Configuration
@@ -79,7 +79,7 @@ class Walk:
             )
         )
 
-    def turns(self) -> Iterator[Turn]:
+    def turns(self) -> Iterator[SliceTurn]:
         """The turns, in the order in which they are to be taken."""
         for number in range(_MOST_TIMES * max(self._slices, default=0)):
             self._number = number
@@ -106,7 +106,7 @@ class Walk:
                 if self._plans[index].iterations is not None and number + 1 == self._slices[index]:
                     self._open[index] = False
 
-    def _turn(self, index: int, seconds: float | None) -> Turn:
+    def _turn(self, index: int, seconds: float | None) -> SliceTurn:
         """The next turn of an item, which samples for so long (None: as planned)."""
         plan, slices = self._plans[index], self._slices[index]
         least = 0.0
@@ -117,4 +117,4 @@ class Walk:
             least = min(least, seconds)
         round_, setting = self._items[index]
         iterations = iterations_of(plan, self._number)
-        return Turn(round_, setting, self._number, iterations, least, seconds, self._counts)
+        return SliceTurn(round_, setting, self._number, iterations, least, seconds, self._counts)

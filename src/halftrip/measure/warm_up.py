@@ -46,7 +46,7 @@ class WarmUpBlocks:
         self._ns = 0
         self._settled = False
         # Without calibration: the iterations of a fixed count, and the time with timeouts.
-        self._made = 0
+        self._fixed_iterations = 0
         self._warming_ns = 0.0
         # The latest samples of the present length.
         self._latest: Times = NO_TIMES
@@ -61,7 +61,7 @@ class WarmUpBlocks:
     @property
     def left(self) -> int | None:
         """How many iterations of a fixed count are left; None: there is no such count."""
-        return None if self._count is None else max(0, self._count - self._made)
+        return None if self._count is None else max(0, self._count - self._fixed_iterations)
 
     @property
     def is_over(self) -> bool:
@@ -78,9 +78,9 @@ class WarmUpBlocks:
         """Counts time of warm-up."""
         self._warming_ns += ns
 
-    def make(self, iterations: int) -> None:
+    def count_fixed(self, iterations: int) -> None:
         """Counts iterations of a fixed count."""
-        self._made += iterations
+        self._fixed_iterations += iterations
 
     def samples(self, turn_ns: float) -> float:
         """How many samples of `turn_ns` each the next block has."""

@@ -7,7 +7,7 @@ import mmap
 from functools import cached_property
 
 from halftrip.cuda import driver as cuda
-from halftrip.cuda.device import Device, Stream, find
+from halftrip.cuda.device import CudaDevice, DeviceStream, find
 from halftrip.memory.allocator import Bytes, Memory, Region, Stage
 from halftrip.memory.host import HOST
 from halftrip.memory.pinned import PinnedRegion
@@ -19,7 +19,7 @@ class DeviceMemory(Memory):
     where there is no such device."""
 
     def __init__(self, name: str) -> None:
-        self.device: Device = find(name)
+        self.device: CudaDevice = find(name)
 
     def missing(self, pages: Pages) -> str | None:
         if pages == "huge":
@@ -42,7 +42,7 @@ class CudaMemory(DeviceMemory):
 
     def stage(self, size: int) -> Stage:
         return Stage(
-            PinnedRegion(self.device, HOST.allocate(size, "4K").bytes), Stream(self.device)
+            PinnedRegion(self.device, HOST.allocate(size, "4K").bytes), DeviceStream(self.device)
         )
 
     def allocate(self, size: int, pages: Pages) -> CudaRegion:
@@ -53,7 +53,7 @@ class CudaRegion(Region):
     """`allocation` is the address that the driver gave, of which `pointer` is the first multiple of
     a page."""
 
-    def __init__(self, device: Device, size: int) -> None:
+    def __init__(self, device: CudaDevice, size: int) -> None:
         self._device = device
         self._driver = cuda.driver()
         self.size = size

@@ -8,7 +8,7 @@ import mmap
 import numpy as np
 
 from halftrip.cuda import driver as cuda
-from halftrip.cuda.device import Device
+from halftrip.cuda.device import CudaDevice
 from halftrip.memory.allocator import Bytes, HostRegion
 from halftrip.memory.cuda import DeviceMemory
 from halftrip.results.configuration import Pages
@@ -34,7 +34,7 @@ class ManagedMemory(DeviceMemory):
 class ManagedRegion(HostRegion):
     """Raises Unavailable where the driver gives no such memory."""
 
-    def __init__(self, device: Device, size: int) -> None:
+    def __init__(self, device: CudaDevice, size: int) -> None:
         self._device = device
         pointer = ctypes.c_uint64()
         device.enter()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 
 from halftrip.cuda import driver as cuda
-from halftrip.cuda.device import Device, find
+from halftrip.cuda.device import CudaDevice, find
 from halftrip.memory.allocator import Bytes, HostRegion, Memory
 from halftrip.memory.host import HOST
 from halftrip.results.configuration import Pages
@@ -41,7 +41,7 @@ class PinnedRegion(HostRegion):
     """Memory of this process, `memory`, that is page-locked until it is closed. Raises
     Unavailable."""
 
-    def __init__(self, device: Device, memory: Bytes) -> None:
+    def __init__(self, device: CudaDevice, memory: Bytes) -> None:
         super().__init__(memory)
         self._device = device
         device.enter()

@@ -22,7 +22,7 @@ _LONGEST = 4096
 _KTHREADD = 2
 
 
-class Task(NamedTuple):
+class BusyTask(NamedTuple):
     """A thread of the process `pid`, or of the kernel, which ran last on `core`; `ran` is its CPU
     time so far, ns."""
 
@@ -57,7 +57,7 @@ def busiest_task(core: int, proc: Path = Path("/proc")) -> BusiestTask | None:
     return BusiestTask(name=title(task.name, task.pid, task.is_kernel), share=share)
 
 
-def tasks(proc: Path, without: Collection[int], core: int | None = None) -> dict[int, Task]:
+def tasks(proc: Path, without: Collection[int], core: int | None = None) -> dict[int, BusyTask]:
     """The tasks of all processes but these, by number; only those that ran last on this core, if
     one is given."""
     found = {}
@@ -89,7 +89,7 @@ def _text(path: str) -> str:
         os.close(descriptor)
 
 
-def _task(pid: int, directory: str, core: int | None) -> Task | None:
+def _task(pid: int, directory: str, core: int | None) -> BusyTask | None:
     """None if it ran on another core, has ended meanwhile, or has malformed files."""
     try:
         before, _, after = _text(f"{directory}/stat").rpartition(")")
@@ -99,6 +99,6 @@ def _task(pid: int, directory: str, core: int | None) -> Task | None:
             return None
         ran = _text(f"{directory}/schedstat").split()[0]
         is_kernel = _KTHREADD in (pid, int(fields[1]))
-        return Task(pid, before.partition("(")[2], is_kernel, ran_on, int(ran))
+        return BusyTask(pid, before.partition("(")[2], is_kernel, ran_on, int(ran))
     except (OSError, ValueError, IndexError):
         return None

@@ -20,7 +20,7 @@ from halftrip.telemetry.load import LOOK_SECONDS, Load, look
 from halftrip.telemetry.memory import own_group
 from halftrip.telemetry.processors import KINDS, read_processors
 
-State = Literal["ok", "warning", "unknown"]
+CheckState = Literal["ok", "warning", "unknown"]
 
 _CPU = "/sys/devices/system/cpu"
 # Free space in /dev/shm that MPI libraries usually need for their segments, bytes.
@@ -38,7 +38,7 @@ class Check(msgspec.Struct, frozen=True):
     was seen of the cores, where that was the question."""
 
     name: str
-    state: State
+    state: CheckState
     found: str
     advice: str | None = None
     load: Load | None = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from halftrip.cuda import driver as cuda
 from halftrip.cuda import nvml
-from halftrip.cuda.device import Device, devices
+from halftrip.cuda.device import CudaDevice, devices
 from halftrip.errors import Unavailable
 from halftrip.kernel_files import HOST_FILES, Reader
 from halftrip.telemetry.devices import local_cores
@@ -38,7 +38,7 @@ def check(reader: Reader = HOST_FILES) -> Check:
     return Check(_NAME, "warning", text, "; ".join(advice)) if advice else Check(_NAME, "ok", text)
 
 
-def _described(device: Device, reader: Reader) -> str:
+def _described(device: CudaDevice, reader: Reader) -> str:
     facts = nvml.facts(device.pci)
     said = [device.name, device.pci]
     if facts.link_generation is not None and facts.link_width is not None:
@@ -50,7 +50,7 @@ def _described(device: Device, reader: Reader) -> str:
     return f"cuda@{device.index}: {', '.join(said)}"
 
 
-def _advice(device: Device) -> list[str]:
+def _advice(device: CudaDevice) -> list[str]:
     """What to do about a device. The generation of its link is left out: an idle device lowers it,
     to save power."""
     name, facts = f"cuda@{device.index}", nvml.facts(device.pci)

@@ -48,7 +48,7 @@ class _Counts(msgspec.Struct, frozen=True, kw_only=True):
     softnet: dict[str, dict[str, int]]
 
 
-class Counted(_Counts, frozen=True, kw_only=True):
+class HostCounts(_Counts, frozen=True, kw_only=True):
     """The growth of a host's counters from `began` to `ended`, ns of its CLOCK_MONOTONIC_RAW.
     `memory_used` and `memory_total` are the values at the end, bytes."""
 
@@ -70,11 +70,11 @@ class Counters:
         self._interrupts = InterfaceInterrupts(reader)
         self._last = self._take()
 
-    def advance(self) -> Counted:
+    def advance(self) -> HostCounts:
         """The growth since the last call, or since this object was made."""
         before, self._last = self._last, self._take()
         now = self._last
-        return Counted(
+        return HostCounts(
             began=before.at,
             ended=now.at,
             memory_used=now.memory_used,

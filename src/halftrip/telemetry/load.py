@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 import msgspec
 
 from halftrip.kernel_files import HOST_FILES, Reader
-from halftrip.telemetry.busiest_task import Task, tasks, title
+from halftrip.telemetry.busiest_task import BusyTask, tasks, title
 from halftrip.telemetry.processors import read_processors
 
 LOOK_SECONDS = 0.2
@@ -189,13 +189,13 @@ class _Counted:
 class _Ran:
     """The time of the tasks that run here, in all steps of a look."""
 
-    def __init__(self, first: Mapping[int, Task]) -> None:
+    def __init__(self, first: Mapping[int, BusyTask]) -> None:
         self._began = time.perf_counter_ns()
         self._latest = first
         self._ns: dict[tuple[int, int], float] = defaultdict(float)
-        self._known: dict[int, Task] = {}
+        self._known: dict[int, BusyTask] = {}
 
-    def add(self, later: Mapping[int, Task]) -> None:
+    def add(self, later: Mapping[int, BusyTask]) -> None:
         """Adds a step, at whose end these tasks were there."""
         for tid, task in later.items():
             earlier = self._latest.get(tid)

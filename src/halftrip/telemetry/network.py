@@ -9,7 +9,7 @@ from pathlib import Path
 
 from halftrip.kernel_files import Reader
 
-Counts = dict[str, int]
+InterfaceCounts = dict[str, int]
 
 _INTERFACES = "/sys/class/net"
 _DEVICES = "/proc/net/dev"
@@ -54,10 +54,10 @@ _SNMP6 = "/proc/net/snmp6"
 _UDP6 = "Udp6"
 
 
-def read_interfaces(reader: Reader) -> dict[str, Counts]:
+def read_interfaces(reader: Reader) -> dict[str, InterfaceCounts]:
     """The traffic of each interface. psutil has the same, but none at all where one line is
     malformed."""
-    found: dict[str, Counts] = {}
+    found: dict[str, InterfaceCounts] = {}
     columns = _RECEIVED | _SENT
     # Two lines of headings come first.
     for line in (reader.text(_DEVICES) or "").splitlines()[2:]:
@@ -69,9 +69,9 @@ def read_interfaces(reader: Reader) -> dict[str, Counts]:
     return found
 
 
-def read_softnet(reader: Reader) -> dict[str, Counts]:
+def read_softnet(reader: Reader) -> dict[str, InterfaceCounts]:
     """The packets that each processor was handed, by processor."""
-    found: dict[str, Counts] = {}
+    found: dict[str, InterfaceCounts] = {}
     for number, line in enumerate((reader.text(_SOFTNET) or "").splitlines()):
         columns = line.split()
         if not all(map(_HEXADECIMAL.fullmatch, columns)):
@@ -85,9 +85,9 @@ def read_softnet(reader: Reader) -> dict[str, Counts]:
     return found
 
 
-def read_protocols(reader: Reader) -> Counts:
+def read_protocols(reader: Reader) -> InterfaceCounts:
     """The counters of TCP and UDP, over all interfaces, IPv4 and IPv6 together."""
-    found: Counts = {}
+    found: InterfaceCounts = {}
     for path, protocols in _PROTOCOLS.items():
         lines = (reader.text(path) or "").splitlines()
         # Below each line of names there is a line of values.
@@ -109,7 +109,7 @@ def read_protocols(reader: Reader) -> Counts:
     return found
 
 
-def _read_udp6(reader: Reader) -> Counts:
+def _read_udp6(reader: Reader) -> InterfaceCounts:
     """The counters of UDP over IPv6; those of TCP are of both."""
     pairs = (line.split() for line in (reader.text(_SNMP6) or "").splitlines())
     texts = dict(pair for pair in pairs if len(pair) == 2)
@@ -130,13 +130,13 @@ class InterfaceInterrupts:
         numbers = "|".join(map(re.escape, self._interfaces))
         self._lines = re.compile(rf"^ *({numbers}):(.*)$", re.MULTILINE)
 
-    def read(self) -> dict[str, Counts]:
+    def read(self) -> dict[str, InterfaceCounts]:
         """How often, by interface and processor."""
         if not self._interfaces:
             return {}
         text = self._reader.text(self._PATH) or ""
         processors = [name.removeprefix("CPU") for name in text.partition("\n")[0].split()]
-        found: dict[str, Counts] = {}
+        found: dict[str, InterfaceCounts] = {}
         for number, rest in self._lines.findall(text):
             texts = rest.split()[: len(processors)]
             counts = self._reader.counts(self._PATH, f"{number} CPU", processors, texts)

@@ -16,7 +16,7 @@ from halftrip.results.counts import Counted, Counts
 
 _Result = TypeVar("_Result")
 # The count so far; for how long the counter has been enabled, and for how long it has run, ns.
-Reading = tuple[int, int, int]
+CounterReading = tuple[int, int, int]
 
 # From linux/perf_event.h: PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS and
 # PERF_COUNT_HW_CPU_CYCLES.
@@ -46,7 +46,7 @@ class HardwareCounters:
         self._instructions = _native.Counter(*INSTRUCTIONS, everywhere)
         self._cycles = _native.Counter(*CYCLES, everywhere)
 
-    def read(self) -> tuple[Reading, Reading] | None:
+    def read(self) -> tuple[CounterReading, CounterReading] | None:
         """The instructions and the cycles; None where they can no longer be read."""
         try:
             return self._instructions.read(), self._cycles.read()
@@ -85,7 +85,7 @@ def count(run: Callable[[], _Result], iterations: int) -> tuple[_Result, Counts 
     )
 
 
-def counted_between(before: Reading, after: Reading) -> int | None:
+def counted_between(before: CounterReading, after: CounterReading) -> int | None:
     """The count between two readings of a counter, scaled up if it ran for only a part of the time;
     None if it never ran."""
     counted, enabled, ran = (b - a for a, b in zip(before, after, strict=True))

@@ -69,7 +69,7 @@ _LOOK_SECONDS = 1.0
 _LEAST_COUNTED = 0.5
 
 
-class Reading(NamedTuple):
+class UsageReading(NamedTuple):
     """The counters at one moment; `at` and `waited` are ns. `spent` is of the process or of the
     thread, see `Meter`; the others are of the thread."""
 
@@ -102,10 +102,10 @@ class Meter:
         # The reading thread has had a turn: where turns are not counted, nothing is.
         return figures.get("waited") if figures.get("turns") else None
 
-    def read(self) -> Reading:
+    def read(self) -> UsageReading:
         waited = self._waited()
         thread, spent = resource.getrusage(resource.RUSAGE_THREAD), resource.getrusage(self._who)
-        return Reading(time.perf_counter_ns(), spent, thread, waited)
+        return UsageReading(time.perf_counter_ns(), spent, thread, waited)
 
     def spent(self, call: Callable[[], _Result], iterations: int) -> tuple[_Result, Usage]:
         """The result of `call`, which does so many iterations, and the resources that it used."""
@@ -121,7 +121,7 @@ class Meter:
         return result, self.since(before._replace(spent=began), iterations, ended)
 
     def since(
-        self, before: Reading, iterations: int, ended: resource.struct_rusage | None = None
+        self, before: UsageReading, iterations: int, ended: resource.struct_rusage | None = None
     ) -> Usage:
         """The resources used since the reading `before`, on this number of iterations; what is
         `spent` until `ended`, if that was read already."""

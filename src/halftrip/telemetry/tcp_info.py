@@ -63,7 +63,7 @@ def parse_tcp_info(data: bytes) -> TcpInfo:
     return TcpInfo(timestamps=timestamps, **values)
 
 
-class Progress(NamedTuple):
+class TcpProgress(NamedTuple):
     """How far a connection has come: `moved`, how many bytes of its own have been acknowledged, and
     how many have come. `unacknowledged` counts segments, and `resent` how often the first of these
     was sent again after a timeout; `segment` is the payload of a full one, bytes."""
@@ -74,17 +74,17 @@ class Progress(NamedTuple):
     segment: int
 
 
-def read_progress(descriptor: int) -> Progress:
+def read_progress(descriptor: int) -> TcpProgress:
     """The present state of a TCP connection. Raises OSError if it is none."""
     # A socket object closes its descriptor.
     with socket.socket(fileno=os.dup(descriptor)) as connection:
         return parse_progress(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _LONGEST))
 
 
-def parse_progress(data: bytes) -> Progress:
+def parse_progress(data: bytes) -> TcpProgress:
     """The progress in a struct tcp_info. Raises struct.error for that of a kernel before 4.1."""
     acknowledged, received = _MOVED.unpack_from(data)
-    return Progress(
+    return TcpProgress(
         moved=(acknowledged, received),
         unacknowledged=_UNACKNOWLEDGED.unpack_from(data)[0],
         resent=_RETRANSMITS.unpack_from(data)[0],

@@ -32,7 +32,7 @@ class Core(msgspec.Struct, frozen=True):
     cache: str
 
 
-class View(msgspec.Struct, frozen=True):
+class CoreView(msgspec.Struct, frozen=True):
     """The cores of a host, as one of its ranks sees it: those that it may use, and all present;
     and, as an initiator and as a responder, those near the devices that its memory is in."""
 
@@ -55,12 +55,14 @@ class Place(msgspec.Struct, frozen=True):
     shared: bool
 
 
-def view(host: str, reader: Reader = HOST_FILES, near: tuple[tuple[int, ...], ...] = ()) -> View:
+def view(
+    host: str, reader: Reader = HOST_FILES, near: tuple[tuple[int, ...], ...] = ()
+) -> CoreView:
     """The view of this process. Where the kernel does not tell, each core is a physical core, and
     all share a cache."""
     allowed = sorted(os.sched_getaffinity(0))
     present = tuple(parse_list(reader.line(f"{_CPUS}/present") or "")) or tuple(allowed)
-    return View(host, tuple(core_of(number, reader) for number in allowed), present, near)
+    return CoreView(host, tuple(core_of(number, reader) for number in allowed), present, near)
 
 
 def parse_list(text: str) -> list[int]:
@@ -104,7 +106,7 @@ def last_level_cache(core: int, reader: Reader = HOST_FILES) -> int:
 
 
 def place(
-    views: Sequence[View],
+    views: Sequence[CoreView],
     requested: Sequence[int] | Literal["none"] | None = None,
     order: Sequence[int] | None = None,
     threads: int = 1,
@@ -114,8 +116,8 @@ def place(
     slot: rank * `threads` + thread.
 
     Where there are fewer cores than slots, neighbours in `order` get different ones. With "none"
-    threads get no core of their own. `roles` are those of `View.near_of`, by slot: as many cores as
-    are needed are taken near the devices of all, if there are so many.
+    threads get no core of their own. `roles` are those of `CoreView.near_of`, by slot: as many
+    cores as are needed are taken near the devices of all, if there are so many.
 
     Raises UsageError for a core that does not exist, Unavailable for one that a rank may not use.
     """
@@ -148,13 +150,13 @@ def beside(allowed: Sequence[Core], timed: Sequence[Core]) -> set[int]:
     return {core.number for core in apart or others or allowed}
 
 
-def _is_crowded(seen: View, views: Sequence[View]) -> bool:
+def _is_crowded(seen: CoreView, views: Sequence[CoreView]) -> bool:
     """Whether the host of the view `seen` has fewer cores for its ranks than ranks."""
     allowed = [other.allowed for other in views if other.host == seen.host]
     return len({core.number for cores in allowed for core in cores}) < len(allowed)
 
 
-def _check(rank: int, core: int, seen: View) -> None:
+def _check(rank: int, core: int, seen: CoreView) -> None:
     if core not in seen.present:
         present = ", ".join(str(number) for number in seen.present)
         raise UsageError(f"--cores: there is no core {core} (there are {present})")
@@ -167,7 +169,7 @@ def _role(roles: Sequence[int], slot: int) -> int:
     return roles[slot] if slot < len(roles) else 0
 
 
-def _choose_near(views: Sequence[View], roles: Sequence[int]) -> list[int]:
+def _choose_near(views: Sequence[CoreView], roles: Sequence[int]) -> list[int]:
     """A core for each slot of one host, near its devices, if there are as many as that takes."""
     near = [view.near_of(role) for view, role in zip(views, roles, strict=True)]
     return _best(near) or _choose([view.allowed for view in views])

@@ -68,7 +68,7 @@ class ProcessContext:
     absent: Mapping[int, str] = field(default_factory=dict)
 
     @classmethod
-    def of(
+    def from_plan(
         cls,
         plan: Plan,
         rank: int,
@@ -137,7 +137,7 @@ class PairContext:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Buffers:
+class EndpointBuffers:
     """The buffers that an endpoint sends from and receives into, and the clock that times it. An
     endpoint that exposes memory exposes at least `exposed_bytes`."""
 
@@ -259,7 +259,7 @@ class Path(ABC):
         """Takes the peer's address and opens the path. Raises OSError, Closed or Unavailable."""
 
     @abstractmethod
-    def endpoint(self, configuration: Configuration, buffers: Buffers) -> Endpoint:
+    def endpoint(self, configuration: Configuration, buffers: EndpointBuffers) -> Endpoint:
         """This end for a configuration. Raises OSError or Unavailable."""
 
     def network_path(self) -> NetworkPath | None:

@@ -71,7 +71,7 @@ def plans_of(plan: Plan) -> PartPlans:
 
 
 def _transports(plan: Plan) -> dict[str, Transport]:
-    process = ProcessContext.of(plan, rank=0, token="")
+    process = ProcessContext.from_plan(plan, rank=0, token="")
     return {name: TRANSPORTS.load(name)(process) for name in plan.transports}
 
 

@@ -14,8 +14,8 @@ from halftrip.results.patterns import ONE_WAY, ROUND_TRIP
 from halftrip.simulation.path_model import PathModel
 from halftrip.simulation.virtual_time import SimulatedPath
 from halftrip.transports.base import (
-    Buffers,
     Endpoint,
+    EndpointBuffers,
     PairContext,
     Path,
     PathSettings,
@@ -83,7 +83,9 @@ class VirtualPath(Path):
         """Virtual time, s."""
         return self._simulated.now
 
-    def endpoint(self, configuration: Configuration, buffers: Buffers | None = None) -> Endpoint:
+    def endpoint(
+        self, configuration: Configuration, buffers: EndpointBuffers | None = None
+    ) -> Endpoint:
         return VirtualEndpoint(self._simulated, configuration, self._initiates)
 
 
@@ -92,14 +94,14 @@ class VirtualEndpoint(Endpoint):
         self._path = path
         self._configuration = configuration
         self._initiates = initiates
-        self._made = 0
+        self._iterations = 0
 
     def run(self, untimed: int, iterations: int, samples: int) -> Timed:
         if not self._initiates:
             return Timed()
         undisturbed, delays = iteration_seconds(self._path.model, self._configuration)
-        self._path.begin_configuration(self._made)
-        self._made += untimed + samples * iterations
+        self._path.begin_configuration(self._iterations)
+        self._iterations += untimed + samples * iterations
         for count in _parts(untimed):
             self._path.iterations(undisturbed, count)
         self._path.rest(untimed * delays)

@@ -26,7 +26,7 @@ def serve_some(door):
 
 def test_those_who_claim_to_be_a_guest_do_not_push_out_the_guest(door):
     """Whoever has not proven anything is in nobody's way, whatever it says of itself."""
-    most = module._MOST_VISITORS
+    most = module._MOST_PENDING
     with contextlib.ExitStack() as open_ones:
         for _ in range(most + 1):
             open_ones.enter_context(claim(door))
@@ -47,7 +47,7 @@ def test_those_who_claim_to_be_a_guest_do_not_push_out_the_guest(door):
         ours.sendall(greeting.answer(ours))
         serve_some(door)
         assert [hello for _, hello in door._admitted] == [HELLO]
-        assert len(door._visits) <= 2 * (most + 1)
+        assert len(door._pending) <= 2 * (most + 1)
 
 
 def test_a_guest_that_was_dropped_calls_again(door, monkeypatch):
@@ -59,8 +59,8 @@ def test_a_guest_that_was_dropped_calls_again(door, monkeypatch):
             raise Closed("for another")
         return feed(self, received)
 
-    feed = module.Visitor.feed
-    monkeypatch.setattr(module.Visitor, "feed", drop_the_first)
+    feed = module.IncomingGreeting.feed
+    monkeypatch.setattr(module.IncomingGreeting, "feed", drop_the_first)
     found = []
     finish = in_thread(lambda: found.append(door.accept(20)))
     with contextlib.closing(connect(door.address, TOKEN, HELLO, seconds=10)):

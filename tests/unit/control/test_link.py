@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from halftrip.control.link import Link
+from halftrip.control.link import PairLink
 from halftrip.control.protocol import Closed
 from halftrip.errors import Interrupted, Unavailable
 from harness.groups import in_group, on_two_ranks
@@ -15,7 +15,7 @@ def agreed(steps):
     a check that they can still agree."""
 
     def take_part(rank, group):
-        link = Link(group, 1 - rank, initiates=rank == 0)
+        link = PairLink(group, 1 - rank, initiates=rank == 0)
         try:
             found = link.agree(steps[rank])
         except Unavailable as error:
@@ -55,7 +55,7 @@ def test_where_both_fail_both_raise_the_initiator_s_reason():
 
 def test_a_mistake_of_the_program_is_not_taken_for_a_reason():
     def work(group):
-        link = Link(group, 1 - group.rank, initiates=group.rank == 0)
+        link = PairLink(group, 1 - group.rank, initiates=group.rank == 0)
         return link.agree((lambda: 1) if group.rank == 0 else (lambda: raise_(KeyError("x"))))
 
     found = in_group(2, work)
@@ -67,7 +67,7 @@ def test_the_other_ranks_of_a_group_take_no_part():
 
     def work(group):
         peer = {0: 3, 1: 2, 2: 1, 3: 0}[group.rank]
-        link = Link(group, peer, initiates=group.rank < peer)
+        link = PairLink(group, peer, initiates=group.rank < peer)
         return [link.agree(partial(pow, group.rank, number)) for number in (1, 2, 3)]
 
     assert in_group(4, work) == [[peer, peer**2, peer**3] for peer in (3, 2, 1, 0)]

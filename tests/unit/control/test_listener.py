@@ -137,7 +137,7 @@ def test_silent_connections_do_not_delay_a_guest(door):
             time.sleep(0.001)
         # Not one deadline of a silent connection has passed.
         assert time.monotonic() - began < module._GREETING_SECONDS
-        assert len(door._visits) <= module._MOST_VISITORS + 1
+        assert len(door._pending) <= module._MOST_PENDING + 1
 
 
 def test_connections_that_wait_unserved_do_not_count_as_late(door, monkeypatch):
@@ -146,7 +146,7 @@ def test_connections_that_wait_unserved_do_not_count_as_late(door, monkeypatch):
     calling = in_thread(lambda: call(door).close())
     deadline = time.monotonic() + 10
     # It may be quick enough to be let in at once.
-    while not (door._visits or door._admitted) and time.monotonic() < deadline:
+    while not (door._pending or door._admitted) and time.monotonic() < deadline:
         door._handle(0.1)
     time.sleep(0.2)
     with serving(door):
@@ -183,7 +183,7 @@ def test_strangers_do_not_use_up_the_descriptors(door):
         with descriptors_left(5):
             for _ in range(5):
                 door.admit()
-            assert len(door._visits) <= 5
+            assert len(door._pending) <= 5
         # It got its challenge.
         ours.settimeout(10)
         assert ours.recv(1)

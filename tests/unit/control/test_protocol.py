@@ -35,7 +35,7 @@ def pair():
     ],
 )
 def test_an_abort_says_why_a_rank_s_work_ended(error, abort):
-    assert Abort.of(error, rank=3) == abort
+    assert Abort.from_error(error, rank=3) == abort
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 
 from halftrip.errors import HalftripError, Interrupted, UsageError
 from halftrip.job.deaths import LaunchFailed, Lost, end_of, first_death
-from halftrip.job.processes import Output, Started
+from halftrip.job.processes import ProcessOutput, Started
 
 # The ranks that have connected, by process.
 BOTH = {40: "rank 0 (process 40)", 41: "rank 1 (process 41)"}
@@ -24,7 +24,7 @@ def launcher():
     outputs = []
 
     def ended(end, lines):
-        output = Output()
+        output = ProcessOutput()
         outputs.append(output)
         output.file.write("\n".join(lines).encode())
         output.file.flush()

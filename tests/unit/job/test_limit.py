@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from halftrip.job.limit import Limit
+from halftrip.job.limit import TimeLimit
 from halftrip.job.resumption import Resumption
 from halftrip.job.series import launch_all
 from halftrip.job.view import NoView
@@ -15,7 +15,7 @@ from harness import runs
 
 
 def test_launches_have_equal_parts_of_what_is_left():
-    limit = Limit.of(Plan(max_duration=100.0))
+    limit = TimeLimit.from_plan(Plan(max_duration=100.0))
     allowed = limit.launch(4).allowed(time.monotonic())
     assert allowed.share == pytest.approx(25, abs=1.5)
     assert allowed.most == pytest.approx(100, abs=1.5)
@@ -24,10 +24,12 @@ def test_launches_have_equal_parts_of_what_is_left():
 
 
 def test_ranks_are_stopped_before_the_end():
-    assert Limit.of(Plan()) is None
-    assert 9 < Limit.of(Plan(max_duration=10.0)).left < 10
-    assert Limit.of(Plan(max_duration=0.1)).left <= 0
-    assert str(Limit.of(Plan(max_duration=2.5)).error()) == "--max-duration: 2.5 s are over"
+    assert TimeLimit.from_plan(Plan()) is None
+    assert 9 < TimeLimit.from_plan(Plan(max_duration=10.0)).left < 10
+    assert TimeLimit.from_plan(Plan(max_duration=0.1)).left <= 0
+    assert (
+        str(TimeLimit.from_plan(Plan(max_duration=2.5)).error()) == "--max-duration: 2.5 s are over"
+    )
 
 
 @pytest.fixture
@@ -47,7 +49,7 @@ def launched(tmp_path):
         run_file = RunFile(tmp_path / "run.jsonl")
         run_file.append(encode(runs.run().header))
         left = Resumption(launches=plan.launches)
-        launch_all(plan, run_file, NoView(), once, left, Limit.of(plan))
+        launch_all(plan, run_file, NoView(), once, left, TimeLimit.from_plan(plan))
         run_file.close()
         return load(run_file.path), limits
 

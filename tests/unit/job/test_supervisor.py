@@ -22,7 +22,7 @@ from halftrip.control.protocol import (
 )
 from halftrip.errors import HalftripError, Interrupted, UsageError
 from halftrip.job.connected import guests
-from halftrip.job.processes import Output
+from halftrip.job.processes import ProcessOutput
 from halftrip.job.spec import Job
 from halftrip.job.supervisor import Supervisor
 from halftrip.job.view import NoView
@@ -170,7 +170,7 @@ def test_a_rank_is_named_by_the_launcher_that_saw_it_die(tmp_path):
     died = two.children[1].pid
 
     def start(started):
-        output = Output()
+        output = ProcessOutput()
         output.file.write(f"=   PID {died} RUNNING AT host".encode())
         output.file.flush()
         process = subprocess.Popen(["cat"], stdin=subprocess.PIPE)

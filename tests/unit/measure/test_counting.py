@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from halftrip.measure.side import Side
+from halftrip.measure.batch_runner import BatchRunner
 from halftrip.plan.slices import COUNTING_SLICES
 from halftrip.results.counts import CountedSlice
 from halftrip.results.records import Failure, Measurement, Notice, Skip
@@ -44,7 +44,7 @@ def looks(monkeypatch):
     """For each batch of native code, whether it is counted, and how many counters are open in the
     midst of it."""
     seen = []
-    take, run = Side._time, NativeEndpoint.run
+    take, run = BatchRunner._time, NativeEndpoint.run
 
     def time(self, batch):
         self._opened.counts = batch.counts
@@ -54,7 +54,7 @@ def looks(monkeypatch):
         seen.append((self.counts, open_counters()))
         return run(self, *numbers)
 
-    monkeypatch.setattr(Side, "_time", time)
+    monkeypatch.setattr(BatchRunner, "_time", time)
     monkeypatch.setattr(NativeEndpoint, "run", look)
     return seen
 

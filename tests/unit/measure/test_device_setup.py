@@ -22,7 +22,7 @@ plan = make_plan(python_layer(keys | {"memory": "cuda@1:host"}))
 setups, rings = {}, {}
 
 def take_part(rank, group):
-    setups[rank] = own = set_up(plan, group, ProcessContext.of(plan, rank, TOKEN))
+    setups[rank] = own = set_up(plan, group, ProcessContext.from_plan(plan, rank, TOKEN))
     choices = {name: each.capabilities.choices for name, each in own.transports.items()}
     rings[rank] = [own.layout(each).bytes for each in settings(plan, choices)]
 

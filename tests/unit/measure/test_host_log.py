@@ -9,9 +9,9 @@ import pytest
 
 from halftrip.kernel_files import Reader
 from halftrip.measure import host_log
+from halftrip.measure.batch_runner import BatchRunner
 from halftrip.measure.clock_offsets import HostClocks
 from halftrip.measure.host_log import HostLog
-from halftrip.measure.side import Side
 from halftrip.results.host_counters import HostCounters
 from halftrip.stats.clock_line import Comparison
 from halftrip.telemetry.host import Counters
@@ -139,9 +139,9 @@ def test_counters_are_read_while_nothing_is_timed(monkeypatch):
     monkeypatch.setattr(host_log, "_LARGEST_SHARE", 1e9)
     moments = Moments()
     reading = moments.note(Counters.advance, lambda counters: READ, cost=0.01)
-    timing = moments.note(Side.run, lambda side, batch: batch)
+    timing = moments.note(BatchRunner.run, lambda side, batch: batch)
     monkeypatch.setattr(Counters, "advance", reading)
-    monkeypatch.setattr(Side, "run", timing)
+    monkeypatch.setattr(BatchRunner, "run", timing)
     records, _ = walk(system_log=True, sizes="1,2,4", slices=2, ci="none")
     readings = [span for span in moments.spans if span[2] == READ]
     timed = sorted(span for span in moments.spans if span[2] != READ)

@@ -6,7 +6,7 @@ import pytest
 
 from halftrip.clock import Clock
 from halftrip.kernel_files import Reader
-from halftrip.measure.part import Turn
+from halftrip.measure.slice_run import SliceTurn
 from halftrip.plan.configurations import settings
 from halftrip.plan.layers import make_plan, python_layer
 from halftrip.results.records import Measurement
@@ -27,7 +27,7 @@ def test_state_and_messages_of_a_rank_do_not_grow_with_the_pairs(size):
     )
     assert isinstance(plan.simulated, PathModel)
     (setting,) = settings(plan, {"simulated": {"wait": ("spin",)}})
-    turns = [Turn(round=number, setting=setting, number=0) for number in (0, 1, size // 2)]
+    turns = [SliceTurn(round=number, setting=setting, number=0) for number in (0, 1, size // 2)]
     parts = {"clock": Clock(), "meter": Meter(Reader(), whole=True)}
     crowd = Crowd(size, plan, parts, turns).run()
 

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from halftrip.errors import Unavailable
-from halftrip.measure.pair import Pair
-from halftrip.measure.side import Side
+from halftrip.measure.batch_runner import BatchRunner
+from halftrip.measure.pair import PairEnd
 from halftrip.results.configuration import EndSettings
 from halftrip.transports.base import Endpoint, Path, Timed, Transport
 from halftrip.transports.capabilities import Capabilities
@@ -86,7 +86,7 @@ def on_pair(take_part, fails=None, failing=None, budget=AMPLE_BYTES, **context):
     def at_rank(rank, group):
         transport = NotedTransport(rank, fails if rank == failing else None)
         setup = set_up(group, {"noted": transport})
-        own = Pair(setup, pair(rank, **context), budget)
+        own = PairEnd(setup, pair(rank, **context), budget)
         return take_part(rank, own, transport)
 
     return on_two_ranks(at_rank)
@@ -174,11 +174,11 @@ def kept_after(budget_mib, used, drops=()):
 
     def take_part(rank, own, transport):
         for number in used:
-            side = own.side(sized(number))
-            assert side is own.side(sized(number))
+            side = own.batch_runner(sized(number))
+            assert side is own.batch_runner(sized(number))
         for number in drops:
             own.drop(sized(number))
-        kept = [each.size - MIB for each in own._sides]
+        kept = [each.size - MIB for each in own._runners]
         notes = [(what, size - MIB) for what, size in filter(_is_of_side, transport.notes)]
         own.close()
         # All that was opened has been closed.
@@ -237,19 +237,19 @@ def test_sides_stay_open_while_there_is_room(room, used, drops, kept, closed):
 def test_a_side_that_one_end_cannot_open_is_refused_at_both_and_closed(
     monkeypatch, failing, step, reason
 ):
-    allocate = Side.allocate
+    allocate = BatchRunner.allocate
 
     def allocate_some(side):
         if step == "buffers" and side._context.initiates == (failing == 0):
             raise OSError(12, "Cannot allocate memory")
         allocate(side)
 
-    monkeypatch.setattr(Side, "allocate", allocate_some)
+    monkeypatch.setattr(BatchRunner, "allocate", allocate_some)
 
     def take_part(rank, own, transport):
         with pytest.raises(Unavailable, match=f"^{reason}$"):
-            own.side(sized(1))
-        assert not own._sides
+            own.batch_runner(sized(1))
+        assert not own._runners
         assert own.path(sized(1)) is own.path(sized(2))
         transport.notes[:] = filter(_is_of_side, transport.notes)
         return [what for what, _ in transport.notes]

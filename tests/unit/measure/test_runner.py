@@ -10,7 +10,7 @@ from collections import Counter
 import pytest
 
 from halftrip.errors import UsageError
-from halftrip.measure.side import Side
+from halftrip.measure.batch_runner import BatchRunner
 from halftrip.results.records import (
     Aggregate,
     Environment,
@@ -125,7 +125,7 @@ def test_pairs_are_measured_round_after_round_by_who_is_named_first(ranks, pairs
 
 
 def test_with_many_partners_what_is_open_to_one_is_closed_after_its_turn(monkeypatch):
-    monkeypatch.setattr("halftrip.measure.participant._MOST_PARTNERS", 1)
+    monkeypatch.setattr("halftrip.measure.slice_runner._MOST_PARTNERS", 1)
     monkeypatch.setattr("halftrip.control.collectives._MOST_CONNECTED", 2)
     walk("none", sizes="8")
     gc.collect()
@@ -140,7 +140,7 @@ def test_with_many_partners_what_is_open_to_one_is_closed_after_its_turn(monkeyp
 
 def test_a_pair_that_fails_does_not_stop_the_others(monkeypatch):
     """It is tried again with its next slice, as the others go on."""
-    run = Side.run
+    run = BatchRunner.run
 
     def run_some(side, batch):
         report = run(side, batch)
@@ -148,7 +148,7 @@ def test_a_pair_that_fails_does_not_stop_the_others(monkeypatch):
             return type(report)(problem=Problem("rank 3: byte 5 is wrong"))
         return report
 
-    monkeypatch.setattr(Side, "run", run_some)
+    monkeypatch.setattr(BatchRunner, "run", run_some)
     records, _ = walk("none", ranks=4, sizes="8", slices=3, iterations=40, transport="shm")
     found = slices_by_configuration(records)
     assert {configuration.pair: numbers for configuration, numbers in found.items()} == {
@@ -164,7 +164,7 @@ def test_a_pair_that_fails_does_not_stop_the_others(monkeypatch):
 
 def test_what_gets_no_answer_is_not_tried_again_while_other_pairs_go_on(monkeypatch):
     """Nor is what is larger. What is smaller goes over a path that is opened anew."""
-    run, opened = Side.run, TcpTransport.path
+    run, opened = BatchRunner.run, TcpTransport.path
 
     def run_some(side, batch):
         report = run(side, batch)
@@ -179,7 +179,7 @@ def test_what_gets_no_answer_is_not_tried_again_while_other_pairs_go_on(monkeypa
         paths[transport.process.rank] += 1
         return opened(transport, pair, settings)
 
-    monkeypatch.setattr(Side, "run", run_some)
+    monkeypatch.setattr(BatchRunner, "run", run_some)
     monkeypatch.setattr(TcpTransport, "path", path)
     sizes = (64, 512, 1024)
     records, _ = walk("none", ranks=4, sizes=sizes, slices=3, iterations=40, transport="tcp")
@@ -262,14 +262,14 @@ def test_each_part_has_its_own_counts(ranks):
 
 
 def test_a_configuration_whose_pairs_all_fail_is_over(monkeypatch):
-    run = Side.run
+    run = BatchRunner.run
 
     def run_some(side, batch):
         report = run(side, batch)
         lost = type(report)(problem=Problem("rank 0: lost"))
         return lost if side.configuration.size == 8 else report
 
-    monkeypatch.setattr(Side, "run", run_some)
+    monkeypatch.setattr(BatchRunner, "run", run_some)
     records, _ = walk(sizes="8,64", slices=3, iterations=40)
     assert [(f.configuration.size, f.slice, f.reason) for f in records.of(Failure)] == [
         (8, 0, "rank 0: lost")

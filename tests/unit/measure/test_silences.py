@@ -2,7 +2,7 @@
 
 import pytest
 
-from halftrip.measure.pair import Silences
+from halftrip.measure.pair import Unanswered
 from halftrip.results.configuration import Tuning
 from halftrip.transports.base import Problem
 from harness.runs import configuration
@@ -17,7 +17,7 @@ def of(size, window=1, transport="tcp", **tuning):
 
 @pytest.fixture
 def silences():
-    return Silences()
+    return Unanswered()
 
 
 def test_what_is_as_large_or_larger_is_refused_with_the_same_reason(silences):

@@ -7,7 +7,7 @@ import pytest
 
 from halftrip.control.protocol import decoded, encoded
 from halftrip.measure.batch import Stopping
-from halftrip.measure.side import Report
+from halftrip.measure.batch_runner import BatchReport
 from halftrip.measure.slices import _block
 from halftrip.results.configuration import EndSettings
 from halftrip.transports.base import Timed
@@ -18,7 +18,7 @@ from harness.runs import configuration
 
 def test_a_block_has_what_each_end_reports():
     reports = [
-        Report(
+        BatchReport(
             Timed(
                 times=np.array([first, 2]),
                 start=first,
@@ -32,7 +32,7 @@ def test_a_block_has_what_each_end_reports():
         for first in (10, 20)
     ]
     # The responder's has come from another process.
-    block = _block(reports[0], decoded(encoded(reports[1]), Report))
+    block = _block(reports[0], decoded(encoded(reports[1]), BatchReport))
     assert (block.start, block.end, block.peer_start, block.timed_out) == (10, 15, 20, 10)
     found = (block.times, block.receive_times, block.arrivals)
     assert [each.tolist() for each in found] == [[10, 2], [10, 3], [20, 4]]

@@ -16,7 +16,7 @@ from halftrip.transports.base import ProcessContext
 
 
 def choices_of(plan):
-    process = ProcessContext.of(plan, rank=0, token="")
+    process = ProcessContext.from_plan(plan, rank=0, token="")
     loaded = {name: TRANSPORTS.load(name)(process) for name in plan.transports}
     return {name: transport.capabilities.choices for name, transport in loaded.items()}
 

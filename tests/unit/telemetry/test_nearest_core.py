@@ -4,7 +4,7 @@ import pytest
 
 from halftrip.measure.setup import places
 from halftrip.plan.layers import make_plan, options_layer
-from halftrip.telemetry.topology import Core, View, place
+from halftrip.telemetry.topology import Core, CoreView, place
 
 # Two processors of four cores, each with a cache.
 CORES = tuple(Core(number, f"{number // 4}:{number}", f"cache{number // 4}") for number in range(8))
@@ -12,7 +12,7 @@ FIRST, SECOND = (0, 1, 2, 3), (4, 5, 6, 7)
 
 
 def see(*near, allowed=CORES, host="h"):
-    return View(host, tuple(allowed), tuple(core.number for core in CORES), near)
+    return CoreView(host, tuple(allowed), tuple(core.number for core in CORES), near)
 
 
 def cores_of(found):

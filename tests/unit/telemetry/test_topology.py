@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halftrip.errors import Unavailable, UsageError
-from halftrip.telemetry.topology import Core, View, beside, last_level_cache, place, view
+from halftrip.telemetry.topology import Core, CoreView, beside, last_level_cache, place, view
 
 
 def machine(caches=1, cores=2, threads=1, host="h"):
@@ -21,7 +21,7 @@ def machine(caches=1, cores=2, threads=1, host="h"):
 
 def see(allowed, host="h", present=None):
     numbers = present or tuple(core.number for core in allowed)
-    return View(host, tuple(allowed), tuple(numbers))
+    return CoreView(host, tuple(allowed), tuple(numbers))
 
 
 def cores_of(places):
@@ -123,7 +123,7 @@ def test_cores_are_known_by_package_core_and_last_cache(bare_kernel, monkeypatch
     for number, package, core, shared in ((0, 0, 0, "0-1"), (1, 0, 0, "0-1"), (5, 1, 0, "5,8")):
         # Not in the order of their levels, as on some machines.
         show_core(bare_kernel, number, package, core, [(3, "32M", shared), (1, "48K", number)])
-    assert view("here", bare_kernel.reader) == View(
+    assert view("here", bare_kernel.reader) == CoreView(
         "here",
         (Core(0, "0:0", "0-1"), Core(1, "0:0", "0-1"), Core(5, "1:0", "5,8")),
         (0, 1, 5, 8),
@@ -136,7 +136,7 @@ def test_without_caches_cores_share_their_package(bare_kernel, monkeypatch):
     assert len({core.cache for core in seen.allowed}) == 1
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {2})
     show_core(bare_kernel, 2, 1, 7, [])
-    assert view("here", bare_kernel.reader) == View("here", (Core(2, "1:7", "1"),), (2,))
+    assert view("here", bare_kernel.reader) == CoreView("here", (Core(2, "1:7", "1"),), (2,))
 
 
 def test_the_last_level_cache_is_that_of_the_highest_level(bare_kernel):

@@ -11,7 +11,7 @@ from halftrip.errors import Unavailable
 from halftrip.mpi.library import timed_tag
 from halftrip.registry import TRANSPORTS
 from halftrip.results.patterns import SHAPES
-from halftrip.transports.base import Buffers, PathSettings
+from halftrip.transports.base import EndpointBuffers, PathSettings
 from halftrip.transports.python import patterns
 from halftrip.transports.python.endpoint import PythonEndpoint
 from halftrip.transports.python.mpi4py import BufferCalls, Peer, PersistentRequests
@@ -102,7 +102,7 @@ def test_a_closed_endpoint_has_freed_its_requests(peer):
         requests,
         configuration("mpi4py", mode="persistent"),
         True,
-        Buffers(out=ring, in_=ring, clock=None),
+        EndpointBuffers(out=ring, in_=ring, clock=None),
     )
     assert endpoint.run(1, 2, 3).times.shape == (3,)
     endpoint.close()

@@ -77,7 +77,7 @@ def test_a_queue_without_memory_for_its_semaphores_closes_its_pipes(monkeypatch)
     monkeypatch.setattr(mp_queue, "SharedSegment", no_memory)
     before = os.listdir("/proc/self/fd")
     with pytest.raises(Unavailable, match="none is left"):
-        mp_queue.QueuePath(pair(0))
+        mp_queue.MpQueuePath(pair(0))
     assert os.listdir("/proc/self/fd") == before
 
 

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 from halftrip import __version__
 from halftrip.measure.batch import Sampled, stopping
-from halftrip.measure.part import Started, Turn
-from halftrip.measure.progress import Progress
+from halftrip.measure.progress import ConfigurationProgress
 from halftrip.measure.sampler import Sampler
+from halftrip.measure.slice_run import ConfigurationState, SliceTurn
 from halftrip.measure.walk import Walk
 from halftrip.plan.part_plans import PartPlans
 from halftrip.plan.plan import Plan, plan_record
@@ -76,9 +76,9 @@ class _Launch:
         }
         single = transport.capabilities.lossy
         self._started = {
-            configuration: Started(
+            configuration: ConfigurationState(
                 Sampler(stopping(self._plans.of(configuration)), cost, resolution, single=single),
-                Progress(),
+                ConfigurationProgress(),
             )
             for configuration in configurations
         }
@@ -95,7 +95,7 @@ class _Launch:
                 self._walk.close(spares=True)
         return measurements
 
-    def _slice(self, turn: Turn, sampler: Sampler, launch: int) -> Measurement:
+    def _slice(self, turn: SliceTurn, sampler: Sampler, launch: int) -> Measurement:
         configuration = turn.setting
         began = self._path.now
         blocks: list[Block] = []

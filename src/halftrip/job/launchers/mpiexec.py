@@ -16,7 +16,7 @@ from halftrip.control.network import Network
 from halftrip.errors import Unavailable
 from halftrip.job import shm_cleanup
 from halftrip.job.launchers.base import Launcher
-from halftrip.job.processes import Output, Started
+from halftrip.job.processes import ProcessOutput, Started
 from halftrip.job.spec import JOB_VARIABLE, RANK_COMMAND, Job
 from halftrip.mpi.launcher import (
     find_mpiexec,
@@ -67,7 +67,7 @@ class MpiexecLauncher(Launcher):
         )
 
     def start(self, job: Job, started: Started) -> None:
-        output = Output()
+        output = ProcessOutput()
         for directory in self._directories.values():
             started.until_end.callback(directory.cleanup)
         # Open MPI passes a variable on to other hosts only if told to.

@@ -20,13 +20,12 @@ from halftrip.errors import HalftripError, UsageError, system_reason
 from halftrip.job.launchers.base import Launcher
 from halftrip.job.launchers.local import start_rank
 from halftrip.job.processes import Started
-from halftrip.job.spec import Job
-from halftrip.job.visit import (
+from halftrip.job.session import (
     ANSWER_SECONDS,
     OPEN,
     SECRET_VARIABLE,
     Busy,
-    Request,
+    SessionRequest,
     Welcome,
     addresses_of,
     control_guest,
@@ -36,6 +35,7 @@ from halftrip.job.visit import (
     send,
     token_of,
 )
+from halftrip.job.spec import Job
 from halftrip.plan.hosts import split_peer
 from halftrip.plan.plan import Plan
 from halftrip.texts import printable
@@ -44,7 +44,7 @@ _DEFAULT_RANKS = 2
 _START_SECONDS = 30.0
 # The ranks there have their time to leave, and are seen to have gone.
 _LEAVE_SECONDS = 3.0
-# A server that still ends the visit before is asked again, so often and so long, s.
+# A server that still ends the session before is asked again, so often and so long, s.
 _AGAIN_SECONDS = 0.2
 _PATIENCE_SECONDS = 5.0
 # What a run takes beyond --max-duration at most, s.
@@ -89,14 +89,14 @@ class PeerLauncher(Launcher):
         started.servers[self._channel] = self._name
         for rank in range(self._here, self._ranks):
             started.hosts[rank] = self._name
-            guest = control_guest(self._welcome.visit, rank)
+            guest = control_guest(self._welcome.session, rank)
             hello = introduce(guest.purpose, guest.rank, thread=guest.thread)
             started.dialled[rank] = self._connect(self._known_secret, hello)
         for rank in range(self._here):
             start_rank(job, rank, started)
 
     def _leave(self) -> None:
-        """Tells the server that the visit is over: its ranks have to end."""
+        """Tells the server that the session is over: its ranks have to end."""
         with contextlib.suppress(OSError):
             self._channel.socket.shutdown(1)
 
@@ -158,9 +158,9 @@ class PeerLauncher(Launcher):
             said = "it has another secret, or is not halftrip serve"
             raise HalftripError(f"{self._name}: {said}") from error
 
-    def _request(self, channel: Channel) -> Request:
+    def _request(self, channel: Channel) -> SessionRequest:
         limit = self._plan.max_duration
-        return Request(
+        return SessionRequest(
             version=__version__,
             nonce=new_nonce(),
             ranks=self._ranks,
@@ -170,7 +170,7 @@ class PeerLauncher(Launcher):
             reached_at=peer_address(channel),
         )
 
-    def _answer(self, channel: Channel, request: Request) -> Welcome | Busy | Abort:
+    def _answer(self, channel: Channel, request: SessionRequest) -> Welcome | Busy | Abort:
         try:
             send(channel, request)
             return receive_answer(channel, time.monotonic() + ANSWER_SECONDS)

@@ -22,7 +22,7 @@ from halftrip.interpreter import RUN_MODULE
 from halftrip.job.agent import LEAVE_SECONDS, Task
 from halftrip.job.launchers.base import Launcher
 from halftrip.job.launchers.local import start_rank
-from halftrip.job.processes import Output, Started
+from halftrip.job.processes import ProcessOutput, Started
 from halftrip.job.spec import Job
 from halftrip.plan.hosts import spread
 from halftrip.plan.plan import Plan
@@ -86,7 +86,7 @@ class SshLauncher(Launcher):
                 self._start_agent(host, Task(__version__, job, numbers, self._variables), started)
 
     def _start_agent(self, host: str, task: Task, started: Started) -> None:
-        output = Output()
+        output = ProcessOutput()
         process = subprocess.Popen(
             (*self._ssh, host, remote_line(self._remote)),
             stdin=subprocess.PIPE,

@@ -11,14 +11,21 @@ import msgspec
 
 from halftrip import _native
 from halftrip.cuda import driver as cuda
-from halftrip.cuda.device import Device, Stream, find
+from halftrip.cuda.device import CudaDevice, DeviceStream, find
 from halftrip.errors import Unavailable
 from halftrip.memory.allocator import memory_named
 from halftrip.memory.cuda import CudaMemory, CudaRegion
 from halftrip.memory.pinned import PinnedRegion
 from halftrip.memory.shared import SharedOffer, SharedSegment, open_offer
 from halftrip.results.configuration import Configuration
-from halftrip.transports.base import Buffers, Endpoint, PairContext, Path, PathSettings, Transport
+from halftrip.transports.base import (
+    Endpoint,
+    EndpointBuffers,
+    PairContext,
+    Path,
+    PathSettings,
+    Transport,
+)
 from halftrip.transports.capabilities import Capabilities
 from halftrip.transports.native.endpoint import NativeEndpoint, NativeWindow, patterns_of
 
@@ -66,7 +73,7 @@ class CudaIpcPath(Path):
     def __init__(self, pair: PairContext) -> None:
         self._pair = pair
 
-    def endpoint(self, configuration: Configuration, buffers: Buffers) -> Endpoint:
+    def endpoint(self, configuration: Configuration, buffers: EndpointBuffers) -> Endpoint:
         if configuration.is_one_sided:
             return CudaIpcWindow(self._pair, configuration, buffers)
         return CudaIpcMessages(self._pair, configuration, buffers)
@@ -94,7 +101,7 @@ class _Sharing:
         memory: CudaMemory = memory_named(pair.end_of(configuration).memory)  # type: ignore[assignment]
         self.device = memory.device
         self._resources = contextlib.ExitStack()
-        stream = Stream(self.device, configuration.device_copy == "engine")
+        stream = DeviceStream(self.device, configuration.device_copy == "engine")
         self._resources.callback(stream.close)
         self._stream = stream.native
         self._segment: SharedSegment | None = None
@@ -139,7 +146,7 @@ class _Sharing:
         )
         return link, opened + shared.offset
 
-    def _check_reach(self, other: Device) -> None:
+    def _check_reach(self, other: CudaDevice) -> None:
         if not self.device.reaches(other):
             raise Unavailable(
                 f"cuda@{self.device.index} cannot access the memory of {other.name} ({other.pci})"
@@ -165,7 +172,9 @@ class _Sharing:
 class CudaIpcMessages(NativeEndpoint):
     """The peer copies into the receive buffers of this end."""
 
-    def __init__(self, pair: PairContext, configuration: Configuration, buffers: Buffers) -> None:
+    def __init__(
+        self, pair: PairContext, configuration: Configuration, buffers: EndpointBuffers
+    ) -> None:
         super().__init__(None, configuration, pair.initiates, buffers)
         self._sharing = _Sharing(pair, configuration)
         region: CudaRegion = buffers.in_.region  # type: ignore[assignment]
@@ -193,7 +202,9 @@ class CudaIpcMessages(NativeEndpoint):
 class CudaIpcWindow(NativeWindow):
     """The initiator copies into and out of memory that the other end exposes."""
 
-    def __init__(self, pair: PairContext, configuration: Configuration, buffers: Buffers) -> None:
+    def __init__(
+        self, pair: PairContext, configuration: Configuration, buffers: EndpointBuffers
+    ) -> None:
         super().__init__(None, configuration, pair.initiates, buffers)
         self._sharing = _Sharing(pair, configuration)
         with contextlib.ExitStack() as undo:

@@ -14,8 +14,8 @@ from halftrip.dragon.channels import Channels
 from halftrip.results.configuration import Configuration, Wait
 from halftrip.results.threshold import Threshold
 from halftrip.transports.base import (
-    Buffers,
     Endpoint,
+    EndpointBuffers,
     PairContext,
     Path,
     PathSettings,
@@ -68,7 +68,7 @@ class DragonPath(Path):
         name, source = "the message block of the Dragon channel", "dragon_channel_get_attr"
         return [Threshold(name=name, value=block, acts="protocol", source=source)]
 
-    def endpoint(self, configuration: Configuration, buffers: Buffers) -> Endpoint:
+    def endpoint(self, configuration: Configuration, buffers: EndpointBuffers) -> Endpoint:
         transfers = configuration.ownership == "transfer"
         end = self._channels.endpoint(buffers.out.native, transfers)
         return DragonEndpoint(end, configuration, self._pair.initiates, buffers)

@@ -13,7 +13,7 @@ from halftrip.results.block import NO_TIMES, Times
 from halftrip.results.configuration import Configuration
 from halftrip.results.memory_name import is_of_host
 from halftrip.results.patterns import ONE_WAY, Pattern
-from halftrip.transports.base import Buffers, Endpoint, Timed
+from halftrip.transports.base import Endpoint, EndpointBuffers, Timed
 
 _CACHE_LINE = 64
 
@@ -67,7 +67,7 @@ class NativeEndpoint(Endpoint):
     """`end` is an object of one of the native endpoint types."""
 
     def __init__(
-        self, end: Any, configuration: Configuration, initiates: bool, buffers: Buffers
+        self, end: Any, configuration: Configuration, initiates: bool, buffers: EndpointBuffers
     ) -> None:
         self._configuration = configuration
         self._staging: Staging | None = None

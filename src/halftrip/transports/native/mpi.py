@@ -19,8 +19,8 @@ from halftrip.results.patterns import ONE_WAY
 from halftrip.results.threshold import Threshold
 from halftrip.transports import device_pointers, mpi
 from halftrip.transports.base import (
-    Buffers,
     Endpoint,
+    EndpointBuffers,
     PairContext,
     Path,
     PathSettings,
@@ -104,7 +104,7 @@ class MpiPath(Path):
         self._pair = pair
         self._tag = timed_tag(pair.thread)
 
-    def endpoint(self, configuration: Configuration, buffers: Buffers) -> Endpoint:
+    def endpoint(self, configuration: Configuration, buffers: EndpointBuffers) -> Endpoint:
         path = self._native_path(configuration)
         if configuration.is_one_sided:
             # What can fail at one end comes before the window, which both ends open and free.
@@ -183,7 +183,7 @@ class MpiWindow(NativeWindow):
         target: int,
         configuration: Configuration,
         initiates: bool,
-        buffers: Buffers,
+        buffers: EndpointBuffers,
     ) -> None:
         from mpi4py import MPI
 

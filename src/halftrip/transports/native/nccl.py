@@ -10,12 +10,19 @@ from typing import Any
 from halftrip import _native
 from halftrip.cuda import driver as cuda
 from halftrip.cuda import nccl
-from halftrip.cuda.device import Stream
+from halftrip.cuda.device import DeviceStream
 from halftrip.errors import Unavailable
 from halftrip.memory.allocator import memory_named
 from halftrip.memory.cuda import CudaMemory, CudaRegion
 from halftrip.results.configuration import Configuration
-from halftrip.transports.base import Buffers, Endpoint, PairContext, Path, PathSettings, Transport
+from halftrip.transports.base import (
+    Endpoint,
+    EndpointBuffers,
+    PairContext,
+    Path,
+    PathSettings,
+    Transport,
+)
 from halftrip.transports.capabilities import Capabilities
 from halftrip.transports.native.endpoint import NativeEndpoint, patterns_of
 
@@ -60,7 +67,7 @@ class NcclPath(Path):
         # An id that no communicator was made of: NCCL waits for its ranks in a thread.
         self._unused = b""
 
-    def endpoint(self, configuration: Configuration, buffers: Buffers) -> Endpoint:
+    def endpoint(self, configuration: Configuration, buffers: EndpointBuffers) -> Endpoint:
         return NcclEndpoint(self, configuration, buffers)
 
     def unused_id(self) -> bytes:
@@ -88,13 +95,15 @@ class NcclPath(Path):
 class NcclEndpoint(NativeEndpoint):
     """The initiator is rank 0 of the communicator."""
 
-    def __init__(self, path: NcclPath, configuration: Configuration, buffers: Buffers) -> None:
+    def __init__(
+        self, path: NcclPath, configuration: Configuration, buffers: EndpointBuffers
+    ) -> None:
         super().__init__(None, configuration, path.pair.initiates, buffers)
         self._path = path
         memory: CudaMemory = memory_named(path.pair.end_of(configuration).memory)  # type: ignore[assignment]
         self._device = memory.device
         self._id = path.unused_id()
-        self._stream = Stream(self._device)
+        self._stream = DeviceStream(self._device)
         try:
             self._ack = CudaRegion(self._device, 1)
         except Unavailable:

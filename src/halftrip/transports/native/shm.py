@@ -13,7 +13,14 @@ from halftrip.memory.allocator import HostRegion
 from halftrip.memory.shared import SharedOffer, SharedSegment, open_offer
 from halftrip.results.configuration import Configuration
 from halftrip.results.threshold import Acts, Threshold
-from halftrip.transports.base import Buffers, Endpoint, PairContext, Path, PathSettings, Transport
+from halftrip.transports.base import (
+    Endpoint,
+    EndpointBuffers,
+    PairContext,
+    Path,
+    PathSettings,
+    Transport,
+)
 from halftrip.transports.capabilities import Capabilities
 from halftrip.transports.native.endpoint import (
     NativeEndpoint,
@@ -73,7 +80,7 @@ class ShmPath(Path):
             for name, value, acts in _THRESHOLDS
         ]
 
-    def endpoint(self, configuration: Configuration, buffers: Buffers) -> Endpoint:
+    def endpoint(self, configuration: Configuration, buffers: EndpointBuffers) -> Endpoint:
         kind = ShmWindow if configuration.is_one_sided else NativeEndpoint
         return kind(self._messages, configuration, self._pair.initiates, buffers)
 
@@ -82,7 +89,11 @@ class ShmWindow(NativeWindow):
     """Each end exposes a segment of its own, and reaches into the peer's."""
 
     def __init__(
-        self, messages: _native.Shm, configuration: Configuration, initiates: bool, buffers: Buffers
+        self,
+        messages: _native.Shm,
+        configuration: Configuration,
+        initiates: bool,
+        buffers: EndpointBuffers,
     ) -> None:
         super().__init__(messages, configuration, initiates, buffers)
         self._segment = SharedSegment(buffers.exposed_bytes)

@@ -13,7 +13,7 @@ import socket
 import threading
 from collections.abc import Sequence
 
-from halftrip.telemetry.tcp_info import Progress, read_progress
+from halftrip.telemetry.tcp_info import TcpProgress, read_progress
 
 # How often connections are looked at, s, and after how many looks in a row without progress they
 # are given up. Looks are counted: this process may have been stopped for a while. In all it is
@@ -76,7 +76,7 @@ class Watch:
     of each; else it is empty."""
 
     def __init__(self, guard: StallGuard, descriptors: Sequence[int]) -> None:
-        self.stalled: list[Progress] = []
+        self.stalled: list[TcpProgress] = []
         self._guard = guard
         self._descriptors = descriptors
         self._moved: list[tuple[int, int]] = []
@@ -119,7 +119,7 @@ def shut_down(descriptors: Sequence[int]) -> None:
             connection.shutdown(socket.SHUT_RDWR)
 
 
-def unacknowledged(connections: Sequence[Progress]) -> Progress | None:
+def unacknowledged(connections: Sequence[TcpProgress]) -> TcpProgress | None:
     """The connection on which segments were sent again most often, without an acknowledgement; None
     if none waits for one."""
     waiting = [each for each in connections if each.unacknowledged and each.resent]

@@ -26,8 +26,8 @@ from halftrip.telemetry.network_path import network_path
 from halftrip.telemetry.socket_thresholds import socket_thresholds
 from halftrip.telemetry.tcp_info import read_progress
 from halftrip.transports.base import (
-    Buffers,
     Endpoint,
+    EndpointBuffers,
     PairContext,
     Path,
     PathSettings,
@@ -160,7 +160,7 @@ class StreamPath(Path):
     def out_fd(self) -> int:
         return self.descriptors[-1]
 
-    def endpoint(self, configuration: Configuration, buffers: Buffers) -> Endpoint:
+    def endpoint(self, configuration: Configuration, buffers: EndpointBuffers) -> Endpoint:
         if self.pair.end_of(configuration).wait == "spin":
             wait = "Spinning"
         elif configuration.directions == 2:
@@ -171,7 +171,7 @@ class StreamPath(Path):
         end = self.native_end(wait, buffers)
         return StreamEndpoint(self, wait == "Blocking", end, configuration, buffers)
 
-    def native_end(self, wait: str, buffers: Buffers) -> Any:
+    def native_end(self, wait: str, buffers: EndpointBuffers) -> Any:
         """The native endpoint that waits in this way and has these buffers."""
         kind = getattr(_native, wait + self.kind)
         return kind(self.in_fd, self.out_fd, self.pair.shares_core)
@@ -198,7 +198,7 @@ class StreamEndpoint(NativeEndpoint):
         blocks: bool,
         end: Any,
         configuration: Configuration,
-        buffers: Buffers,
+        buffers: EndpointBuffers,
     ) -> None:
         super().__init__(end, configuration, path.pair.initiates, buffers)
         self._path = path
@@ -315,7 +315,7 @@ class SocketPath(StreamPath):
     def thresholds(self) -> Sequence[Threshold]:
         return known_thresholds(self.descriptors[0])
 
-    def native_end(self, wait: str, buffers: Buffers) -> Any:
+    def native_end(self, wait: str, buffers: EndpointBuffers) -> Any:
         yields = self.pair.shares_core
         if self._tuning.zerocopy:
             kind = getattr(_native, f"{wait}ZerocopySocket")

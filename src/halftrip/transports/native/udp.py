@@ -26,8 +26,8 @@ from halftrip.results.network_path import NetworkPath
 from halftrip.results.patterns import STREAM
 from halftrip.results.threshold import Threshold
 from halftrip.transports.base import (
-    Buffers,
     Endpoint,
+    EndpointBuffers,
     PairContext,
     Path,
     PathSettings,
@@ -152,7 +152,7 @@ class UdpPath(Path):
         self._resources.close()
         return end
 
-    def endpoint(self, configuration: Configuration, buffers: Buffers) -> Endpoint:
+    def endpoint(self, configuration: Configuration, buffers: EndpointBuffers) -> Endpoint:
         return UdpEndpoint(self, self._end, configuration, self._pair.initiates, buffers)
 
     def resume(self, configuration: Configuration, before: int) -> None:
@@ -184,7 +184,7 @@ class UdpEndpoint(Endpoint):
         end: _native.DatagramSocket,
         configuration: Configuration,
         initiates: bool,
-        buffers: Buffers,
+        buffers: EndpointBuffers,
     ) -> None:
         self._path = path
         self._end = end

@@ -18,8 +18,8 @@ from halftrip.memory.allocator import Bytes
 from halftrip.results.block import Times
 from halftrip.results.configuration import Configuration, Object
 from halftrip.transports.base import (
-    Buffers,
     Endpoint,
+    EndpointBuffers,
     PairContext,
     Path,
     PathSettings,
@@ -179,7 +179,7 @@ class PythonEndpoint(Endpoint):
         calls: Calls | Requests,
         configuration: Configuration,
         initiates: bool,
-        buffers: Buffers,
+        buffers: EndpointBuffers,
     ) -> None:
         slots = max(buffers.out.slots, buffers.in_.slots)
         if slots > _MOST_BUFFERS:
@@ -232,7 +232,7 @@ class PythonPath(Path):
         """The calls of a configuration. Raises OSError or Unavailable."""
         return MessageCalls(self.messages)
 
-    def endpoint(self, configuration: Configuration, buffers: Buffers) -> Endpoint:
+    def endpoint(self, configuration: Configuration, buffers: EndpointBuffers) -> Endpoint:
         calls = self.calls(configuration)
         return PythonEndpoint(calls, configuration, self.pair.initiates, buffers)
 

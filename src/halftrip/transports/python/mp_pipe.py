@@ -23,7 +23,7 @@ from halftrip.transports.python.mp_objects import connection
 from halftrip.transports.python.patterns import Calls
 
 
-class PipeTransport(PythonTransport):
+class MpPipeTransport(PythonTransport):
     capabilities = Capabilities(
         patterns={"blocking": ONE_WAY},
         no_pattern=dict.fromkeys(
@@ -40,10 +40,10 @@ class PipeTransport(PythonTransport):
         return pair.different_hosts
 
     def path(self, pair: PairContext, settings: PathSettings) -> PythonPath:
-        return PipePath(SocketPath(UnixTransport(self.process), pair), pair)
+        return MpPipePath(SocketPath(UnixTransport(self.process), pair), pair)
 
 
-class PipePath(PythonPath):
+class MpPipePath(PythonPath):
     """Pipe() makes connections of two stream sockets that socketpair() has connected, which only a
     process and its children can share. `socket` connects two of the same kind by an address."""
 

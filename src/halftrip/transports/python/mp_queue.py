@@ -25,7 +25,7 @@ from halftrip.transports.python.mp_objects import (
 from halftrip.transports.python.patterns import PATTERNS, Calls
 
 
-class QueueTransport(PythonTransport):
+class MpQueueTransport(PythonTransport):
     capabilities = Capabilities(
         # put() leaves the message to a thread of the queue, so it never waits for the peer.
         patterns={"blocking": PATTERNS},
@@ -38,10 +38,10 @@ class QueueTransport(PythonTransport):
         return pair.different_hosts
 
     def path(self, pair: PairContext, settings: PathSettings) -> PythonPath:
-        return QueuePath(pair)
+        return MpQueuePath(pair)
 
 
-class QueuePath(PythonPath):
+class MpQueuePath(PythonPath):
     """A queue is a pipe and three semaphores. The thread that writes to it runs on the core of its
     rank."""
 

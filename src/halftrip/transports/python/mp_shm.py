@@ -13,7 +13,7 @@ from halftrip.memory.allocator import Bytes
 from halftrip.memory.host import HOST
 from halftrip.memory.shared import SharedOffer, SharedSegment, open_offer
 from halftrip.results.configuration import Configuration
-from halftrip.transports.base import Buffers, Endpoint, PairContext, PathSettings, Timed
+from halftrip.transports.base import Endpoint, EndpointBuffers, PairContext, PathSettings, Timed
 from halftrip.transports.capabilities import Capabilities
 from halftrip.transports.python.endpoint import PythonEndpoint, PythonPath, PythonTransport
 from halftrip.transports.python.mp_objects import make_semaphores, semaphore
@@ -25,7 +25,7 @@ _SEMAPHORES = (1, 0)
 _BEFORE_SLOT = mmap.PAGESIZE
 
 
-class ShmTransport(PythonTransport):
+class MpShmTransport(PythonTransport):
     capabilities = Capabilities(
         # A message stays in its slot, so that a send does not wait for its receive.
         patterns={"blocking": PATTERNS},
@@ -37,13 +37,13 @@ class ShmTransport(PythonTransport):
         return pair.different_hosts
 
     def path(self, pair: PairContext, settings: PathSettings) -> PythonPath:
-        return ShmPath(pair)
+        return MpShmPath(pair)
 
 
-class ShmPath(PythonPath):
+class MpShmPath(PythonPath):
     """Each configuration has memory of its own, as large as its messages."""
 
-    def endpoint(self, configuration: Configuration, buffers: Buffers) -> Endpoint:
+    def endpoint(self, configuration: Configuration, buffers: EndpointBuffers) -> Endpoint:
         return ShmEndpoint(self.pair.initiates, configuration, buffers)
 
 
@@ -52,7 +52,9 @@ class ShmEndpoint(Endpoint):
     killed rank would leave behind, and no process that keeps a list of such names; the pages, and
     the copies into and out of them, are of the same kind."""
 
-    def __init__(self, initiates: bool, configuration: Configuration, buffers: Buffers) -> None:
+    def __init__(
+        self, initiates: bool, configuration: Configuration, buffers: EndpointBuffers
+    ) -> None:
         self._initiates = initiates
         self._configuration = configuration
         self._buffers = buffers

@@ -20,7 +20,13 @@ from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import ONE_WAY
 from halftrip.results.threshold import Threshold
 from halftrip.transports import device_pointers, mpi
-from halftrip.transports.base import Buffers, PairContext, PathSettings, ProcessContext, Timed
+from halftrip.transports.base import (
+    EndpointBuffers,
+    PairContext,
+    PathSettings,
+    ProcessContext,
+    Timed,
+)
 from halftrip.transports.capabilities import Capabilities
 from halftrip.transports.mpi import mpi_thresholds
 from halftrip.transports.python.endpoint import PythonEndpoint, PythonPath, PythonTransport
@@ -91,7 +97,7 @@ class Mpi4pyPath(PythonPath):
     def thresholds(self) -> Sequence[Threshold]:
         return mpi_thresholds(self.pair.same_host)
 
-    def endpoint(self, configuration: Configuration, buffers: Buffers) -> PythonEndpoint:
+    def endpoint(self, configuration: Configuration, buffers: EndpointBuffers) -> PythonEndpoint:
         from mpi4py import MPI
 
         calls = self.calls(configuration)
@@ -194,7 +200,7 @@ class PersistentRequests(Requests):
     def __init__(self, peer: Peer) -> None:
         self.blocking = BufferCalls(peer)
         self._peer = peer
-        self._made: list[MPI.Prequest] = []
+        self._requests: list[MPI.Prequest] = []
 
     def send(self, message: Bytes) -> MPI.Prequest:
         return self._kept(self._peer.communicator.Send_init(message, *self._peer.address))
@@ -203,7 +209,7 @@ class PersistentRequests(Requests):
         return self._kept(self._peer.communicator.Recv_init(into, *self._peer.address))
 
     def _kept(self, request: MPI.Prequest) -> MPI.Prequest:
-        self._made.append(request)
+        self._requests.append(request)
         return request
 
     def window(self, requests: Sequence[MPI.Prequest]) -> Sequence[Call]:
@@ -215,6 +221,6 @@ class PersistentRequests(Requests):
         return partial(MPI.Prequest.Startall, every), partial(MPI.Request.Waitall, every)
 
     def close(self) -> None:
-        for request in self._made:
+        for request in self._requests:
             request.Free()
-        self._made.clear()
+        self._requests.clear()

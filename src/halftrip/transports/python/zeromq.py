@@ -75,12 +75,12 @@ class ZmqTransport(PythonTransport):
         return ZmqPath(self.process, self.reach(pair), pair)
 
 
-class TcpTransport(ZmqTransport):
+class ZmqTcpTransport(ZmqTransport):
     def reach(self, pair: PairContext) -> Reach:
         return "loopback" if pair.same_host else self.process.network
 
 
-class IpcTransport(ZmqTransport):
+class ZmqIpcTransport(ZmqTransport):
     def missing(self, pair: PairContext) -> str | None:
         return pair.different_hosts or super().missing(pair)
 

@@ -1,4 +1,4 @@
-"""One rank's side of a configuration: its buffers, its endpoint, and its part in a batch."""
+"""Runs the batches of a configuration at one end: with its buffers and its endpoint."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from halftrip.results.patterns import uses_buffers
 from halftrip.results.usage import CoreUse, Usage, add_usages
 from halftrip.telemetry import environment, perf_counters
 from halftrip.telemetry.process import CoreWatch
-from halftrip.transports.base import Buffers, Endpoint, PairContext, Path, Problem, Timed
+from halftrip.transports.base import Endpoint, EndpointBuffers, PairContext, Path, Problem, Timed
 
 if TYPE_CHECKING:
     from halftrip.measure.setup import Setup
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _READY_SECONDS = 0.002
 
 
-class Report(msgspec.Struct, frozen=True):
+class BatchReport(msgspec.Struct, frozen=True):
     """What each end has of a batch; the responder sends it to the initiator.
 
     `timed` are its samples. `verified` is how many messages arrived as they were sent. `usage` is
@@ -50,8 +50,9 @@ class Report(msgspec.Struct, frozen=True):
     gives_up: bool = False
 
 
-class Side:
-    """This rank's side of `configuration`: its peer is that of `context`, over the open `path`."""
+class BatchRunner:
+    """Runs batches of `configuration` at this end, with the peer of `context`, over the open
+    `path`."""
 
     def __init__(
         self, setup: Setup, context: PairContext, configuration: Configuration, path: Path
@@ -92,7 +93,9 @@ class Side:
     def open(self) -> Any:
         """Makes the endpoint and returns its address. Raises Unavailable or OSError."""
         room = max(1, self._layout.bytes + self.configuration.align)
-        buffers = Buffers(out=self._out, in_=self._in, clock=self._clock, exposed_bytes=room)
+        buffers = EndpointBuffers(
+            out=self._out, in_=self._in, clock=self._clock, exposed_bytes=room
+        )
         self._endpoint = self._path.endpoint(self.configuration, buffers)
         exposed = None
         if self._endpoint.exposed is not None:
@@ -149,7 +152,7 @@ class Side:
     @property
     def _opened(self) -> Endpoint:
         if self._endpoint is None:
-            raise RuntimeError("this side has no endpoint yet")
+            raise RuntimeError("there is no endpoint yet")
         return self._endpoint
 
     # Timing.
@@ -170,9 +173,9 @@ class Side:
             self._verification.fill(batch.total_iterations * self.configuration.window)
         self._opened.synchronize()
 
-    def run(self, batch: Batch) -> Report:
-        """Takes this end's part in a batch. Raises HalftripError if it failed in a way that leaves
-        the peer waiting."""
+    def run(self, batch: Batch) -> BatchReport:
+        """Runs a batch together with the peer. Raises HalftripError if it failed in a way that
+        leaves the peer waiting."""
         if self._context.core is not None:
             os.sched_setaffinity(0, {self._context.core})
         try:
@@ -180,9 +183,9 @@ class Side:
             self._opened.synchronize()
             verified = self._verify(batch, timed)
         except WrongByte as error:
-            return Report(problem=Problem(self._failure(str(error))))
+            return BatchReport(problem=Problem(self._failure(str(error))))
         except _native.NoAnswer as error:
-            return Report(problem=Problem(self._failure(str(error)), silent=True))
+            return BatchReport(problem=Problem(self._failure(str(error)), silent=True))
         except (_native.PeerClosed, OSError) as error:
             return self._broken(error)
         except (_native.MpiError, _native.DeviceError, CudaError) as error:
@@ -192,18 +195,18 @@ class Side:
             self._spent.append(usage)
         # Nobody else needs to know where the messages were.
         timed = timed._replace(source_slots=None)
-        return Report(timed=timed, verified=verified, usage=usage, counts=counts)
+        return BatchReport(timed=timed, verified=verified, usage=usage, counts=counts)
 
-    def _broken(self, error: Exception) -> Report:
+    def _broken(self, error: Exception) -> BatchReport:
         """The report of a batch over a path that has failed. Raises HalftripError, or `error`, if
         the peer cannot be told."""
         said = system_reason(error) if isinstance(error, OSError) else str(error)
         if self._lossy:
-            return Report(problem=Problem(self._failure(said)))
+            return BatchReport(problem=Problem(self._failure(said)))
         problem = self._path.give_up(error)
         if problem is not None:
             named = msgspec.structs.replace(problem, reason=self._failure(problem.reason))
-            return Report(problem=named, gives_up=True)
+            return BatchReport(problem=named, gives_up=True)
         if isinstance(error, _native.PeerClosed | ConnectionError):
             # The peer is gone: the watchdog says why.
             raise error

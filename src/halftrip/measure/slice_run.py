@@ -1,5 +1,4 @@
-"""A rank's part in a turn: one thread of it and of its partner measure one slice of a
-configuration."""
+"""One thread of this rank and of its partner measure one slice of a configuration."""
 
 from __future__ import annotations
 
@@ -10,14 +9,14 @@ import msgspec
 
 from halftrip.clock import raw_now
 from halftrip.errors import Unavailable
-from halftrip.measure.pair import Pair
+from halftrip.measure.batch_runner import BatchRunner
+from halftrip.measure.pair import PairEnd
 from halftrip.measure.placement_filter import PlacementFilter
-from halftrip.measure.progress import Progress
+from halftrip.measure.progress import ConfigurationProgress
 from halftrip.measure.sampler import Sampler
 from halftrip.measure.selection import Refusal, refusal
 from halftrip.measure.setup import Setup
-from halftrip.measure.side import Side
-from halftrip.measure.slices import Slice, finish, serve
+from halftrip.measure.slices import InitiatorSlice, finish, serve
 from halftrip.plan.plan import Plan
 from halftrip.plan.slices import slice_seconds
 from halftrip.results.configuration import Configuration
@@ -32,7 +31,7 @@ _MOST_WALL = 5.0
 _LEAST_WALL_SECONDS = 0.05
 
 
-class Turn(msgspec.Struct, frozen=True):
+class SliceTurn(msgspec.Struct, frozen=True):
     """What all ranks do next: slice `number` of `setting`, in a round of the schedule. `iterations`
     is how many iterations the slice has exactly; None: as many as its time allows, which is
     `seconds`, or, where that is None, its part of the plan's. It is not over before it has sampled
@@ -51,24 +50,16 @@ class Turn(msgspec.Struct, frozen=True):
         return slice_seconds(plan, self.counts) if self.seconds is None else self.seconds
 
 
-class Started(NamedTuple):
+class ConfigurationState(NamedTuple):
     """What the initiator keeps of a configuration between its slices."""
 
     sampler: Sampler
-    progress: Progress
+    progress: ConfigurationProgress
 
 
-class NewPath(NamedTuple):
-    """The records of a path: the connection, if it leads to another host, and the thresholds of
-    messages over it."""
-
-    connection: Connection | None
-    thresholds: list[Threshold]
-
-
-class Part:
-    """This rank's part in `turn`, in `configuration`, whose `pair` it is one end of. The initiator
-    keeps what `started` gives, and with --placement-state has a `placement`.
+class SliceRun:
+    """The slice of `turn`, of `configuration`, at this end of its `pair`. The initiator keeps what
+    `state` gives, and with --placement-state has a `placement`.
 
     `refused` is why the configuration cannot be measured here, `timed_ns` the time of all batches.
     """
@@ -76,10 +67,10 @@ class Part:
     def __init__(
         self,
         setup: Setup,
-        pair: Pair,
-        turn: Turn,
+        pair: PairEnd,
+        turn: SliceTurn,
         configuration: Configuration,
-        started: Callable[[], Started],
+        state: Callable[[], ConfigurationState],
         placement: PlacementFilter | None,
     ) -> None:
         self.configuration = configuration
@@ -89,10 +80,10 @@ class Part:
         self._plan = setup.plans.of(configuration)
         self._pair = pair
         self._turn = turn
-        self._started = started
+        self._state = state
         self._placement = placement
-        self._side: Side | None = None
-        self._slice: Slice | None = None
+        self._runner: BatchRunner | None = None
+        self._slice: InitiatorSlice | None = None
         self._cores: tuple[CoreUse | None, CoreUse | None] = (None, None)
 
     @property
@@ -102,7 +93,7 @@ class Part:
     @property
     def is_silent(self) -> bool:
         """Whether the configuration got no answer, in this slice or before it."""
-        return self.configuration in self._pair.silences
+        return self.configuration in self._pair.unanswered
 
     def prepare(self, several: bool) -> None:
         """Opens what the configuration needs, and warms up; `several`: others talk at the same
@@ -118,32 +109,32 @@ class Part:
                 reason = refusal(self._setup, self._pair, self.configuration)
                 if reason is not None:
                     raise Unavailable(reason)
-            self._side = self._pair.side(self.configuration)
+            self._runner = self._pair.batch_runner(self.configuration)
         except Unavailable as error:
             self.refused = str(error)
             return
         if self._pair.initiates:
-            sampler = self._started().sampler
+            sampler = self._state().sampler
             sampler.allow(self._turn.time(self._plan))
             counts = self._turn.counts
-            self._slice = Slice(self._pair, self._side, sampler, self._placement, counts)
-            spread = self._started().progress.spread
+            self._slice = InitiatorSlice(self._pair, self._runner, sampler, self._placement, counts)
+            spread = self._state().progress.spread
             self._slice.warm_up(self._turn.iterations, spread, self._turn.least)
             if several:
                 self._slice.pause()
         else:
-            self._side.begin_slice()
+            self._runner.begin_slice()
             if several:
-                serve(self._pair, self._side)
+                serve(self._pair, self._runner)
 
     def sample(self, until: int | None) -> None:
         """Samples, until the moment `until`, ns of this host's CLOCK_MONOTONIC_RAW, if others do at
         the same time, and ends the slice."""
-        if self._side is None:
+        if self._runner is None:
             return
         if self._slice is None:
-            ended = serve(self._pair, self._side)
-            finish(self._pair, self._side)
+            ended = serve(self._pair, self._runner)
+            finish(self._pair, self._runner)
         else:
             self._slice.sample(until or self._latest_end())
             self._cores = self._slice.end()
@@ -152,8 +143,8 @@ class Part:
         if ended is not None:
             self._pair.fail(self.configuration, ended.problem, ended.gives_up)
         else:
-            self._pair.silences.passed(self.configuration)
-            if not self._side.lasting:
+            self._pair.unanswered.passed(self.configuration)
+            if not self._runner.lasting:
                 self._pair.drop(self.configuration)
 
     def _latest_end(self) -> int | None:
@@ -171,7 +162,7 @@ class Part:
         later. `last`: no slice is planned after it. The launch began at that time.monotonic."""
         if self._slice is None:
             return None
-        progress = self._started().progress
+        progress = self._state().progress
         if self._turn.counts:
             counted = self._slice.counted(self._turn.number, launch)
             if counted is not None:
@@ -190,27 +181,28 @@ class Part:
             configuration=self.configuration, slice=self._turn.number, launch=launch, reason=reason
         )
 
-    def new_path(self, launch: int) -> NewPath | None:
-        """What is known of the path that the slice went over, if that has no record yet."""
-        if self.refused is not None:
-            return None
-        path = self._pair.new_path(self.configuration)
+    def path_records(self, launch: int) -> list[Connection | Threshold]:
+        """The records of the path that the slice went over, if it has none yet: the connection, if
+        it leads to another host, and the thresholds of messages over it."""
+        path = None if self.refused is not None else self._pair.new_path(self.configuration)
         if path is None:
-            return None
+            return []
         context, transport = self._pair.context, self.configuration.transport
         rank = next(rank for rank in self.configuration.pair if rank != context.peer)
+        records: list[Connection | Threshold] = []
         found = path.network_path()
-        connection = None
         if found is not None:
-            connection = Connection(
-                transport=transport,
-                rank=rank,
-                peer=context.peer,
-                path=found,
-                thread=context.thread,
-                launch=launch,
+            records.append(
+                Connection(
+                    transport=transport,
+                    rank=rank,
+                    peer=context.peer,
+                    path=found,
+                    thread=context.thread,
+                    launch=launch,
+                )
             )
-        thresholds = [
+        records += [
             msgspec.structs.replace(
                 threshold,
                 rank=rank,
@@ -221,7 +213,7 @@ class Part:
             )
             for threshold in path.thresholds()
         ]
-        return NewPath(connection, thresholds)
+        return records
 
     def take_shortfalls(self) -> list[str]:
         """What the paths that were opened since this was last called lack of what was asked for."""

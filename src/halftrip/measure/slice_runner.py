@@ -1,4 +1,4 @@
-"""What a rank does in the turns of a run: it opens what it needs with its partner of the moment,
+"""Runs the slices of a rank: in each turn it opens what it needs with its partner of the moment,
 and the two measure a slice between themselves."""
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import msgspec
 from halftrip.clock import raw_now
 from halftrip.measure.batch import stopping
 from halftrip.measure.clock_offsets import HostClocks
-from halftrip.measure.pair import Pair
-from halftrip.measure.part import Part, Started, Turn
+from halftrip.measure.pair import PairEnd
 from halftrip.measure.placement_filter import PlacementFilter
-from halftrip.measure.progress import Progress
+from halftrip.measure.progress import ConfigurationProgress
 from halftrip.measure.sampler import BLOCK_GROWTH, FIRST_BLOCK_SHARE, Sampler
 from halftrip.measure.selection import Refusal
 from halftrip.measure.setup import Setup
+from halftrip.measure.slice_run import ConfigurationState, SliceRun, SliceTurn
 from halftrip.plan.configurations import configuration_of
 from halftrip.plan.slices import planned_slices
 from halftrip.results.configuration import Configuration, Tuning
@@ -41,9 +41,8 @@ _MOST_PARTNERS = 128
 
 class TurnReport(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a rank reports of a turn: the records of slices that go into the run file, and those of
-    `paths`, refusals, how many of its configurations need more
-    slices, the time of its batches, ns, and warnings: of what could not be read, and of what the
-    kernel gave less of (`shortfalls`).
+    `paths`, refusals, how many of its configurations need more slices, the time of its batches, ns,
+    and warnings: of what could not be read, and of what the kernel gave less of (`shortfalls`).
     `late`: a configuration took longer than planned, so that it leaves no time to others."""
 
     records: list[Measurement | CountedSlice | Failure] = []
@@ -62,8 +61,9 @@ def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads)
 
 
-class Participant:
-    """This rank in all turns of a launch, which began at the time.monotonic `began`."""
+class SliceRunner:
+    """Runs this rank's slices in all turns of a launch, which began at the time.monotonic
+    `began`."""
 
     def __init__(self, setup: Setup, clocks: HostClocks, launch: int, began: float) -> None:
         self._setup = setup
@@ -74,9 +74,9 @@ class Participant:
         threads = setup.plan.threads
         self._pool = _pool(threads) if threads > 1 else None
         self._keeps_pairs = setup.schedule.partners() <= _MOST_PARTNERS
-        self._pairs: dict[tuple[tuple[int, int], int], Pair] = {}
+        self._pairs: dict[tuple[tuple[int, int], int], PairEnd] = {}
         # By configuration, and whether its slices are counted, not timed.
-        self._started: dict[tuple[Configuration, bool], Started] = {}
+        self._states: dict[tuple[Configuration, bool], ConfigurationState] = {}
         self._shortfalls: set[str] = set()
         # Of each, all but its value.
         self._thresholds: set[tuple[str, bool | None, Tuning, str]] = set()
@@ -84,36 +84,39 @@ class Participant:
         # The time of an iteration, ns, by curve, whoever talks, and size.
         self._iteration_ns: dict[Configuration, dict[int, float]] = {}
 
-    def take_part(self, turn: Turn) -> TurnReport:
-        """Takes this rank's part in a turn. All ranks call it, those that rest, too."""
+    def run(self, turn: SliceTurn) -> TurnReport:
+        """Runs what this rank has in a turn. All ranks call it, those that rest, too."""
         setup = self._setup
         schedule, group = setup.schedule, setup.group
         # Where pairs talk at the same time, or threads, they agree on when they begin and end.
         at_once = schedule.count(turn.round)
         several = at_once > 1 or self._plan.threads > 1
         ranks = schedule.pair_of(group.rank, turn.round)
-        parts = []
+        runs = []
         if ranks is not None:
-            parts = [
-                self._part(turn, ranks, thread, at_once) for thread in range(self._plan.threads)
+            runs = [
+                self._slice_run(turn, ranks, thread, at_once)
+                for thread in range(self._plan.threads)
             ]
-        self._each(parts, lambda part: part.prepare(several))
+        self._each(runs, lambda run: run.prepare(several))
         until = self._begin_together(turn) if several else None
-        self._each(parts, lambda part: part.sample(until))
-        report = self._report(turn, parts)
+        self._each(runs, lambda run: run.sample(until))
+        report = self._report(turn, runs)
         if ranks is not None and not self._keeps_pairs:
             self._leave(ranks)
         return report
 
-    def _each(self, parts: list[Part], step: Callable[[Part], None]) -> None:
-        """Takes a step of this rank's parts, all at the same time."""
+    def _each(self, runs: list[SliceRun], step: Callable[[SliceRun], None]) -> None:
+        """Takes a step of this rank's runs, all at the same time."""
         if self._pool is None:
-            for part in parts:
-                step(part)
+            for run in runs:
+                step(run)
         else:
-            list(self._pool.map(step, parts))
+            list(self._pool.map(step, runs))
 
-    def _part(self, turn: Turn, ranks: tuple[int, int], thread: int, at_once: int) -> Part:
+    def _slice_run(
+        self, turn: SliceTurn, ranks: tuple[int, int], thread: int, at_once: int
+    ) -> SliceRun:
         configuration = configuration_of(self._plan, turn.setting, ranks, thread, at_once)
         placement = None
         # What is counted depends little on the state of the machine.
@@ -123,22 +126,22 @@ class Participant:
             if key not in self._placements:
                 self._placements[key] = PlacementFilter(state)
             placement = self._placements[key]
-        return Part(
+        return SliceRun(
             self._setup,
             self._pair(ranks, thread),
             turn,
             configuration,
-            lambda: self._started_of(configuration, turn.counts),
+            lambda: self._state_of(configuration, turn.counts),
             placement,
         )
 
-    def _pair(self, ranks: tuple[int, int], thread: int) -> Pair:
+    def _pair(self, ranks: tuple[int, int], thread: int) -> PairEnd:
         key = ranks, thread
         if key not in self._pairs:
             # Both ends know the same number of partners, so they close the same buffers.
             shares = self._setup.schedule.partners() * self._plan.threads
             context = self._setup.context(ranks, thread)
-            self._pairs[key] = Pair(self._setup, context, self._setup.kept_bytes // shares)
+            self._pairs[key] = PairEnd(self._setup, context, self._setup.kept_bytes // shares)
         return self._pairs[key]
 
     def _leave(self, ranks: tuple[int, int]) -> None:
@@ -146,7 +149,7 @@ class Participant:
             self._pairs.pop((ranks, thread)).close()
         self._setup.group.leave(sum(ranks) - self._setup.group.rank)
 
-    def _begin_together(self, turn: Turn) -> int | None:
+    def _begin_together(self, turn: SliceTurn) -> int | None:
         """Waits until the moment at which all pairs begin to sample. Returns when they end, ns of
         this host's CLOCK_MONOTONIC_RAW; None: when each has its number of iterations."""
         group, plan = self._setup.group, self._setup.plans.of(turn.setting)
@@ -162,11 +165,13 @@ class Participant:
 
     # What is kept of a configuration.
 
-    def _started_of(self, configuration: Configuration, counts: bool) -> Started:
+    def _state_of(self, configuration: Configuration, counts: bool) -> ConfigurationState:
         key = configuration, counts
-        if key not in self._started:
-            self._started[key] = Started(self._sampler(configuration, counts), Progress())
-        return self._started[key]
+        if key not in self._states:
+            self._states[key] = ConfigurationState(
+                self._sampler(configuration, counts), ConfigurationProgress()
+            )
+        return self._states[key]
 
     def _sampler(self, configuration: Configuration, counts: bool) -> Sampler:
         rule = stopping(self._setup.plans.of(configuration))
@@ -197,58 +202,55 @@ class Participant:
 
     # Reports.
 
-    def _of_path(self, part: Part) -> list[Connection | Threshold]:
-        """The records of the path that a part went over: of several alike, the thresholds are those
+    def _path_records(self, run: SliceRun) -> list[Connection | Threshold]:
+        """The records of the path that a run went over: of several alike, the thresholds are those
         of the first."""
-        found = part.new_path(self._launch)
-        if found is None:
-            return []
-        paths: list[Connection | Threshold] = []
-        if found.connection is not None:
-            paths.append(found.connection)
-        for threshold in found.thresholds:
-            kind = (threshold.transport, threshold.same_host, threshold.tuning, threshold.name)
-            if kind not in self._thresholds:
+        paths = []
+        for record in run.path_records(self._launch):
+            if isinstance(record, Threshold):
+                kind = (record.transport, record.same_host, record.tuning, record.name)
+                if kind in self._thresholds:
+                    continue
                 self._thresholds.add(kind)
-                paths.append(threshold)
+            paths.append(record)
         return paths
 
-    def _new_shortfalls(self, parts: list[Part]) -> list[str]:
+    def _new_shortfalls(self, runs: list[SliceRun]) -> list[str]:
         """What paths that were opened in this turn lack, each once in a launch."""
-        found = dict.fromkeys(text for part in parts for text in part.take_shortfalls())
+        found = dict.fromkeys(text for run in runs for text in run.take_shortfalls())
         new = [text for text in found if text not in self._shortfalls]
         self._shortfalls.update(new)
         return new
 
-    def _report(self, turn: Turn, parts: list[Part]) -> TurnReport:
+    def _report(self, turn: SliceTurn, runs: list[SliceRun]) -> TurnReport:
         records, paths, refusals = [], [], []
         unfinished, late = 0, False
         plan = self._setup.plans.of(turn.setting)
         slices = planned_slices(plan)
         is_last = turn.number >= slices - 1
-        for part in parts:
-            refusals += part.refusal()
-            record = part.result(self._launch, self._began, is_last)
+        for run in runs:
+            refusals += run.refusal()
+            record = run.result(self._launch, self._began, is_last)
             if record is not None:
                 records.append(record)
-            paths += self._of_path(part)
-            is_over = part.refused is not None or part.is_silent or isinstance(record, Failure)
-            if part.initiates and not is_over:
-                progress = self._started_of(part.configuration, turn.counts).progress
+            paths += self._path_records(run)
+            is_over = run.refused is not None or run.is_silent or isinstance(record, Failure)
+            if run.initiates and not is_over:
+                progress = self._state_of(run.configuration, turn.counts).progress
                 unfinished += turn.counts or not progress.is_enough(plan)
                 late |= progress.is_late(plan, slices)
                 if progress.iteration_ns is not None:
-                    of_curve = self._iteration_ns.setdefault(part.configuration.setting.curve, {})
-                    of_curve[part.configuration.size] = progress.iteration_ns
+                    of_curve = self._iteration_ns.setdefault(run.configuration.setting.curve, {})
+                    of_curve[run.configuration.size] = progress.iteration_ns
         return TurnReport(
             records=records,
             paths=paths,
             refusals=refusals,
             unfinished=unfinished,
             late=late,
-            timed_ns=max((part.timed_ns for part in parts), default=0),
+            timed_ns=max((run.timed_ns for run in runs), default=0),
             warnings=self._setup.meter.reader.take_warnings(),
-            shortfalls=self._new_shortfalls(parts),
+            shortfalls=self._new_shortfalls(runs),
         )
 
     def close(self) -> None:

@@ -1,13 +1,13 @@
 """What a client of ``halftrip serve`` and the server say to each other, and what both derive from
 the secret that they share.
 
-    client to server    Request, on a connection whose greeting proved the secret
+    client to server    SessionRequest, on a connection whose greeting proved the secret
     server to client    Welcome, Busy or Abort
     client to server    for each rank of the server a connection, for its control messages
     server to client    Abort if its ranks end early
 
-The connection of the request lasts as long as the visit: when either end closes it, the server ends
-its ranks.
+The connection of the request lasts as long as the session: when either end closes it, the server
+ends its ranks.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import threading
 import msgspec
 
 from halftrip.control.greeting import Guest
-from halftrip.control.protocol import Abort, Channel, decoded, encoded
+from halftrip.control.protocol import Abort, Channel, Versioned, decoded, encoded
 from halftrip.errors import HalftripError, UsageError, system_reason
 
 DEFAULT_DATA_PORTS = (5202, 5299)
@@ -37,7 +37,7 @@ _LONGEST = 4096
 _LONGEST_SECRET = 1024
 
 
-class Request(msgspec.Struct, frozen=True, tag=True):
+class SessionRequest(msgspec.Struct, frozen=True, tag=True):
     """What a client asks for: ranks with these `numbers`, of `ranks` in all, each with so many
     `threads`, for at most so many `seconds` (None: as long as it is allowed). `nonce` is random,
     and `reached_at` is the server's address as the client knows it."""
@@ -67,16 +67,10 @@ class Request(msgspec.Struct, frozen=True, tag=True):
             raise UsageError("what was asked for makes no sense")
 
 
-class _Version(msgspec.Struct, frozen=True):
-    """The part of every version's Request that says which it is."""
-
-    version: str
-
-
 class Welcome(msgspec.Struct, frozen=True, tag=True):
-    """The server will do it, as its visit of this number; `nonce` is random."""
+    """The server will do it, as its session of this number; `nonce` is random."""
 
-    visit: int
+    session: int
     nonce: bytes
 
 
@@ -86,7 +80,7 @@ class Busy(msgspec.Struct, frozen=True, tag=True):
     seconds: float
 
 
-def send(channel: Channel, message: Request | Welcome | Busy | Abort) -> None:
+def send(channel: Channel, message: SessionRequest | Welcome | Busy | Abort) -> None:
     """Raises Closed."""
     channel.send_bytes(encoded(message))
 
@@ -99,14 +93,14 @@ def receive_answer(channel: Channel, deadline: float | None) -> Welcome | Busy |
     return answer
 
 
-def receive_request(channel: Channel, version: str, deadline: float) -> Request:
+def receive_request(channel: Channel, version: str, deadline: float) -> SessionRequest:
     """Raises Closed if none comes, and UsageError for one that cannot be served, of another version
     above all."""
     payload = channel.receive_bytes(_LONGEST, deadline)
-    theirs = decoded(payload, _Version).version
+    theirs = decoded(payload, Versioned).version
     if theirs != version:
         raise UsageError(f"halftrip {version} serves, {theirs[:40]} asks; install the same")
-    request: Request = decoded(payload, Request)
+    request: SessionRequest = decoded(payload, SessionRequest)
     request.check()
     return request
 
@@ -116,14 +110,14 @@ def new_nonce() -> bytes:
 
 
 def token_of(secret: str, client: bytes, server: bytes) -> str:
-    """The token of a visit's job, which both ends derive from the nonces of both, and nobody else
+    """The token of a session's job, which both ends derive from the nonces of both, and nobody else
     can who does not know the secret."""
     return hmac.digest(secret.encode(), b"job" + client + server, "sha256").hex()[:32]
 
 
-def control_guest(visit: int, rank: int) -> Guest:
+def control_guest(session: int, rank: int) -> Guest:
     """Who makes the connection for the control messages of a rank of the server."""
-    return Guest("control", rank, visit)
+    return Guest("control", rank, session)
 
 
 # The secret.
