@@ -74,7 +74,7 @@ Statistic = Callable[[Sequence[Measurement]], float]
 
 def one_way_times(slices: Sequence[Measurement]) -> Floats:
     """The times of one message in one direction, in time order, ns, shape (n,)."""
-    return np.concatenate([each.series.times for each in slices])
+    return np.concatenate([each.one_way_times for each in slices])
 
 
 def median_ns(slices: Sequence[Measurement]) -> float:

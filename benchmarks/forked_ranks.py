@@ -47,7 +47,7 @@ def latency(plan: dict[str, str], forked: bool, seconds: str) -> float:
     with tempfile.TemporaryDirectory() as directory, kind(forked):
         run = halftrip.run(plan, time=seconds, output=os.path.join(directory, "run.jsonl"))
     (measured,) = run.by_configuration.values()
-    times = configuration_times([each.series for each in measured])
+    times = configuration_times(measured)
     return summarize_configuration(times).latency * 1e-3
 
 

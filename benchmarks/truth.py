@@ -223,7 +223,7 @@ def slice_medians(run: Run) -> list[list[float]]:
     """The medians of the slices of the only row, by launch."""
     launches: dict[int, list[float]] = {}
     for measurement in run.measurements:
-        median = float(np.median(measurement.series.times))
+        median = float(np.median(measurement.one_way_times))
         launches.setdefault(measurement.launch, []).append(median)
     return list(launches.values())
 

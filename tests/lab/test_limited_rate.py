@@ -95,7 +95,7 @@ def test_one_frame_more_takes_the_time_of_one(lab, shell):
     sizes = ",".join(str(size) for size in (one, one + 1, 2 * one + 1))
     run = lab.measure(shell, "-t", "tcp", "-s", sizes, "--ci", "none", "--time", "0.8s", "-r", 2)
     for configuration, flags in flags_by_configuration(run).items():
-        times = np.concatenate([m.series.times for m in run.by_configuration[configuration]])
+        times = np.concatenate([m.one_way_times for m in run.by_configuration[configuration]])
         due = wire(configuration.size) * 8e9 / rate / 2
         assert midst(times) == pytest.approx(due, rel=0.005), configuration.size
         if "disturbed" not in {flag.name for flag in flags}:

@@ -49,7 +49,7 @@ def test_a_delay_is_measured(relayed, shell, transports, delay, mpi):
     log = relayed.relay.journal()
     assert {m.configuration.transport for m in run.measurements} == set(transports.split(","))
     for m in run.measurements:
-        name, times = m.configuration.transport, m.series.times
+        name, times = m.configuration.transport, m.one_way_times
         until_reply, at_second_host = log.round_trips(*PACKETS[name])
         assert np.all(until_reply - at_second_host >= 2 * delay * DELAY)
         for quantile in QUANTILES:

@@ -78,7 +78,7 @@ def test_a_figure_is_that_of_all_slices(peers, shell):
     assert result.status == 0, result.err
     (slices,) = result.run.by_configuration.values()
     assert len(slices) == 3
-    every = np.concatenate([each.series.times for each in slices])
+    every = np.concatenate([each.one_way_times for each in slices])
     figures = contenders.times_of(result.run, contenders.median_ns)
     assert figures == {8: (np.median(every) / 1e3, every.mean() / 1e3)}
 

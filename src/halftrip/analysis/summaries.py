@@ -27,8 +27,7 @@ def configuration_times(
     messages = measurements[0].configuration.messages_per_iteration
     # Samples are whole nanoseconds.
     unit = 1.0 / (messages * max(measurement.iterations for measurement in measurements))
-    every = [measurement.series for measurement in measurements]
-    return series.configuration_times(every, unit, within)
+    return series.configuration_times(measurements, unit, within)
 
 
 def summarize_configuration(

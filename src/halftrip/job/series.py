@@ -25,7 +25,7 @@ from halftrip.results.records import (
 )
 from halftrip.results.reported import Variant
 from halftrip.results.run_file import RunFile, decode, encode, load
-from halftrip.stats.series import Series, configuration_times, summarize_configuration
+from halftrip.stats.series import configuration_times, summarize_configuration
 from halftrip.stats.summary import relative_width
 from halftrip.transports.refusals import plans_of
 
@@ -40,7 +40,7 @@ class Intervals:
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
-        self._series: dict[Configuration, list[Series]] = {}
+        self._measurements: dict[Configuration, list[Measurement]] = {}
         self._failed: set[Configuration] = set()
 
     def take(self, line: bytes) -> None:
@@ -49,7 +49,7 @@ class Intervals:
             return
         record = decode(line)
         if isinstance(record, Measurement):
-            self._series.setdefault(record.configuration, []).append(record.series)
+            self._measurements.setdefault(record.configuration, []).append(record)
         elif isinstance(record, Failure):
             self._failed.add(record.configuration)
 
@@ -59,15 +59,15 @@ class Intervals:
         plan = self._plan
         if not plan.until_ci or plan.ci is None or launches < max(plan.launches, FEWEST_UNTIL_CI):
             return False
-        if not self._failed <= self._series.keys():
+        if not self._failed <= self._measurements.keys():
             return False
-        return all(_width(series) <= plan.ci for series in self._series.values())
+        return all(_width(each) <= plan.ci for each in self._measurements.values())
 
 
-def _width(series: list[Series]) -> float:
+def _width(measurements: list[Measurement]) -> float:
     """The relative width of a configuration's interval; infinite before FEWEST_UNTIL_CI
     launches."""
-    times = configuration_times(series)
+    times = configuration_times(measurements)
     if len(times.by_launch) < FEWEST_UNTIL_CI:
         return float("inf")
     return relative_width(summarize_configuration(times))

@@ -19,7 +19,7 @@ from halftrip.measure.walk import Item
 from halftrip.results.configuration import Configuration
 from halftrip.results.records import Measurement, Record
 from halftrip.stats.piecewise import Point, joints, usable
-from halftrip.stats.series import Series, configuration_times, summarize_configuration
+from halftrip.stats.series import configuration_times, summarize_configuration
 
 # A breakpoint is located once it is known to within this many bytes, or this share of its size.
 RESOLUTION_BYTES = 8
@@ -76,7 +76,7 @@ class Refinement:
         for setting in wanted:
             self._schedules.setdefault(setting.curve, []).append(setting.size)
         # By curve, with the number of its round: all slices of each size.
-        self._curves: dict[Item, dict[int, list[Series]]] = {}
+        self._curves: dict[Item, dict[int, list[Measurement]]] = {}
         self._tried: set[Item] = set()
 
     def take(self, round_: int, records: Iterable[Record]) -> None:
@@ -86,7 +86,7 @@ class Refinement:
             return
         configuration = measured[0].configuration
         of_size = self._curves.setdefault((round_, configuration.setting.curve), {})
-        of_size.setdefault(configuration.size, []).append(measured[0].series)
+        of_size.setdefault(configuration.size, []).append(measured[0])
 
     def more(self) -> list[Item]:
         """What to measure next to locate breakpoints. What was refused or failed is not requested
@@ -94,8 +94,8 @@ class Refinement:
         found = []
         for (round_, curve), sizes in self._curves.items():
             points = [
-                Point.of(size, summarize_configuration(configuration_times(series)))
-                for size, series in sizes.items()
+                Point.of(size, summarize_configuration(configuration_times(slices)))
+                for size, slices in sizes.items()
             ]
             found += [
                 (round_, _resized(curve, size))

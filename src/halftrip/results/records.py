@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 import msgspec
+import numpy as np
 
 from halftrip.results.block import Block, Times, concatenate, median_or_none
 from halftrip.results.bounds import (
@@ -35,7 +36,6 @@ from halftrip.results.threshold import Threshold
 from halftrip.results.usage import CoreUse, Usage, add_both_ends
 from halftrip.stats.clock_line import Comparison
 from halftrip.stats.quantile import Floats
-from halftrip.stats.series import Series
 
 Stopped = Literal["converged", "time", "count", "full"]
 # Between two vulnerabilities: their states have commas and semicolons.
@@ -97,9 +97,10 @@ class Measurement(
         return [block.times / messages for block in self.blocks]
 
     @property
-    def series(self) -> Series:
-        """Its launch, times and core-to-core round trips, for statistics."""
-        return Series(self.launch, self.one_way_blocks, self.core_to_core_rtts)
+    def one_way_times(self) -> Floats:
+        """The times of all blocks, shape (n,)."""
+        blocks = self.one_way_blocks
+        return np.concatenate(blocks) if blocks else np.empty(0)
 
     @property
     def core_to_core_rtts(self) -> list[float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -20,27 +20,23 @@ from halftrip.stats.summary import Slice, Summary, summarize
 _SHORT = 3
 
 
-class Series(NamedTuple):
-    """The times of one slice of a configuration, in the launch of number `launch`.
-
-    `blocks` are the one-way times of each block, shape (n,), ns, in time order, and `rtts` the
+class SliceTimes(Protocol):
+    """What a measurement has of one slice of a configuration, in the launch of number `launch`:
+    the one-way times of each block, shape (n,), ns, in time order, all of them together, and the
     core-to-core round trips before the first block and after each, ns; empty where they are not
-    known.
-    """
-
-    launch: int
-    blocks: Sequence[Floats]
-    rtts: Sequence[float]
+    known."""
 
     @property
-    def times(self) -> Floats:
-        """The times of all blocks, shape (n,)."""
-        return np.concatenate(self.blocks) if self.blocks else np.empty(0)
+    def launch(self) -> int: ...
 
     @property
-    def rtt(self) -> float:
-        """The median core-to-core round trip, ns; NaN where it is not known."""
-        return median(self.rtts) if self.rtts else math.nan
+    def one_way_blocks(self) -> Sequence[Floats]: ...
+
+    @property
+    def one_way_times(self) -> Floats: ...
+
+    @property
+    def core_to_core_rtts(self) -> Sequence[float]: ...
 
 
 class ConfigurationTimes(NamedTuple):
@@ -74,13 +70,13 @@ class ConfigurationTimes(NamedTuple):
 
 
 def configuration_times(
-    series: Sequence[Series], unit: float = 0.0, within: bool = True
+    series: Sequence[SliceTimes], unit: float = 0.0, within: bool = True
 ) -> ConfigurationTimes:
     """The times of a configuration from all its slices, in the order of launch and slice; in each
     launch the leading slices of a path that was still warming up do not count, nor do launches that
     were cut short. Times were recorded in multiples of `unit`, ns (0: not known); `within` is that
     of `interval.of_samples`."""
-    known = [(each, times) for each in series if (times := each.times).size]
+    known = [(each, times) for each in series if (times := each.one_way_times).size]
     slices = [Slice(times, of_samples(times, unit, within)) for _, times in known]
     launches = [each.launch for each, _ in known]
     counted = [True] * len(known)
@@ -93,7 +89,10 @@ def configuration_times(
         launches_begun=len({each.launch for each in series} - short),
         launches=launches,
         slices=slices,
-        rtts=[each.rtt for each, _ in known],
+        rtts=[
+            median(each.core_to_core_rtts) if each.core_to_core_rtts else math.nan
+            for each, _ in known
+        ],
         counted=counted,
     )
 
@@ -133,20 +132,21 @@ def summarize_configuration(
     return summary
 
 
-def rtt_states(series: Iterable[Series]) -> list[State]:
+def rtt_states(series: Iterable[SliceTimes]) -> list[State]:
     """The states of the machine during these slices, the fastest first; none where round trips are
     not known."""
-    return states([rtt for each in series for rtt in each.rtts])
+    return states([rtt for each in series for rtt in each.core_to_core_rtts])
 
 
-def by_state(series: Iterable[Series], known: Sequence[State]) -> list[Floats]:
+def by_state(series: Iterable[SliceTimes], known: Sequence[State]) -> list[Floats]:
     """The times of the blocks in each of the states `known`, of all slices; blocks in which the
     state changed, and slices without round trips, belong to none."""
     of_state: list[list[Floats]] = [[np.empty(0)] for _ in known]
     for each in series:
-        if not each.rtts:
+        rtts = each.core_to_core_rtts
+        if not rtts:
             continue
-        for block, number in zip(each.blocks, block_states(known, each.rtts), strict=True):
+        for block, number in zip(each.one_way_blocks, block_states(known, rtts), strict=True):
             if number is not None:
                 of_state[number].append(block)
     return [np.concatenate(blocks) for blocks in of_state]

@@ -30,9 +30,9 @@ def levels(*times, rtts, samples=None, **changes):
 
 def test_a_sample_is_divided_by_its_messages():
     one = runs.measurement(iterations=10, samples=[2000, 4000])
-    assert one.series.times.tolist() == [100.0, 200.0]
+    assert one.one_way_times.tolist() == [100.0, 200.0]
     stream = runs.measurement(iterations=10, samples=[2000], pattern="stream", window=4)
-    assert stream.series.times.tolist() == [50.0]
+    assert stream.one_way_times.tolist() == [50.0]
 
 
 def test_a_summary_is_in_ns_and_bytes_per_second():

@@ -41,7 +41,7 @@ def test_a_skip_is_written_once_and_all_else_every_time(tmp_path):
     run_file.close()
     # The memory in use does not grow with the measurements.
     assert skips == {encode(skip)}
-    assert intervals._series == {}
+    assert intervals._measurements == {}
     run = load(run_file.path)
     assert run.skips == (skip,)
     assert run.copy_times == (copy,) * 4

@@ -42,7 +42,7 @@ def one_way_ns(table):
 
 
 def states_of(measurement):
-    return rtt_states([measurement.series])
+    return rtt_states([measurement])
 
 
 @pytest.mark.parametrize(("requested", "seed"), [("near", 1), ("far", 3)])
@@ -55,7 +55,7 @@ def test_only_the_requested_state_is_measured(requested, seed):
     expected = one_way_ns(table) * (3.0 if requested == "far" else 1.0)
     # Before the other state is seen for the first time, any state is accepted.
     for measurement in measured[-(slices // 2) :]:
-        times = measurement.series.times
+        times = measurement.one_way_times
         assert np.median(times) == pytest.approx(expected, rel=0.01)
         # As much time as without a requested state.
         assert measurement.samples.sum() >= 0.9 * ALLOWED * 1e9
@@ -97,7 +97,7 @@ def test_blocks_kept_before_a_better_state_was_known_are_dropped(monkeypatch):
     first, *_ = measured = measure(table, placement_state="near", slices=2).of(Measurement)
     assert len(states_of(first)) == 1
     assert first.core_to_core_rtts[0] == pytest.approx(100, rel=0.1)
-    times = np.concatenate([each.series.times for each in measured])
+    times = np.concatenate([each.one_way_times for each in measured])
     assert np.median(times) == pytest.approx(one_way_ns(table), rel=0.01)
     assert all(each.samples.sum() >= 0.9 * ALLOWED / 2 * 1e9 for each in measured)
 

@@ -1,17 +1,27 @@
 """The slices of a configuration: which count, and in which state they were taken."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from halftrip.stats.series import (
-    Series,
     by_state,
     configuration_times,
     rtt_states,
     summarize_configuration,
 )
 from halftrip.stats.states import State
+
+
+class Series(NamedTuple):
+    launch: int
+    one_way_blocks: list[np.ndarray]
+    core_to_core_rtts: tuple[float, ...]
+
+    @property
+    def one_way_times(self):
+        return np.concatenate(self.one_way_blocks) if self.one_way_blocks else np.empty(0)
 
 
 def level(value, launch=0, rtts=(), n=40, seed=1):
@@ -59,8 +69,9 @@ def test_slices_have_a_round_trip_and_blocks_a_state():
     moved = level(100, rtts=(100.0, 101.0, 250.0))
     far = level(200, rtts=(250.0, 251.0, 252.0))
     unknown = level(300)
-    assert [each.rtt for each in (moved, far)] == [101.0, 251.0]
-    assert math.isnan(unknown.rtt)
+    *rtts, none = configuration_times([moved, far, unknown]).rtts
+    assert rtts == [101.0, 251.0]
+    assert math.isnan(none)
     states = rtt_states([moved, far, unknown])
     assert states == [State(100.0, 101.0), State(250.0, 252.0)]
     near_times, far_times = by_state([moved, far, unknown], states)

@@ -84,12 +84,12 @@ def other_state(row: Evidence) -> Flag | None:
     # The round trips of a simulated path are not those of this machine.
     own = probed(row.configuration)
     alike = [m for m in row.run.measurements if probed(m.configuration) == own]
-    known = rtt_states([m.series for m in alike])
+    known = rtt_states(alike)
     # Where that round trip moves continuously, what is near changes a little with every probe.
     if len(known) < 2:
         return None
     state = known[0 if requested == "near" else -1]
-    found = rtt_states([m.series for m in row.measurements])
+    found = rtt_states(row.measurements)
     if all(state.has(end) for other in found for end in other):
         return None
     return Flag(

@@ -211,11 +211,10 @@ def _with_rtt(row: Evidence) -> str:
 
 def _moved(row: Evidence) -> Flag | None:
     """Two kinds of times because the cores moved, as the core-to-core round trips show."""
-    series = [measurement.series for measurement in row.measurements]
-    states = rtt_states(series)
+    states = rtt_states(row.measurements)
     if len(states) < 2:
         return None
-    of_state = by_state(series, states)
+    of_state = by_state(row.measurements, states)
     known = [(n, median(times)) for n, times in enumerate(of_state) if times.size]
     if len(known) < 2:
         return None
