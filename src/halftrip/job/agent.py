@@ -22,9 +22,9 @@ from halftrip import __version__
 from halftrip.control.protocol import LENGTH, Channel, Versioned
 from halftrip.errors import Interrupted, UsageError
 from halftrip.job.deaths import end_of
-from halftrip.job.processes import POLL_SECONDS, Started, environment, job_processes
+from halftrip.job.processes import POLL_SECONDS, Started, environment, job_processes, rank_process
 from halftrip.job.signals import catching, interrupt
-from halftrip.job.spec import CONTROL_VARIABLE, RANK_COMMAND, RANK_VARIABLE, Job
+from halftrip.job.spec import Job
 
 # How long ranks that have been told to leave may take, and then those that got a SIGTERM, s.
 _GRACE_SECONDS = 1.5
@@ -132,16 +132,8 @@ class Ranks:
         """Starts them; `controls` are the connections to their launcher, by rank, of those that do
         not make one themselves."""
         for number in self._numbers:
-            control = controls.get(number)
-            handed = {} if control is None else {CONTROL_VARIABLE: str(control.fileno())}
-            self._running[number] = subprocess.Popen(
-                RANK_COMMAND,
-                env=os.environ | self._job.environment() | {RANK_VARIABLE: str(number)} | handed,
-                stdin=subprocess.DEVNULL,
-                stdout=self._output,
-                stderr=self._output,
-                pass_fds=() if control is None else (control.fileno(),),
-                start_new_session=True,
+            self._running[number] = rank_process(
+                self._job, number, self._output, controls.get(number)
             )
 
     def serve(self, connection: int, deadline: float | None = None) -> bool:

@@ -9,6 +9,7 @@ import os
 import re
 import select
 import signal
+import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,7 +21,7 @@ from typing import IO, Protocol
 from halftrip.control.protocol import Channel
 from halftrip.errors import Stopped
 from halftrip.job import shm_cleanup
-from halftrip.job.spec import Job
+from halftrip.job.spec import CONTROL_VARIABLE, RANK_COMMAND, RANK_VARIABLE, Job
 
 # How often a wait for the end of processes that are not children looks for it.
 POLL_SECONDS = 0.02
@@ -160,6 +161,24 @@ def _await_end(pid: int, seconds: float) -> None:
         waiter.poll(seconds * 1e3)
     finally:
         os.close(ended)
+
+
+def rank_process(
+    job: Job, rank: int, output: int | None = None, control: Channel | None = None
+) -> subprocess.Popen[bytes]:
+    """A rank on this host, in a process of its own: no signal of a terminal reaches it. It prints
+    into the descriptor `output` (None: as this process); `control` is its connection to the
+    launcher, if it does not make one itself."""
+    handed = {} if control is None else {CONTROL_VARIABLE: str(control.fileno())}
+    return subprocess.Popen(
+        RANK_COMMAND,
+        env=os.environ | job.environment() | {RANK_VARIABLE: str(rank)} | handed,
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=output,
+        pass_fds=() if control is None else (control.fileno(),),
+        start_new_session=True,
+    )
 
 
 def job_processes(token: str, proc: Path = Path("/proc")) -> list[int]:

@@ -176,7 +176,6 @@ class Server:
             token=token,
             launcher=os.getpid(),
             ranks=request.ranks,
-            mpi=False,
             network=network,
             calls_upwards=True,
             serves=True,

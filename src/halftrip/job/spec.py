@@ -41,7 +41,7 @@ class Job(msgspec.Struct, frozen=True):
     token: str
     launcher: int
     ranks: int
-    mpi: bool
+    mpi: bool = False
     threads: int = 1
     library: str | None = None
     directories: tuple[str, ...] = ()

@@ -6,8 +6,6 @@ from collections.abc import Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from halftrip.control.listener import Listener
 from halftrip.errors import (
     HalftripError,
@@ -211,12 +209,10 @@ class _Starter:
 
             view.warn(dragon_command.notes(plan.dragon))
         self._is_first = False
-        token = launcher.token
         ranks = plan.ranks or DEFAULT_RANKS
-        listener = Listener(token, guests(ranks), launcher.reach)
+        listener = Listener(launcher.token, guests(ranks), launcher.reach)
         lost = {rank: host for rank, host in enumerate(launcher.hosts) if host in absent}
-        job = launcher.job(listener, token, ranks)
-        job = msgspec.structs.replace(job, absent=lost)
+        job = launcher.job(listener, ranks, lost)
         supervisor = Supervisor(job, listener, records, view)
         try:
             supervisor.run(plan, partial(_start, plan, launcher), number, done, limit)

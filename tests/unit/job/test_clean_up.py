@@ -14,7 +14,7 @@ DEAF = "import signal, time; signal.signal(15, signal.SIG_IGN); print(flush=True
 
 def test_a_child_that_is_none_of_the_job_s_ranks_and_hears_no_signal_is_killed():
     """What stands for ssh does not have the token in its environment."""
-    job = Job(Address(unix="nowhere"), "a token that nobody has", launcher=0, ranks=1, mpi=False)
+    job = Job(Address(unix="nowhere"), "a token that nobody has", launcher=0, ranks=1)
     started = Started()
     with subprocess.Popen([sys.executable, "-c", DEAF], stdout=subprocess.PIPE) as process:
         try:

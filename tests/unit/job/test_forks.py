@@ -19,7 +19,7 @@ TOKEN = "0" * 32
 def environment():
     """That of a job whose launcher does not listen: its ranks end at once, with status 1."""
     address = Address(unix=f"halftrip-test-{os.getpid()}")
-    job = Job(address=address, token=TOKEN, launcher=os.getpid(), ranks=2, mpi=False)
+    job = Job(address=address, token=TOKEN, launcher=os.getpid(), ranks=2)
     return job.environment()
 
 

@@ -179,9 +179,9 @@ def test_a_later_launch_that_cannot_begin_ends_the_run(tmp_path, monkeypatch):
             if len(made) == 2:
                 raise Unavailable("the mpiexec was removed")
 
-        def job(self, listener, token, ranks):
+        def job(self, listener, ranks, absent):
             listener.close()
-            return Job(listener.address, token, launcher=0, ranks=ranks, mpi=False)
+            return Job(listener.address, self.token, launcher=0, ranks=ranks)
 
         def start(self, job, started):
             raise AssertionError("there is no supervisor to call it")

@@ -75,8 +75,8 @@ def test_slices_have_a_round_trip_and_blocks_a_state():
     states = rtt_states([moved, far, unknown])
     assert states == [State(100.0, 101.0), State(250.0, 252.0)]
     near_times, far_times = by_state([moved, far, unknown], states)
-    assert near_times.tolist() == moved.blocks[0].tolist()
-    assert far_times.tolist() == far.times.tolist()
+    assert near_times.tolist() == moved.one_way_blocks[0].tolist()
+    assert far_times.tolist() == far.one_way_times.tolist()
 
 
 def test_times_are_known_to_the_unit_they_were_recorded_in():

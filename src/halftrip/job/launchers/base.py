@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 from halftrip.control.listener import Listener, Reach
 from halftrip.job.processes import Started
@@ -39,10 +40,20 @@ class Launcher(ABC):
         """The host of each rank, if ranks go on where another host is lost; else none."""
         return ()
 
-    def job(self, listener: Listener, token: str, ranks: int) -> Job:
-        """The job as its ranks see it. One with more to say adds it."""
+    @property
+    def job_fields(self) -> Mapping[str, Any]:
+        """What its ranks have to know of it: fields of a Job."""
+        return {}
+
+    def job(self, listener: Listener, ranks: int, absent: dict[int, str]) -> Job:
+        """The job as its ranks see it."""
         return Job(
-            address=listener.address, token=token, launcher=os.getpid(), ranks=ranks, mpi=False
+            address=listener.address,
+            token=self.token,
+            launcher=os.getpid(),
+            ranks=ranks,
+            absent=absent,
+            **self.job_fields,
         )
 
     @abstractmethod

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Mapping
+from typing import Any
 
-import msgspec
-
-from halftrip.control.listener import Listener, Reach
+from halftrip.control.listener import Reach
 from halftrip.control.network import Network
 from halftrip.dragon import process
 from halftrip.dragon.command import runtime_command
@@ -44,12 +44,9 @@ class DragonLauncher(Launcher):
     def reach(self) -> Reach:
         return self._network if self._spans_nodes else "unix"
 
-    def job(self, listener: Listener, token: str, ranks: int) -> Job:
-        return msgspec.structs.replace(
-            super().job(listener, token, ranks),
-            network=self._network,
-            directories=(self._directory.name,),
-        )
+    @property
+    def job_fields(self) -> Mapping[str, Any]:
+        return {"network": self._network, "directories": (self._directory.name,)}
 
     def start(self, job: Job, started: Started) -> None:
         started.until_end.callback(self._directory.cleanup)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import subprocess
 import time
 from functools import cached_property
 
@@ -13,8 +11,8 @@ from halftrip.errors import Interrupted, Stopped
 from halftrip.job import forks
 from halftrip.job.deaths import LaunchFailed, how_ended
 from halftrip.job.launchers.base import Launcher
-from halftrip.job.processes import START_SECONDS, Started
-from halftrip.job.spec import RANK_COMMAND, RANK_VARIABLE, Job, new_token
+from halftrip.job.processes import START_SECONDS, Started, rank_process
+from halftrip.job.spec import Job, new_token
 from halftrip.plan.plan import Plan
 
 
@@ -69,10 +67,5 @@ def _fork_ranks(job: Job, started: Started) -> bool:
 
 def start_rank(job: Job, rank: int, started: Started) -> None:
     """Starts a rank on this host. Raises what Started.add does."""
-    process = subprocess.Popen(
-        RANK_COMMAND,
-        env=os.environ | job.environment() | {RANK_VARIABLE: str(rank)},
-        stdin=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    process = rank_process(job, rank)
     started.add(process, f"rank {rank} (process {process.pid})", ranks=(rank,))

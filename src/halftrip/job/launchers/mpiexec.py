@@ -7,11 +7,11 @@ import importlib.util
 import os
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-import msgspec
-
-from halftrip.control.listener import Listener, Reach
+from halftrip.control.listener import Reach
 from halftrip.control.network import Network
 from halftrip.errors import Unavailable
 from halftrip.job import shm_cleanup
@@ -54,17 +54,17 @@ class MpiexecLauncher(Launcher):
     def reach(self) -> Reach:
         return self._network if may_span_hosts(self._mpiexec, os.environ) else "unix"
 
-    def job(self, listener: Listener, token: str, ranks: int) -> Job:
+    @property
+    def job_fields(self) -> Mapping[str, Any]:
         # The user's own choice wins.
         library = None if LIBRARY_VARIABLE in os.environ else self._mpiexec.library
-        return msgspec.structs.replace(
-            super().job(listener, token, ranks),
-            mpi=True,
-            threads=self._threads,
-            library=str(library) if library is not None else None,
-            network=self._network,
-            directories=tuple({each.name for each in self._directories.values()}),
-        )
+        return {
+            "mpi": True,
+            "threads": self._threads,
+            "library": str(library) if library is not None else None,
+            "network": self._network,
+            "directories": tuple({each.name for each in self._directories.values()}),
+        }
 
     def start(self, job: Job, started: Started) -> None:
         output = ProcessOutput()

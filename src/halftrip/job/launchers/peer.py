@@ -7,13 +7,13 @@ import contextlib
 import getpass
 import sys
 import time
-
-import msgspec
+from collections.abc import Mapping
+from typing import Any
 
 from halftrip import __version__
 from halftrip.control.calling import connect
 from halftrip.control.greeting import Hello, introduce
-from halftrip.control.listener import Listener, Reach
+from halftrip.control.listener import Reach
 from halftrip.control.network import Network
 from halftrip.control.protocol import Abort, Address, Channel, Closed
 from halftrip.errors import HalftripError, UsageError, system_reason
@@ -73,13 +73,9 @@ class PeerLauncher(Launcher):
     def reach(self) -> Reach:
         return "unix"
 
-    def job(self, listener: Listener, token: str, ranks: int) -> Job:
-        return msgspec.structs.replace(
-            super().job(listener, token, ranks),
-            no_mpi=_NO_MPI,
-            network=self._network,
-            calls_upwards=True,
-        )
+    @property
+    def job_fields(self) -> Mapping[str, Any]:
+        return {"no_mpi": _NO_MPI, "network": self._network, "calls_upwards": True}
 
     def start(self, job: Job, started: Started) -> None:
         started.until_end.callback(self._channel.close)

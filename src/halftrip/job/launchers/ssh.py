@@ -8,14 +8,13 @@ import shlex
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-
-import msgspec
+from typing import Any
 
 from halftrip import __version__
-from halftrip.control.listener import Listener, Reach
+from halftrip.control.listener import Reach
 from halftrip.control.network import Network, own_addresses
 from halftrip.errors import UsageError
 from halftrip.interpreter import RUN_MODULE
@@ -64,12 +63,9 @@ class SshLauncher(Launcher):
     def hosts(self) -> Sequence[str]:
         return self._where
 
-    def job(self, listener: Listener, token: str, ranks: int) -> Job:
-        return msgspec.structs.replace(
-            super().job(listener, token, ranks),
-            no_mpi=_NO_MPI,
-            network=self._network,
-        )
+    @property
+    def job_fields(self) -> Mapping[str, Any]:
+        return {"no_mpi": _NO_MPI, "network": self._network}
 
     def start(self, job: Job, started: Started) -> None:
         started.start_seconds = _START_SECONDS
