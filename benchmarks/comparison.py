@@ -12,7 +12,7 @@ import numpy as np
 
 from halftrip import _native
 from halftrip.clock import Clock
-from halftrip.measure.baselines import CacheLineProbe
+from halftrip.measure.bounds import CacheLineProbe
 from halftrip.memory.shared import SharedSegment, open_offer
 
 CORES = sorted(os.sched_getaffinity(0))[:2]

@@ -68,4 +68,4 @@ class KnownProbe:
 def skip_baselines(monkeypatch):
     """Cache lines and copies are not timed."""
     monkeypatch.setattr("halftrip.measure.pair.CacheLineProbe", KnownProbe)
-    monkeypatch.setattr("halftrip.measure.baselines.COPY_SIZES", ())
+    monkeypatch.setattr("halftrip.measure.bounds.COPY_SIZES", ())

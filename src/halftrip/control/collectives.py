@@ -21,8 +21,7 @@ from halftrip.control.listener import Listener, Reach
 from halftrip.control.network import ANY, PORTS_ADVICE, Network
 from halftrip.control.protocol import Address, Channel, Closed, decoded, encoded
 from halftrip.errors import Interrupted, Unavailable, system_reason
-from halftrip.mpi.endpoint import blocking_end, native_path
-from halftrip.mpi.library import group_tag
+from halftrip.mpi.library import blocking_end, group_tag, native_path
 
 if TYPE_CHECKING:
     from mpi4py import MPI

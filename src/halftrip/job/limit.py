@@ -7,7 +7,7 @@ import time
 from typing import NamedTuple
 
 from halftrip.errors import Stopped
-from halftrip.measure.budget import Allowed
+from halftrip.measure.walk import Allowed
 from halftrip.plan.plan import Plan
 
 # What precedes the limit, the start of Python, and what follows the ranks' last record, their end

@@ -56,8 +56,8 @@ from halftrip.errors import (
 from halftrip.job.existing import existing_job, watched
 from halftrip.job.processes import START_SECONDS
 from halftrip.job.spec import CONTROL_VARIABLE, RANK_VARIABLE, Job
-from halftrip.measure.budget import Allowed
 from halftrip.measure.runner import Runner
+from halftrip.measure.walk import Allowed
 from halftrip.mpi import library
 from halftrip.plan.plan import Plan
 from halftrip.registry import SERVED_TRANSPORTS

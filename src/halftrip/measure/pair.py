@@ -13,8 +13,8 @@ import msgspec
 from halftrip import _native
 from halftrip.control.link import PairLink
 from halftrip.errors import Unavailable
-from halftrip.measure.baselines import CacheLineProbe
 from halftrip.measure.batch_runner import BatchRunner
+from halftrip.measure.bounds import CacheLineProbe
 from halftrip.memory.allocator import Bytes
 from halftrip.memory.shared import SharedOffer, SharedSegment, open_offer
 from halftrip.results.configuration import Configuration, Tuning

@@ -16,18 +16,16 @@ import msgspec
 from halftrip.clock import raw_now
 from halftrip.control.collectives import Group
 from halftrip.errors import Unavailable
-from halftrip.measure import baselines
+from halftrip.measure import bounds
 from halftrip.measure.adaptive_sizes import Refinement
 from halftrip.measure.aggregate import aggregate
-from halftrip.measure.budget import Allowed, Budget
+from halftrip.measure.bounds import measure_devices
 from halftrip.measure.clock_offsets import HostClocks
-from halftrip.measure.device_bounds import measure_devices
 from halftrip.measure.host_log import IDLE_SECONDS, HostLog, HostRecorder
 from halftrip.measure.selection import Refusal, skips
 from halftrip.measure.setup import collections_between_turns, own_affinity, set_up
-from halftrip.measure.slice_run import SliceTurn
 from halftrip.measure.slice_runner import SliceRunner, TurnReport
-from halftrip.measure.walk import Item, Walk
+from halftrip.measure.walk import Allowed, Budget, Item, SliceTurn, Walk
 from halftrip.plan.configurations import configuration_of
 from halftrip.plan.pairing import AtOnce
 from halftrip.plan.plan import Plan
@@ -301,8 +299,8 @@ class Runner:
         if self._group.rank == 0:
             real = [setting for setting in setup.plans.settings if not setting.is_simulated]
             under_way = max(each.size * each.window for each in real)
-            for size in baselines.copy_sizes(max(each.size for each in real)):
-                ns = baselines.copy_time(size, setup.clock)
+            for size in bounds.copy_sizes(max(each.size for each in real)):
+                ns = bounds.copy_time(size, setup.clock)
                 self._record(CopyTime(rank=0, size=size, ns=ns))
         self._group.barrier()
         devices = [each for each in setup.devices if each.rank not in setup.absent]

@@ -17,8 +17,7 @@ from halftrip.measure.sampler import Sampler
 from halftrip.measure.selection import Refusal, refusal
 from halftrip.measure.setup import Setup
 from halftrip.measure.slices import InitiatorSlice, finish, serve
-from halftrip.plan.plan import Plan
-from halftrip.plan.slices import slice_seconds
+from halftrip.measure.walk import SliceTurn
 from halftrip.results.configuration import Configuration
 from halftrip.results.counts import CountedSlice
 from halftrip.results.records import Connection, Failure, Measurement
@@ -29,25 +28,6 @@ from halftrip.results.usage import CoreUse
 # may take this many times as long as it samples, and this much more, s.
 _MOST_WALL = 5.0
 _LEAST_WALL_SECONDS = 0.05
-
-
-class SliceTurn(msgspec.Struct, frozen=True):
-    """What all ranks do next: slice `number` of `setting`, in a round of the schedule. `iterations`
-    is how many iterations the slice has exactly; None: as many as its time allows, which is
-    `seconds`, or, where that is None, its part of the plan's. It is not over before it has sampled
-    for `least` seconds. A slice that `counts` is not timed: hardware counters count."""
-
-    round: int
-    setting: Configuration
-    number: int
-    iterations: int | None = None
-    least: float = 0.0
-    seconds: float | None = None
-    counts: bool = False
-
-    def time(self, plan: Plan) -> float:
-        """The time that the slice may sample for, s."""
-        return slice_seconds(plan, self.counts) if self.seconds is None else self.seconds
 
 
 class ConfigurationState(NamedTuple):

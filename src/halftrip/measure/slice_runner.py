@@ -18,7 +18,8 @@ from halftrip.measure.progress import ConfigurationProgress
 from halftrip.measure.sampler import BLOCK_GROWTH, FIRST_BLOCK_SHARE, Sampler
 from halftrip.measure.selection import Refusal
 from halftrip.measure.setup import Setup
-from halftrip.measure.slice_run import ConfigurationState, SliceRun, SliceTurn
+from halftrip.measure.slice_run import ConfigurationState, SliceRun
+from halftrip.measure.walk import SliceTurn
 from halftrip.plan.configurations import configuration_of
 from halftrip.plan.slices import planned_slices
 from halftrip.results.configuration import Configuration, Tuning

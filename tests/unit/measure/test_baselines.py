@@ -2,7 +2,7 @@
 
 import pytest
 
-from halftrip.measure.baselines import COPY_SIZES, copy_sizes
+from halftrip.measure.bounds import COPY_SIZES, copy_sizes
 
 
 @pytest.mark.parametrize(

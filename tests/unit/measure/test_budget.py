@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halftrip.measure.budget import Allowed, Budget
-from halftrip.measure.walk import Walk
+from halftrip.measure.walk import Allowed, Budget, Walk
 from halftrip.plan.part_plans import PartPlans
 from halftrip.plan.plan import Plan
 from halftrip.plan.slices import LEAST_SLICE_SECONDS

@@ -6,7 +6,7 @@ import pytest
 
 from halftrip.clock import Clock
 from halftrip.kernel_files import Reader
-from halftrip.measure.slice_run import SliceTurn
+from halftrip.measure.walk import SliceTurn
 from halftrip.plan.configurations import settings
 from halftrip.plan.layers import make_plan, python_layer
 from halftrip.results.records import Measurement

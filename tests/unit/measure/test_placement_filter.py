@@ -104,7 +104,7 @@ def test_blocks_kept_before_a_better_state_was_known_are_dropped(monkeypatch):
 
 def test_the_round_trips_of_a_real_pair_are_probed(monkeypatch):
     """A busy machine may not be in the fastest state that was seen for long enough."""
-    monkeypatch.setattr("halftrip.measure.baselines.COPY_SIZES", ())
+    monkeypatch.setattr("halftrip.measure.bounds.COPY_SIZES", ())
     records, _ = walk(placement_state="near", sizes="8,64", time="2ms")
     for failure in records.of(Failure):
         assert re.search(r"core-to-core round trip takes \d+ to \d+ ns", failure.reason)

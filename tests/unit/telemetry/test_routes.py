@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halftrip.results.network_path import Interface, TcpInfo
+from halftrip.telemetry.network_path import parse_tcp_info
 from halftrip.telemetry.route import Route, parse_route, read_interface
-from halftrip.telemetry.tcp_info import parse_tcp_info
 
 V6 = socket.AF_INET6
 

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from halftrip.telemetry.tcp_info import parse_progress, read_progress
+from halftrip.telemetry.network_path import parse_progress, read_progress
 from halftrip.transports.native.stall_guard import StallGuard, unacknowledged
 from harness.limits import AMPLE_SECONDS
 from harness.threads import in_thread

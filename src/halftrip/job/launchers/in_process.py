@@ -13,8 +13,8 @@ from halftrip import __version__
 from halftrip.measure.batch import Sampled, stopping
 from halftrip.measure.progress import ConfigurationProgress
 from halftrip.measure.sampler import Sampler
-from halftrip.measure.slice_run import ConfigurationState, SliceTurn
-from halftrip.measure.walk import Walk
+from halftrip.measure.slice_run import ConfigurationState
+from halftrip.measure.walk import SliceTurn, Walk
 from halftrip.plan.part_plans import PartPlans
 from halftrip.plan.plan import Plan, plan_record
 from halftrip.registry import SIMULATED

@@ -12,8 +12,7 @@ import numpy as np
 from halftrip.errors import Unavailable
 from halftrip.memory.allocator import HostRegion
 from halftrip.memory.ring import BLOCK, BLOCK_STRIDE
-from halftrip.mpi.endpoint import addresses, blocking_end, kind, native_path
-from halftrip.mpi.library import timed_tag
+from halftrip.mpi.library import addresses, blocking_end, kind, native_path, timed_tag
 from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import ONE_WAY
 from halftrip.results.threshold import Threshold

@@ -13,7 +13,7 @@ import socket
 import threading
 from collections.abc import Sequence
 
-from halftrip.telemetry.tcp_info import TcpProgress, read_progress
+from halftrip.telemetry.network_path import TcpProgress, read_progress
 
 # How often connections are looked at, s, and after how many looks in a row without progress they
 # are given up. Looks are counted: this process may have been stopped for a while. In all it is

@@ -22,9 +22,8 @@ from halftrip.errors import Unavailable, system_reason
 from halftrip.results.configuration import TUNABLE, UNTUNED, Configuration, Tuning
 from halftrip.results.network_path import NetworkPath
 from halftrip.results.threshold import Threshold
-from halftrip.telemetry.network_path import network_path
+from halftrip.telemetry.network_path import network_path, read_progress
 from halftrip.telemetry.socket_thresholds import socket_thresholds
-from halftrip.telemetry.tcp_info import read_progress
 from halftrip.transports.base import (
     Endpoint,
     EndpointBuffers,
