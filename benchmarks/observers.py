@@ -171,7 +171,7 @@ OBSERVERS = {
 }
 # Has no switch, and a table of its own.
 BLOCK_BEGIN = "block-begin"
-BLOCK_ROWS = pingpongs("pipe 8", "tcp 8", "udp 8")
+BLOCK_ROWS = pingpongs("pipe 8", "tcp 8", "udp 8", "shm 8", "mpi 8")
 
 
 class Place(NamedTuple):
@@ -311,8 +311,12 @@ def compare(name: str, observer: Observer) -> None:
 
 def print_beginnings(observer: Observer) -> None:
     """How the first samples of blocks compare with the others of their blocks."""
-    print_title("row", "first / rest", "second / rest", "third / rest", "blocks")
+    places = ("first", "second", "third")
+    slowest = (f"{each} slowest %" for each in places)
+    print_title("row", *(f"{each} / rest" for each in places), *slowest, "blocks")
     ratios: dict[Row, list[list[float]]] = {row: [] for row in observer.rows}
+    # How many blocks have their first, second, third sample among their slowest hundredth.
+    slow = {row: np.zeros(BEGINNING) for row in observer.rows}
     with (
         place(Observer(BLOCK_ROWS)) as where,
         tempfile.TemporaryDirectory(prefix="halftrip-") as directory,
@@ -322,15 +326,16 @@ def print_beginnings(observer: Observer) -> None:
             run = halftrip.run(plan, output=os.path.join(directory, f"{number}.jsonl"))
             for each, slices in run.by_configuration.items():
                 row = Row(each.transport, each.pattern, each.size)
-                ratios[row] += [
-                    list(block.times[:BEGINNING] / np.median(block.times[BEGINNING:]))
-                    for measured in slices
-                    for block in measured.blocks
-                    if block.times.size >= BEGINNING + FEWEST_OTHERS
-                ]
+                blocks = [block.times for measured in slices for block in measured.blocks]
+                for times in blocks:
+                    if times.size >= BEGINNING + FEWEST_OTHERS:
+                        first = times[:BEGINNING]
+                        ratios[row].append(list(first / np.median(times[BEGINNING:])))
+                        slow[row] += first > np.quantile(times, 0.99)
     for row, of_blocks in ratios.items():
         spans = [Span.of(each) for each in zip(*of_blocks, strict=True)] or [None] * BEGINNING
-        print_row(row, *map(cell, spans), len(of_blocks))
+        shares = [f"{100 * each / max(1, len(of_blocks)):.1f}" for each in slow[row]]
+        print_row(row, *map(cell, spans), *shares, len(of_blocks))
 
 
 def main() -> None:

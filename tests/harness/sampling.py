@@ -67,7 +67,7 @@ class Sampling:
 
         def take(batch):
             nonlocal done
-            done += batch.warm_up
+            done += batch.untimed
             times = exchange(done, batch.iterations * batch.samples)
             done += times.size
             per_sample = times.reshape(batch.samples, batch.iterations).sum(axis=1)

@@ -11,7 +11,10 @@ from halftrip.job.processes import Started
 
 # Lines that name the process of a rank that died, the best witness first: a rank of UCX that could
 # not read its peer's memory, and then aborted itself; and the mpiexec.
-_WITNESSES = (r"\(pid=(\d+)\b.*No such process", r"\bPID (\d+)\b")
+_WITNESSES = (r"\(pid=(\d+)\b.*No such process", r"\bPID (\d+)\b(?! RUNNING AT)")
+# MPICH's mpiexec names the lowest of the ranks that had ended when it looked. It may have ended
+# others itself by then: that a lower one had not died yet is all that this line proves.
+_LOWEST = r"\bPID (\d+) RUNNING AT\b"
 # How an mpiexec says that a signal ended a rank: Open MPI as shells do, MPICH by its bare number;
 # and Dragon that one ended its head process: as Python has it, in eight bits.
 _KILLED_STATUSES = {
@@ -40,6 +43,7 @@ class Lost(Interrupted):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"{name} died")
+        self.name = name
 
 
 def end_of(rank: int, code: int) -> str:
@@ -62,14 +66,14 @@ def first_death(
 ) -> HalftripError:
     """The error that names the first death. `reports` are what ranks have sent, and their losses,
     in the order in which they were noticed. `names` has the names of the ranks that connected, by
-    their processes' ids; there should be `ranks` of them."""
+    their processes' ids, in the order of the ranks; there should be `ranks` of them."""
     for name, code in started.exited().items():
         if code < 0:
             return Interrupted(f"{name} {how_ended(code)}")
     all_connected = len(names) == ranks
     if reports and not isinstance(reports[0], Lost):
         return reports[0]
-    seen = _seen(started, names, all_connected)
+    seen = _seen(started, names, reports, all_connected)
     return seen or (reports[0] if reports else _exit_of_launcher(started, all_connected))
 
 
@@ -87,15 +91,28 @@ def _exit_of_launcher(started: Started, all_connected: bool) -> HalftripError:
     return Interrupted("a rank died")
 
 
-def _seen(started: Started, names: Mapping[int, str], all_connected: bool) -> HalftripError | None:
+def _seen(
+    started: Started,
+    names: Mapping[int, str],
+    reports: Sequence[HalftripError],
+    all_connected: bool,
+) -> HalftripError | None:
     """The death that a printed line names, if one does. The connection that is closed first may be
     another rank's: MPICH's mpiexec sends the others SIGKILL as soon as the first of a dying rank's
     files is closed, and a rank that has not connected has none."""
     lines = [line for printed in started.printed().values() for line in printed]
+    text = "\n".join(lines)
     for witness in _WITNESSES:
-        for pid in map(int, re.findall(witness, "\n".join(lines))):
+        for pid in map(int, re.findall(witness, text)):
             if pid in names:
                 return Lost(names[pid])
+    first = reports[0].name if reports and isinstance(reports[0], Lost) else None
+    # Of a rank below the one whose connection closed first, the line proves nothing.
+    listed = list(names.values())
+    later = listed[listed.index(first) + 1 :] if first in listed else listed
+    for pid in map(int, re.findall(_LOWEST, text)):
+        if names.get(pid) in later:
+            return Lost(names[pid])
     for line in lines:
         found = re.fullmatch(r"rank \d+ (was killed by \w+|ended with status \d+)", line)
         if found is not None and not all_connected:

@@ -344,7 +344,7 @@ class Supervisor:
         deadline = time.monotonic() + _REPORTS_SECONDS
         while (left := deadline - time.monotonic()) > 0:
             self._serve(left)
-        names = {rank.hello.pid: rank.name for rank in self._ranks.values()}
+        names = {rank.hello.pid: rank.name for _, rank in sorted(self._ranks.items())}
         finished = {number for number, rank in self._ranks.items() if rank.finished}
         for process in self._started.processes:
             if process.poll() is not None:

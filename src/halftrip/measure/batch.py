@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import msgspec
 
 from halftrip.plan.plan import Plan
@@ -10,8 +12,13 @@ from halftrip.results.block import Times
 
 # The cost of the clock readings in a sample, or a step of the clock, may be this share of it.
 CLOCK_SHARE = 0.01
-# Untimed iterations before each batch, so that both ends are in the loop.
+# Untimed iterations before the first batches, so that both ends are in the loop.
 UNTIMED_ITERATIONS = 1
+# Before a batch whose samples are kept, so many, or as many as take so long, whichever is more:
+# what ran between two batches has displaced the loop's code and data from the caches.
+_WARM_ITERATIONS, _WARM_NS = 3, 20_000.0
+# But beyond the first no more than take this long: a cold cache costs microseconds.
+_LONGEST_WARM_NS = 1e6
 
 
 class Stopping(msgspec.Struct, frozen=True):
@@ -31,8 +38,15 @@ def stopping(plan: Plan) -> Stopping:
     return Stopping(ci=plan.ci, time=plan.time / slices, slices=slices, warmup=plan.warmup)
 
 
+def untimed_iterations(ns: float) -> int:
+    """How many untimed iterations go before a batch whose samples are kept, where an iteration
+    takes `ns`."""
+    count = max(_WARM_ITERATIONS, math.ceil(_WARM_NS / ns))
+    return max(UNTIMED_ITERATIONS, min(count, int(_LONGEST_WARM_NS / ns)))
+
+
 class Batch(msgspec.Struct, frozen=True):
-    """What to time next: `samples` samples of `iterations` iterations each, after `warm_up` untimed
+    """What to time next: `samples` samples of `iterations` iterations each, after `untimed`
     iterations.
 
     `cold`: this is the first iteration of the configuration, so no untimed one precedes it, and the
@@ -43,7 +57,7 @@ class Batch(msgspec.Struct, frozen=True):
 
     iterations: int
     samples: int
-    warm_up: int = UNTIMED_ITERATIONS
+    untimed: int = UNTIMED_ITERATIONS
     cold: bool = False
     keep: bool = False
     arrivals: bool = False
@@ -52,7 +66,7 @@ class Batch(msgspec.Struct, frozen=True):
     @property
     def total_iterations(self) -> int:
         """Timed and untimed."""
-        return self.warm_up + self.iterations * self.samples
+        return self.untimed + self.iterations * self.samples
 
 
 class Sampled:

@@ -215,7 +215,7 @@ class BatchRunner:
 
     def _time(self, batch: Batch) -> tuple[Timed, Usage | None, Counts | None]:
         """The times of a batch, what this end spent on it, and what it counted."""
-        numbers = (batch.warm_up, batch.iterations, batch.samples)
+        numbers = (batch.untimed, batch.iterations, batch.samples)
         if self.configuration.is_simulated:
             return self._opened.run(*numbers), None, None
         if batch.cold and self._context.initiates:

@@ -22,6 +22,7 @@ from halftrip.measure.batch import (
     Batch,
     Sampled,
     Stopping,
+    untimed_iterations,
 )
 from halftrip.measure.warm_up import WarmUpBlocks
 from halftrip.results.block import Times
@@ -142,8 +143,7 @@ class Sampler:
         self.stopped: Stopped | None = None
         is_first = not self._is_calibrated
         self._warm = WarmUpBlocks(is_first, self._ci, self._allowed_ns, self._warm_up_count)
-        # Sampling: how many samples are requested (with a number of iterations), the batches that
-        # count, and the time of the rejected ones.
+        # How many samples are requested (with a number of iterations); the batches that count.
         self._requested = 0
         self._kept: Sequence[Sampled] = ()
         self._rejected_ns = 0.0
@@ -166,7 +166,7 @@ class Sampler:
     def next(self) -> Batch | None:
         """The next batch, or None when the slice is over."""
         if self._phase == "first":
-            return Batch(iterations=1, samples=1, warm_up=0, cold=True)
+            return Batch(iterations=1, samples=1, untimed=0, cold=True)
         if self._phase == "calibrate":
             is_slow = self.first >= _SLOW_SHARE * self._allowed_ns
             samples = 1 if is_slow else _CALIBRATION_SAMPLES
@@ -260,7 +260,11 @@ class Sampler:
             most = min(most, self._most_samples_of_slice - self._kept_count)
         keep = self._phase == "sample"
         arrivals = keep and self._arrivals.are_wanted(self.iterations, self._sample_ns)
-        return Batch(self.iterations, min(max(1, int(samples)), most), keep=keep, arrivals=arrivals)
+        ns = self._sample_ns / self.iterations
+        is_limited = not keep or self._most_iterations < math.inf
+        untimed = UNTIMED_ITERATIONS if is_limited else untimed_iterations(ns)
+        count = min(max(1, int(samples)), most)
+        return Batch(self.iterations, count, untimed, keep=keep, arrivals=arrivals)
 
     def _fixed(self, left: int) -> Batch:
         """A batch of a warm-up of which so many iterations are left, each a sample by itself."""
@@ -282,8 +286,7 @@ class Sampler:
         """Doubles the iterations of a sample until it is long enough to be timed, or holds as many
         as it may."""
         self._warm.count(times, self.iterations)
-        # Shorter than a step of the clock, a sample may take no time at all.
-        shortest = max(float(times.min()), 1.0)
+        shortest = max(float(times.min()), 1.0)  # below a step of the clock it may be 0
         if shortest < self._least_sample_ns and 2 * self.iterations <= self._most_iterations:
             self.iterations *= 2
         else:

@@ -11,10 +11,11 @@ from halftrip.job.processes import ProcessOutput, Started
 # The ranks that have connected, by process.
 BOTH = {40: "rank 0 (process 40)", 41: "rank 1 (process 41)"}
 ONE = {40: "rank 0 (process 40)"}
-LOST_0 = Lost("rank 0 (process 40)")
+LOST_0, LOST_1 = Lost("rank 0 (process 40)"), Lost("rank 1 (process 41)")
 UCX = "cma_ep.c:81 process_vm_readv(pid=41 {0x55,52}-->{0x7f,52}) returned -1: No such process"
 OTHER = "cma_ep.c:81 process_vm_readv(pid=99 {0x55,52}-->{0x7f,52}) returned -1: No such process"
 HYDRA = "=   PID {} RUNNING AT host"
+OPEN_MPI = "prterun noticed that process rank 0 with PID {} on node host exited on signal 9"
 KILLED, ENDED = end_of(1, -9), end_of(1, 3)
 
 
@@ -46,6 +47,10 @@ def launcher():
         (1, (HYDRA.format(41),), (LOST_0,), BOTH, Interrupted, "rank 1 (process 41) died"),
         (1, (HYDRA.format(40), UCX), (LOST_0,), BOTH, Interrupted, "rank 1 (process 41) died"),
         (1, (HYDRA.format(40), OTHER), (LOST_0,), BOTH, Interrupted, "rank 0 (process 40) died"),
+        # MPICH's mpiexec names the lowest rank that has ended, which it may have ended itself.
+        (1, (HYDRA.format(40),), (LOST_1, LOST_0), BOTH, Interrupted, "rank 1 (process 41) died"),
+        (1, (HYDRA.format(40),), (), BOTH, Interrupted, "rank 0 (process 40) died"),
+        (1, (OPEN_MPI.format(40),), (LOST_1,), BOTH, Interrupted, "rank 0 (process 40) died"),
         # Its own reason comes before whatever else is printed.
         (1, (HYDRA.format(41),), (UsageError("wrong"),), BOTH, UsageError, "wrong"),
         (137, (KILLED,), (LOST_0,), BOTH, Interrupted, "rank 0 (process 40) died"),

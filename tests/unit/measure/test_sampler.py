@@ -21,7 +21,7 @@ def test_a_steady_path_converges(ns, clock_cost):
     sampler, batches = sampling.sampler, sampling.batches
     assert sampler.stopped == "converged"
     assert sampler.warm_up.settled
-    assert batches[0] == Batch(iterations=1, samples=1, warm_up=0, cold=True)
+    assert batches[0] == Batch(iterations=1, samples=1, untimed=0, cold=True)
     assert sampler.first == round(ns)
     assert not any(batch.cold for batch in batches[1:])
     # The clock takes at most its share of a sample; a sample of one iteration needs no more.
@@ -253,3 +253,17 @@ def test_a_fixed_warm_up_takes_calls_of_bearable_length():
     assert max(batch.samples for batch in sampling.batches) <= LONGEST_CALL_NS / 2e6
     limited = sample(Stopping(time=0.01, warmup=100), steady(5000.0), most_iterations=8)
     assert max(batch.total_iterations for batch in limited.batches) <= 8
+
+
+@pytest.mark.parametrize(
+    ("ns", "untimed"),
+    [(50.0, 400), (7000.0, 3), (6000.0, 4), (300e3, 3), (400e3, 2), (2e6, 1)],
+)
+def test_kept_batches_begin_when_the_path_is_warm(ns, untimed):
+    batches = sample(Stopping(ci=None, time=1e-9 * ns * 1000), steady(ns)).batches
+    assert {batch.untimed for batch in batches if batch.keep} == {untimed}
+
+
+def test_where_each_message_needs_its_own_buffer_one_iteration_is_untimed():
+    batches = sample(Stopping(), steady(50.0), most_iterations=40).batches
+    assert {batch.untimed for batch in batches if batch.keep} == {1}

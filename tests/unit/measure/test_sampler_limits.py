@@ -48,7 +48,7 @@ def test_a_batch_that_is_all_lost_is_requested_again():
     sampling = Sampling(Stopping(), single=True)
     for _ in range(3):
         batch = sampling.next()
-        assert batch == Batch(iterations=1, samples=1, warm_up=0, cold=True)
+        assert batch == Batch(iterations=1, samples=1, untimed=0, cold=True)
         sampling.give(batch, [], 10**9)
     sampling.give(sampling.next(), [5])
     assert sampling.sampler.first == 5

@@ -104,7 +104,8 @@ def test_the_time_of_all_batches_is_counted_and_what_both_ends_spent():
     for block in measured.blocks:
         initiator, responder = block.usage
         assert initiator.iterations == responder.iterations
-        assert initiator.iterations == 1 + block.times.size * measured.iterations
+        # At least three untimed ones.
+        assert initiator.iterations >= 3 + block.times.size * measured.iterations
         assert initiator.elapsed > 0
     kept = int(measured.samples.sum())
     assert found.timed_ns == [kept + measured.first + measured.warm_up.ns]

@@ -102,7 +102,7 @@ class _Launch:
         rtt = self._path.core_to_core_rtt()
         while (batch := sampler.next()) is not None:
             timed = self._endpoints[configuration].run(
-                batch.warm_up, batch.iterations, batch.samples
+                batch.untimed, batch.iterations, batch.samples
             )
             sampled = Sampled(timed.times, timed.timed_out)
             if not batch.keep:
