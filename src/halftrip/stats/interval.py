@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from halftrip.stats.granularity import granularity
+from halftrip.stats.granularity import granularity_of_ordered
 from halftrip.stats.median import FEWEST_FOR_INTERVAL, median, median_interval, median_of_ordered
 from halftrip.stats.quantile import FEW_STUDENT_95, Floats, Interval, Samples, in_order
 
@@ -56,7 +56,7 @@ def _step(ordered: Samples) -> float:
     """The step of these times, shape (n,), ascending; 0 where they are all equal, which does not
     tell it, and where most differ, so that a step is nothing beside their spread."""
     different = 1 + np.count_nonzero(ordered[1:] != ordered[:-1])
-    return granularity(ordered) if 1 < different <= ordered.size // 2 else 0.0
+    return granularity_of_ordered(ordered) if 1 < different <= ordered.size // 2 else 0.0
 
 
 def interval(slices: Sequence[SliceMedian]) -> Interval | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -43,7 +45,8 @@ class Series(NamedTuple):
         return median(self.rtts) if self.rtts else math.nan
 
 
-class ConfigurationTimes(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class ConfigurationTimes:
     """The times of a configuration in all slices with samples.
 
     `launches`, `slices` and `rtts` have the launch of each slice, its times, and its median
@@ -58,7 +61,7 @@ class ConfigurationTimes(NamedTuple):
     rtts: Sequence[float]
     counted: Sequence[bool]
 
-    @property
+    @cached_property
     def by_launch(self) -> dict[int, list[Slice]]:
         """The slices that count, by launch."""
         found: dict[int, list[Slice]] = {}
@@ -67,7 +70,7 @@ class ConfigurationTimes(NamedTuple):
                 found.setdefault(launch, []).append(each)
         return found
 
-    @property
+    @cached_property
     def steady(self) -> list[Floats]:
         """The times of each slice that counts."""
         return [each.times for slices in self.by_launch.values() for each in slices]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from halftrip.analysis.adjustment import typical_rtts
-from halftrip.analysis.flags import imported, machine, neighbours, samples
-from halftrip.analysis.flags.disturbed import disturbed
-from halftrip.analysis.flags.flag import Evidence, Flag, evidence
+from halftrip.analysis.flags import machine, neighbours, samples
+from halftrip.analysis.flags.flag import Evidence, Flag, Rule, evidence
 from halftrip.results.configuration import Configuration
 from halftrip.results.run import Run
 
@@ -39,15 +38,15 @@ NAMES = (
     "oversubscribed",
 )
 
-_RULES: tuple[Callable[[Evidence], Flag | None], ...] = (
+_RULES: tuple[Rule, ...] = (
     samples.coarse_clock,
-    imported.few_digits,
+    samples.few_digits,
     samples.cold_start,
     samples.drift,
     samples.bimodal,
     samples.autocorrelated,
     samples.not_converged,
-    disturbed,
+    machine.disturbed,
     machine.above_bound,
     machine.other_state,
     machine.unpinned,
@@ -86,7 +85,7 @@ def contradictions(rows: Sequence[Evidence]) -> dict[Configuration, list[Flag]]:
     found: dict[Configuration, list[Flag]] = {}
     _add(found, neighbours.unlike_itself(rows))
     for curve in neighbours.curves(rows):
-        _add(found, imported.cold_first_row(curve))
+        _add(found, neighbours.cold_first_row(curve))
         outliers = neighbours.outlier_sizes(curve)
         _add(found, outliers)
         # That an outlier contradicts its neighbours is nothing new.
@@ -102,7 +101,7 @@ def contradictions(rows: Sequence[Evidence]) -> dict[Configuration, list[Flag]]:
 
 def flags_of(row: Evidence, beside: Sequence[Flag]) -> tuple[Flag, ...]:
     """All flags of a row; `beside` are those that other rows give it."""
-    own = [flag for rule in _RULES if (flag := rule(row)) is not None]
+    own = [flag for rule in _RULES if (flag := row.found_by(rule)) is not None]
     return _in_order([*own, *beside])
 
 

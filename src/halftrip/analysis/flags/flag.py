@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 from halftrip.analysis.adjustment import Probed, adjusted_latency, typical_rtts
@@ -36,7 +38,8 @@ class Flag(NamedTuple):
     advice: str
 
 
-class Evidence(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Evidence:
     """What is known of one row of a run: its measurements, one for each slice, their times, its
     summary, its latency at the run's typical core-to-core round trip (None: not known), how many of
     its messages arrived, the resource usage of both ends, and the core-to-core round trips, ns,
@@ -52,6 +55,13 @@ class Evidence(NamedTuple):
     usage: tuple[Usage, Usage] | None
     rtts: Sequence[float]
     median_rtt: float | None
+    _found: dict[Rule, Flag | None] = field(default_factory=dict)
+
+    def found_by(self, rule: Rule) -> Flag | None:
+        """What a rule finds. Rules are asked twice: for the flags and for the verdict."""
+        if rule not in self._found:
+            self._found[rule] = rule(self)
+        return self._found[rule]
 
     @property
     def is_over_all_time(self) -> bool:
@@ -67,7 +77,7 @@ class Evidence(NamedTuple):
             else list(zip(self.configuration.pair, self.usage, strict=True))
         )
 
-    @property
+    @cached_property
     def with_rtt(self) -> Correlation | None:
         """Whether the medians of slices go with the core-to-core round trip."""
         return rank_correlation(self.times.rtts, [each.median.median for each in self.times.slices])
@@ -76,6 +86,10 @@ class Evidence(NamedTuple):
     def steady(self) -> list[Floats]:
         """The times of each slice that counts."""
         return self.times.steady
+
+
+# A rule finds a flag of a row in what is known of it, or none.
+Rule = Callable[[Evidence], Flag | None]
 
 
 def evidence(

@@ -22,6 +22,7 @@ _OFF = 1.3
 # A size and two neighbours on each side.
 _FEWEST_IN_CURVE = 5
 # A row contradicts another by this factor; less may be how a machine varies from second to second.
+# The first row of a tool that does not warm up is slower than a larger one by as much.
 _CONTRADICTS = 1.25
 # Two sizes lead to a third at most this many times their distance away.
 _FARTHEST = 4.5
@@ -154,6 +155,30 @@ def faster_when_larger(curve: Curve) -> dict[Configuration, Flag]:
 def _waits(times: Sequence[float]) -> bool:
     """Whether these times of several sizes, ns, are a wait that does not depend on the size."""
     return len(times) >= _FEWEST_ALIKE and max(times) <= _ALIKE * min(times) and min(times) >= _TICK
+
+
+def cold_first_row(curve: Sequence[Evidence]) -> dict[Configuration, Flag]:
+    """The first row of a table whose tool did not warm up, where a larger message was faster;
+    `curve` is in order of size."""
+    if len(curve) < 2:
+        return {}
+    first, *later = curve
+    source = first.run.source_of.get(first.configuration)
+    if source is None or source.warm_up != 0:
+        return {}
+    fastest = min(later, key=lambda row: row.summary.latency)
+    times = first.summary.latency / fastest.summary.latency
+    if not times >= _CONTRADICTS:
+        return {}
+    return {
+        first.configuration: Flag(
+            "cold-start",
+            f"{us(first.summary.latency)}, {significant(times, 2)} times as long as "
+            f"{format_size(fastest.configuration.known_size)}: the first row, and {source.tool} "
+            "does not warm up",
+            "leave it out, or measure it again behind another row",
+        )
+    }
 
 
 def slower_in_a_stream(rows: Iterable[Evidence]) -> dict[Configuration, Flag]:
