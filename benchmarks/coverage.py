@@ -24,8 +24,8 @@ from halftrip.stats.difference import differ, differ_series
 from halftrip.stats.drift import change_points, trend
 from halftrip.stats.median import half_width, median_interval
 from halftrip.stats.modes import two_modes
+from halftrip.stats.quantile import tail
 from halftrip.stats.settle import settled, settled_from
-from halftrip.stats.tails import tail
 
 Generator = np.random.Generator
 Floats = npt.NDArray[np.float64]

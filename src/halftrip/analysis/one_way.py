@@ -10,7 +10,7 @@ import numpy as np
 from halftrip.results.block import Block
 from halftrip.results.records import ClockComparison, Measurement
 from halftrip.results.run import Run
-from halftrip.stats.clock_line import ClockLine, Reading
+from halftrip.stats.clock_line import ClockLine, Offset
 from halftrip.stats.median import FEWEST_FOR_INTERVAL, median
 from halftrip.stats.quantile import Floats
 
@@ -41,7 +41,7 @@ class Clocks:
             line = ClockLine(each.comparison for each in compared)
             self._lines |= dict.fromkeys(((launch, rank) for rank in compared[0].ranks), line)
 
-    def ahead(self, launch: int, pair: tuple[int, int], moment: int) -> Reading | None:
+    def ahead(self, launch: int, pair: tuple[int, int], moment: int) -> Offset | None:
         """How far the clock of the second rank of a pair is ahead of that of the first, at a moment
         of the first one's, ns; None where they were not compared."""
         first, second = (self._lines.get((launch, rank)) for rank in pair)
@@ -51,12 +51,12 @@ class Clocks:
         if len({self._hosts.get((launch, rank)) for rank in (0, *own)}) > 1:
             return None
         if first is second:
-            return Reading(0, self._least_error(launch, pair))
+            return Offset(0, self._least_error(launch, pair))
         moment_0 = moment if first is None else _reference_moment(first, moment)
         readings = [
-            Reading(0, 0.0) if line is None else line.at(moment_0) for line in (first, second)
+            Offset(0, 0.0) if line is None else line.at(moment_0) for line in (first, second)
         ]
-        return Reading(
+        return Offset(
             readings[1].ahead - readings[0].ahead,
             readings[0].error + readings[1].error + self._least_error(launch, pair),
         )

@@ -1,5 +1,5 @@
-"""What a row would vary by if the whole thing were repeated: the times of its launches, or, of a
-single launch, of its slices."""
+"""The repeats of a row, which show how it would vary if all were measured again: the times of its
+launches, or of the slices of a single launch."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from halftrip.stats.estimate import Estimate
 from halftrip.stats.interval import SliceMedian, interval
 from halftrip.stats.median import median
 from halftrip.stats.quantile import quantile_of_ordered
-from halftrip.stats.summary import Slice
+from halftrip.stats.summary import SliceTimes
 
 
 class Repeats(NamedTuple):
@@ -80,10 +80,10 @@ class Repeats(NamedTuple):
 def repeats(
     configuration: Configuration, measurements: Sequence[Measurement], quantile: float | None = None
 ) -> Repeats | None:
-    """The repeats of a row, of whose `measurements` those of a path that was still warming up do
-    not count, as in its summary. With `quantile`, 0 < quantile < 1, times are this quantile of
-    single messages and not their median. None where nothing was measured, and of a quantile where
-    samples are of several messages."""
+    """The repeats of a row. As in its summary, `measurements` of a path that was still warming up
+    do not count. With `quantile`, 0 < quantile < 1, times are this quantile of single messages and
+    not their median. None where nothing was measured, and of a quantile where samples are of
+    several messages."""
     # How far slices, or launches, are apart says how well they are known.
     times = configuration_times(measurements, within=False)
     delivery = add_deliveries(each.delivery for each in measurements)
@@ -123,7 +123,7 @@ def _time_over_all(measurement: Measurement) -> float:
     return float(measurement.samples.sum()) / arrived if arrived else math.inf
 
 
-def _quantile(of_slice: Slice, quantile: float) -> SliceMedian:
+def _quantile(of_slice: SliceTimes, quantile: float) -> SliceMedian:
     return SliceMedian(quantile_of_ordered(np.sort(of_slice.times), quantile))
 
 

@@ -13,10 +13,9 @@ from halftrip.results.records import Measurement
 from halftrip.results.reported import Reported
 from halftrip.stats import series
 from halftrip.stats.median import median
+from halftrip.stats.quantile import Quantile
 from halftrip.stats.series import ConfigurationTimes
-from halftrip.stats.summary import Summary
-from halftrip.stats.tails import Quantile
-from halftrip.stats.variance import Components, variance_components
+from halftrip.stats.summary import Components, Summary, variance_components
 
 
 def configuration_times(
@@ -63,8 +62,8 @@ def summarize_configuration(
 
 
 def with_reported(summary: Summary, reported: Sequence[Reported]) -> Summary:
-    """The summary with what another tool has reported: of a single figure also how single exchanges
-    spread, and bandwidths as it has printed them."""
+    """The summary with what another tool has reported: its bandwidths as printed, and for a single
+    figure the quantiles of single exchanges."""
     if not reported:
         return summary
     rates = [each.bandwidth for each in reported if each.bandwidth is not None]

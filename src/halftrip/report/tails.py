@@ -15,7 +15,7 @@ from halftrip.report.document import Document
 from halftrip.report.layout import Column, Made, made_table, view
 from halftrip.report.numbers import number, supported_digits, width_of
 from halftrip.report.row_tables import path_columns
-from halftrip.stats.tails import Quantile
+from halftrip.stats.quantile import Quantile
 
 _LEGEND = (
     "Of single iterations: {0}, or whole windows. A row whose samples hold several "

@@ -9,17 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from halftrip.stats.distributions import NORMAL_95, student_95, student_95_from_one, upper_tail
 from halftrip.stats.estimate import Estimate, ratio
 from halftrip.stats.median import FEWEST_FOR_INTERVAL, median
-from halftrip.stats.quantile import (
-    FEW_STUDENT_95,
-    NORMAL_95,
-    Floats,
-    Samples,
-    quantile_interval,
-    student_95,
-)
-from halftrip.stats.student import upper_tail
+from halftrip.stats.quantile import Floats, Samples, quantile_interval
 
 _LEVEL = 0.05
 # By how many standard errors of its width an interval is widened. A series that ended when its
@@ -113,7 +106,7 @@ def differ_paired(ratios: Sequence[float]) -> Difference:
     if n < 2:
         return Difference(float(ratios[0]) if n else math.nan, 0.0, math.inf, significant=False)
     middle, error = float(logarithms.mean()), float(logarithms.std(ddof=1)) / math.sqrt(n)
-    width = error * (FEW_STUDENT_95[n - 1] if n - 1 in FEW_STUDENT_95 else student_95(n - 1))
+    width = error * student_95_from_one(n - 1)
     return _difference(middle, middle - width, middle + width, error, n - 1.0)
 
 
@@ -191,5 +184,5 @@ def _student_difference(first: Floats, second: Floats) -> Difference:
         # Welch and Satterthwaite's, at least those of the smaller set.
         weighed = one**2 / (n - 1) + other**2 / (m - 1)
         dof = (one + other) ** 2 / weighed if weighed > 0 else float(min(n, m) - 1)
-    width = error * (student_95(dof) if dof >= 2 else FEW_STUDENT_95[1])
+    width = error * (student_95(dof) if dof >= 2 else student_95_from_one(1))
     return _difference(middle, middle - width, middle + width, error, dof)

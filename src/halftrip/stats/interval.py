@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from halftrip.stats.distributions import student_95_from_one
 from halftrip.stats.granularity import granularity_of_ordered
 from halftrip.stats.median import FEWEST_FOR_INTERVAL, median, median_interval, median_of_ordered
-from halftrip.stats.quantile import FEW_STUDENT_95, Floats, Interval, Samples, in_order
+from halftrip.stats.quantile import Floats, Interval, Samples, in_order
 
 # The largest half width of an interval, as a logarithm: a wider one says nothing, exp() overflows.
 _WIDEST = 100.0
@@ -105,7 +106,7 @@ def between_medians(ordered: Floats) -> Interval | None:
         return None
     logarithms = np.log(ordered)
     mean = float(logarithms.mean())
-    width = min(FEW_STUDENT_95[k - 1] * float(logarithms.std(ddof=1)) / math.sqrt(k), _WIDEST)
+    width = min(student_95_from_one(k - 1) * float(logarithms.std(ddof=1)) / math.sqrt(k), _WIDEST)
     return Interval(math.exp(mean - width), math.exp(mean + width))
 
 

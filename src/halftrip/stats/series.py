@@ -16,9 +16,9 @@ from halftrip.stats.median import FEWEST_FOR_INTERVAL, median
 from halftrip.stats.quantile import Floats
 from halftrip.stats.settle import settled_from
 from halftrip.stats.states import State, block_states, states
-from halftrip.stats.summary import Slice, Summary, summarize
+from halftrip.stats.summary import SliceTimes, Summary, summarize
 
-# Of several launches, one with a smaller part of the slices of another was cut short.
+# Of several launches, one with less than a third of the slices of another was cut short.
 _SHORT = 3
 
 
@@ -57,14 +57,14 @@ class ConfigurationTimes:
 
     launches_begun: int
     launches: Sequence[int]
-    slices: Sequence[Slice]
+    slices: Sequence[SliceTimes]
     rtts: Sequence[float]
     counted: Sequence[bool]
 
     @cached_property
-    def by_launch(self) -> dict[int, list[Slice]]:
+    def by_launch(self) -> dict[int, list[SliceTimes]]:
         """The slices that count, by launch."""
-        found: dict[int, list[Slice]] = {}
+        found: dict[int, list[SliceTimes]] = {}
         for launch, each, counts in zip(self.launches, self.slices, self.counted, strict=True):
             if counts:
                 found.setdefault(launch, []).append(each)
@@ -84,7 +84,7 @@ def configuration_times(
     were cut short. Times were recorded in multiples of `unit`, ns (0: not known); `within` is that
     of `interval.of_samples`."""
     known = [(each, times) for each in series if (times := each.times).size]
-    slices = [Slice(times, of_samples(times, unit, within)) for _, times in known]
+    slices = [SliceTimes(times, of_samples(times, unit, within)) for _, times in known]
     launches = [each.launch for each, _ in known]
     counted = [True] * len(known)
     for launch in dict.fromkeys(launches):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from halftrip.analysis.adjustment import typical_rtts
 from halftrip.analysis.flags import machine, neighbours, samples
-from halftrip.analysis.flags.flag import Evidence, Flag, Rule, evidence
+from halftrip.analysis.flags.flag import Evidence, Flag, Rule, evidence, typical_rtts
 from halftrip.results.configuration import Configuration
 from halftrip.results.run import Run
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from halftrip.analysis.adjustment import Probed, adjusted_latency, typical_rtts
 from halftrip.analysis.summaries import (
     configuration_times,
     is_over_all_time,
@@ -19,7 +18,7 @@ from halftrip.results.delivery import Delivery, add_deliveries
 from halftrip.results.records import Measurement
 from halftrip.results.run import Run
 from halftrip.results.usage import Usage, add_both_ends
-from halftrip.stats.adjustment import Adjusted, Correlation, rank_correlation
+from halftrip.stats.adjustment import Adjusted, Correlation, adjusted, rank_correlation
 from halftrip.stats.median import median
 from halftrip.stats.quantile import Floats
 from halftrip.stats.series import ConfigurationTimes
@@ -131,3 +130,54 @@ def counted(count: int, noun: str) -> str:
 def percent(share: float) -> str:
     """A share in the text of a flag; ``anything`` for an infinite one."""
     return f"{significant(100 * share, 2)} %" if math.isfinite(share) else "anything"
+
+
+# A pair of cores whose round trip is probed: the ranks, their thread, the requested cores, and
+# whether the path is simulated.
+Probed = tuple[tuple[int, int], int, tuple[int | None, int | None], bool]
+
+
+def typical_rtts(run: Run) -> dict[Probed, float]:
+    """The median of all core-to-core round trips of each pair in the run, ns."""
+    probes: dict[Probed, list[float]] = {}
+    for measurement in run.measurements:
+        probes.setdefault(probed(measurement.configuration), []).extend(
+            measurement.core_to_core_rtts
+        )
+    return {pair: median(rtts) for pair, rtts in probes.items() if rtts}
+
+
+def probed(configuration: Configuration) -> Probed:
+    """Whose core-to-core round trip a configuration has."""
+    initiator, responder = configuration.ends
+    cores = initiator.core, responder.core
+    return configuration.pair, configuration.thread, cores, configuration.is_simulated
+
+
+def adjusted_latency(
+    times: ConfigurationTimes, rtts: dict[Probed, float], configuration: Configuration
+) -> Adjusted | None:
+    """The latency of a configuration at the typical core-to-core round trip of its pair. None if
+    that is not known, if fewer than six slices count (or, of several launches, six launches), or if
+    the round trip did not vary between these."""
+    typical = rtts.get(probed(configuration))
+    if typical is None:
+        return None
+    points: dict[int, list[tuple[float, float]]] = {}
+    every = zip(times.launches, times.rtts, times.slices, times.counted, strict=True)
+    for launch, of_slice, each, counts in every:
+        if counts:
+            points.setdefault(launch, []).append((of_slice, each.median.median))
+    pairs = [pair for slices in points.values() for pair in slices]
+    if len(points) > 1:
+        # Slices of one launch have in common what launches differ by.
+        pairs = [_middle(slices) for slices in points.values()]
+    return adjusted([of_slice for of_slice, _ in pairs], [median for _, median in pairs], typical)
+
+
+def _middle(slices: list[tuple[float, float]]) -> tuple[float, float]:
+    """The median round trip of these slices (NaN where that of any is not known), and the median of
+    their medians."""
+    rtts = [rtt for rtt, _ in slices]
+    unknown = any(math.isnan(rtt) for rtt in rtts)
+    return math.nan if unknown else median(rtts), median([middle for _, middle in slices])

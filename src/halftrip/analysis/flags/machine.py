@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from halftrip.analysis.adjustment import probed
-from halftrip.analysis.device_copies import Limit, device_limit, is_direct
-from halftrip.analysis.flags.flag import FEWEST, Evidence, Flag, counted, percent, us
-from halftrip.analysis.suspect import count_suspect
-from halftrip.analysis.usage import ENDS
+from halftrip.analysis.device_copies import CopyLimit, device_limit, is_direct
+from halftrip.analysis.flags.flag import FEWEST, Evidence, Flag, counted, percent, probed, us
+from halftrip.analysis.usage import ENDS, count_suspect
 from halftrip.results.memory_name import parse_memory
 from halftrip.results.records import Environment
 from halftrip.results.usage import CoreUse, Usage
@@ -65,14 +63,14 @@ def above_bound(row: Evidence) -> Flag | None:
     )
 
 
-def _copy_limit(row: Evidence) -> Limit | None:
+def _copy_limit(row: Evidence) -> CopyLimit | None:
     """The fastest copy of those that every message of a row needs; None where none is known: where
     managed memory and that of plug-ins is, only the device knows."""
     kinds = {parse_memory(end.memory).kind for end in row.configuration.ends}
     if not kinds <= {"host", "pinned"}:
         return device_limit(row.run, row.configuration)
     copies = [copy for copy in row.run.copy_times if copy.ns > 0]
-    found = [Limit(copy.size / copy.ns, copy.size, "memory is copied") for copy in copies]
+    found = [CopyLimit(copy.size / copy.ns, copy.size, "memory is copied") for copy in copies]
     return max(found, default=None)
 
 
