@@ -26,7 +26,7 @@ from bends import bends
 from changes import changes
 from claims import Claim, Score, measure, simulated
 from halftrip.analysis.breakpoints import breakpoints
-from halftrip.analysis.flags import flags_by_configuration, judge
+from halftrip.analysis.flags import evidences, flags_by_configuration
 from halftrip.analysis.flags.flag import typical_rtts
 from halftrip.analysis.summaries import summarize_configuration
 from halftrip.job.launchers.in_process import simulate
@@ -135,7 +135,7 @@ def at_line_covers(seed: int) -> Score:
     wander = Wander(spread=0.15, time_constant=50e-3, moves_core_to_core=True)
     model = flat(wander=wander)
     run = measure(model, seed, SIZES, WHOLE)
-    found = [row for row, _ in judge(run) if row.adjusted is not None]
+    found = [row for row in evidences(run) if row.adjusted is not None]
     (rtt,) = typical_rtts(run).values()
     true = model.one_way(0) / model.core_to_core * rtt
     hits = sum(row.adjusted.low <= true <= row.adjusted.high for row in found if row.adjusted)

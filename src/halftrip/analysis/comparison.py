@@ -185,16 +185,16 @@ def _pairs(base: ComparedRun, new: ComparedRun, quantile: float | None, anyway: 
     for each, other in matches.items():
         one, two = base.statistic(each), new.statistic(other)
         if one != two and not anyway:
-            said = f"{base.name} has the {one}, {new.name} the {two}"
-            refused.append(Refused(each, said))
+            reason = f"{base.name} has the {one}, {new.name} the {two}"
+            refused.append(Refused(each, reason))
             continue
         first = repeats(each, base.rows[each], quantile)
         second = repeats(other, new.rows[other], quantile)
         if first is None or second is None:
-            of = "nothing was measured"
+            reason = "nothing was measured"
             if quantile is not None:
-                of = "its samples are of several messages: single ones are not known"
-            refused.append(Refused(each, of))
+                reason = "its samples are of several messages: single ones are not known"
+            refused.append(Refused(each, reason))
         else:
             rows[each] = first, second
     if not rows:
@@ -217,9 +217,9 @@ def _unlike(base: ComparedRun, new: ComparedRun) -> str:
         for side in (base, new)
     )
     apart = [name for name in _FIELDS if one[name].isdisjoint(other[name])]
-    said = [f"{name} {_few(one[name])} and {_few(other[name])}" for name in apart]
+    differences = [f"{name} {_few(one[name])} and {_few(other[name])}" for name in apart]
     hint = "" if {"transport", "size"} & set(apart) else "; --anyway compares them"
-    return (", ".join(said) or "no setting of all is the same") + hint
+    return (", ".join(differences) or "no setting of all is the same") + hint
 
 
 # The settings that are named first.

@@ -226,10 +226,10 @@ def _hosts(run: Run) -> list[str]:
 def _host_changes(base: Sequence[str], new: Sequence[str]) -> list[Change]:
     if not base or not new or base == new:
         return []
-    return [Change("hosts", _said_hosts(base, new), _said_hosts(new, base))]
+    return [Change("hosts", _hosts_in_words(base, new), _hosts_in_words(new, base))]
 
 
-def _said_hosts(hosts: Sequence[str], others: Sequence[str]) -> str:
+def _hosts_in_words(hosts: Sequence[str], others: Sequence[str]) -> str:
     """All of a few hosts; of more, how many, and a few of those that the other run has not."""
     if len(hosts) <= _MOST_HOSTS:
         return ", ".join(hosts)
@@ -253,11 +253,11 @@ def _mitigation_changes(base: Run, new: Run) -> list[Change]:
     ]
     if not names:
         return []
-    said = [
+    states = [
         MITIGATIONS_GAP.join(f"{name}: {each.get(name, NOT_AFFECTED)}" for name in names)
         for each in (before, after)
     ]
-    return [Change("mitigations", *said)]
+    return [Change("mitigations", *states)]
 
 
 def _mitigations(run: Run) -> dict[str, str] | None:

@@ -191,13 +191,13 @@ def _gaps(rows: _Rows, window: int | None) -> tuple[Parameter, Parameter, loggp.
         if one is not None and several is not None:
             streams.append(loggp.StreamTimes(size, one, several, window - 1))
     if len(streams) < loggp.FEWEST_SIZES:
-        said = f"streams with windows of 1 and of {window} of {len(streams)} sizes, not of 3"
-        lacking = Parameter(None, _measure(said))
+        reason = f"streams with windows of 1 and of {window} of {len(streams)} sizes, not of 3"
+        lacking = Parameter(None, _measure(reason))
         return lacking, lacking, None
     early = [each.size for each in streams if not each.between().value > 0]
     if early:
-        said = f"{window} messages of {size_in_words(early[0])} took no longer than 1"
-        lacking = Parameter(None, f"{said}; measure for longer: --time 1s")
+        reason = f"{window} messages of {size_in_words(early[0])} took no longer than 1"
+        lacking = Parameter(None, f"{reason}; measure for longer: --time 1s")
         return lacking, lacking, None
     found = loggp.gaps(streams)
     return _figure(found.gap), _figure(found.per_byte), found
@@ -235,8 +235,8 @@ def _long_enough(
     # Without an interval, no delay is surely longer.
     least = round_trip.high
     if math.isnan(least):
-        said = f"the round trip of {size_in_words(size)} has no interval"
-        return None, f"{said}; measure several slices or launches"
+        reason = f"the round trip of {size_in_words(size)} has no interval"
+        return None, f"{reason}; measure several slices or launches"
     delays = sorted(
         {
             delay
@@ -248,13 +248,13 @@ def _long_enough(
     if found is not None:
         return found, ""
     if least > _UNKNOWN * round_trip.value:
-        said = f"the round trip of {size_in_words(size)} may be anything up to {_us(least)}"
-        return None, f"{said}; measure again, on cores that nothing else uses"
+        reason = f"the round trip of {size_in_words(size)} may be anything up to {_us(least)}"
+        return None, f"{reason}; measure again, on cores that nothing else uses"
     name = "ping-pong" if SHAPES[pattern].replies else pattern
-    said = f"no {name} of {size_in_words(size)} with a delay above its round trip, {_us(least)}"
+    reason = f"no {name} of {size_in_words(size)} with a delay above its round trip, {_us(least)}"
     if delays:
-        return None, f"{said}; measure it: --delay 0,{_round_delay(least)}"
-    return None, _measure(said)
+        return None, f"{reason}; measure it: --delay 0,{_round_delay(least)}"
+    return None, _measure(reason)
 
 
 def _delayed_stream(
@@ -290,8 +290,8 @@ def _latency(overheads: Sequence[Overheads], per_byte: Parameter) -> tuple[int |
     if smallest.half is None or smallest.both.estimate is None:
         return None, Parameter(None, smallest.both.reason)
     if smallest.size > 1 and per_byte.estimate is None:
-        said = f"G is not known, nor what {size_in_words(smallest.size)} take of it"
-        return None, Parameter(None, f"{said}: {per_byte.reason}")
+        reason = f"G is not known, nor what {size_in_words(smallest.size)} take of it"
+        return None, Parameter(None, f"{reason}: {per_byte.reason}")
     found = loggp.latency(smallest.half, smallest.both.estimate, smallest.size, per_byte.estimate)
     return smallest.size, _figure(found)
 

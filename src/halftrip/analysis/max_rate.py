@@ -219,8 +219,8 @@ def _fit(setting: Configuration, times: _Times) -> MaxRateFit:
     pairs = tuple(sorted({pairs for pairs, _ in times.by_point}))
     lacking = MaxRateFit(setting, None, pairs, None)
     if len(pairs) < 2:
-        said = f"{_pairs(pairs)}, where the model needs several numbers of pairs"
-        return lacking._replace(reason=f"{said}; measure them: {COMMAND}")
+        reason = f"{_pairs(pairs)}, where the model needs several numbers of pairs"
+        return lacking._replace(reason=f"{reason}; measure them: {COMMAND}")
     points = times.points()
     numbers = sorted({point.pairs for point in points})
     sizes = {point.size for point in points}
@@ -229,13 +229,13 @@ def _fit(setting: Configuration, times: _Times) -> MaxRateFit:
     if len(sizes) < FEWEST_SIZES:
         return lacking._replace(reason="fewer than three sizes; measure more: -s 8,1K,64K,1M")
     if len(points) < len(numbers) * len(sizes):
-        said = "not every number of pairs has every size, with an interval"
-        return lacking._replace(reason=f"{said}; measure all in one run: {COMMAND}")
+        reason = "not every number of pairs has every size, with an interval"
+        return lacking._replace(reason=f"{reason}; measure all in one run: {COMMAND}")
     try:
         found = max_rate(points)
     except ValueError:
-        said = "times do not grow with the size and the pairs as the model says"
-        return lacking._replace(reason=f"{said}; measure larger sizes: -s 64K..4M")
+        reason = "times do not grow with the size and the pairs as the model says"
+        return lacking._replace(reason=f"{reason}; measure larger sizes: -s 64K..4M")
     return MaxRateFit(
         setting,
         times.over,

@@ -24,6 +24,11 @@ _FEWEST_SLICES = 0.5
 _UNEVEN = 1.25
 
 
+# The lines of both clocks (None: it is that of rank 0's host), and what reading them adds to the
+# error, ns.
+_PairLines = tuple[ClockLine | None, ClockLine | None, float]
+
+
 class Clocks:
     """The clocks of all ranks of a run, in all its launches."""
 
@@ -32,6 +37,7 @@ class Clocks:
         self._resolutions = {
             (each.launch, each.rank): each.clock.resolution for each in run.environments
         }
+        self._pairs: dict[tuple[int, tuple[int, int]], _PairLines | None] = {}
         by_host: dict[tuple[int, int], list[ClockComparison]] = {}
         for each in run.clock_comparisons:
             by_host.setdefault((each.launch, each.rank), []).append(each)
@@ -44,27 +50,33 @@ class Clocks:
     def ahead(self, launch: int, pair: tuple[int, int], moment: int) -> Offset | None:
         """How far the clock of the second rank of a pair is ahead of that of the first, at a moment
         of the first one's, ns; None where they were not compared."""
-        first, second = (self._lines.get((launch, rank)) for rank in pair)
-        # Clocks that were not compared are those of rank 0's host, unless a part of the file is
-        # lost.
-        own = [rank for rank, line in zip(pair, (first, second), strict=True) if line is None]
-        if len({self._hosts.get((launch, rank)) for rank in (0, *own)}) > 1:
+        if (launch, pair) not in self._pairs:
+            self._pairs[launch, pair] = self._lines_of(launch, pair)
+        lines = self._pairs[launch, pair]
+        if lines is None:
             return None
+        first, second, least_error = lines
         if first is second:
-            return Offset(0, self._least_error(launch, pair))
+            return Offset(0, least_error)
         moment_0 = moment if first is None else _reference_moment(first, moment)
         readings = [
             Offset(0, 0.0) if line is None else line.at(moment_0) for line in (first, second)
         ]
         return Offset(
             readings[1].ahead - readings[0].ahead,
-            readings[0].error + readings[1].error + self._least_error(launch, pair),
+            readings[0].error + readings[1].error + least_error,
         )
 
-    def _least_error(self, launch: int, pair: tuple[int, int]) -> float:
-        """What reading the clocks of a pair adds to the error, ns."""
+    def _lines_of(self, launch: int, pair: tuple[int, int]) -> _PairLines | None:
+        """Those of a pair; None where its clocks were not compared."""
+        first, second = (self._lines.get((launch, rank)) for rank in pair)
+        # Clocks that were not compared are those of rank 0's host, unless a part of the file is
+        # lost.
+        own = [rank for rank, line in zip(pair, (first, second), strict=True) if line is None]
+        if len({self._hosts.get((launch, rank)) for rank in (0, *own)}) > 1:
+            return None
         steps = (self._resolutions.get((launch, rank), 0.0) for rank in pair)
-        return _CONVERSION_NS + sum(steps)
+        return first, second, _CONVERSION_NS + sum(steps)
 
 
 def _reference_moment(line: ClockLine, moment: int) -> int:

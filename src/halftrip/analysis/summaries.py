@@ -12,8 +12,8 @@ from halftrip.results.delivery import Delivery, add_deliveries, delivered_share
 from halftrip.results.records import Measurement
 from halftrip.results.reported import Reported
 from halftrip.stats import series
+from halftrip.stats.estimate import Estimate
 from halftrip.stats.median import median
-from halftrip.stats.quantile import Quantile
 from halftrip.stats.series import ConfigurationTimes
 from halftrip.stats.summary import Components, Summary, variance_components
 
@@ -72,9 +72,7 @@ def with_reported(summary: Summary, reported: Sequence[Reported]) -> Summary:
     if len(reported) > 1:
         return summary
     spread = reported[0].spread
-    p90, p99, p999 = (
-        Quantile(spread.get(name, math.nan), math.nan, math.nan) for name in ("p90", "p99", "p99.9")
-    )
+    p90, p99, p999 = (Estimate(spread.get(name, math.nan)) for name in ("p90", "p99", "p99.9"))
     return summary._replace(p90=p90, p99=p99, p999=p999, max=spread.get("max", math.nan))
 
 

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from halftrip.stats.distributions import student_95_from_one
-from halftrip.stats.quantile import Floats
 
 
 class Estimate(NamedTuple):
@@ -98,7 +98,7 @@ class LinearFit(NamedTuple):
     standard deviation of the relative residuals."""
 
     parameters: tuple[Estimate, ...]
-    fitted: Floats
+    fitted: npt.NDArray[np.float64]
     scatter: float
 
     def misfits(self, times: Sequence[Estimate]) -> list[float]:
@@ -113,7 +113,7 @@ class LinearFit(NamedTuple):
         return found
 
 
-def linear_fit(factors: Floats, times: Sequence[Estimate]) -> LinearFit:
+def linear_fit(factors: npt.NDArray[np.float64], times: Sequence[Estimate]) -> LinearFit:
     """The parameters p, shape (n,), for which `factors` p, shape (m, n), m > n, is nearest to the
     `times`, all above 0, by least squares of the relative residuals: a time that is twice as long
     is known half as precisely.

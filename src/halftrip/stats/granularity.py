@@ -44,7 +44,8 @@ def granularity_of_ordered(ordered: Samples) -> float:
     kept = 1 + int(np.searchsorted(np.cumsum(counts[common]), _COMMON * ordered.size))
     chosen = np.sort(common[: max(2, kept)])
     values, counts = values[chosen], counts[chosen]
-    gaps = np.diff(values).astype(np.float64)
+    # As np.diff, which takes three times as long for a few values.
+    gaps = (values[1:] - values[:-1]).astype(np.float64)
     if values.size > _MOST_VALUES:
         return median(gaps)
     offsets = (values - values[0]).astype(np.float64)

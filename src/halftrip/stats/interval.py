@@ -38,6 +38,13 @@ class SliceMedian(NamedTuple):
     step: float = 0.0
 
 
+def of_launch(slices: Sequence[SliceMedian]) -> SliceMedian:
+    """The median of a launch; only other launches tell how well it is known."""
+    return SliceMedian(
+        median([each.median for each in slices]), step=median([each.step for each in slices])
+    )
+
+
 def of_samples(times: Samples, unit: float = 0.0, within: bool = True) -> SliceMedian:
     """The median of a slice with these times, shape (n,), n >= 1, in time order. They were recorded
     in multiples of `unit` (0: not known). Without the interval `within` the slice, which takes most

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halftrip.stats.distributions import NORMAL_95, student_95, student_95_from_one
+from halftrip.stats.estimate import Estimate
 
 Floats = npt.NDArray[np.float64]
 Samples = npt.NDArray[np.int64] | npt.NDArray[np.float64]
@@ -144,26 +145,18 @@ def at_least_independent(variance: float, dof: float, q: float) -> tuple[float, 
     return independent * (1.0 + excess * weight), dof / weight if weight else math.inf
 
 
-class Quantile(NamedTuple):
-    """A quantile of samples, in their unit, and its 95 % interval; NaN where it is not known."""
-
-    value: float
-    low: float
-    high: float
-
-
 # A quantile is known if at least this many samples beyond it count as independent. With fewer,
 # bursts of late samples that happen to be alike would give it a wrong interval.
 _FEWEST_BEYOND = 12.0
-UNKNOWN = Quantile(math.nan, math.nan, math.nan)
+UNKNOWN = Estimate(math.nan)
 
 
-def tail(parts: Sequence[Floats], q: float) -> Quantile:
+def tail(parts: Sequence[Floats], q: float) -> Estimate:
     """The quantile `q` of the samples of all parts; see `tails`."""
     return tails(parts, (q,))[0]
 
 
-def tails(parts: Sequence[Floats], shares: Sequence[float]) -> list[Quantile]:
+def tails(parts: Sequence[Floats], shares: Sequence[float]) -> list[Estimate]:
     """The quantiles `shares` of the samples of all parts together, each of shape (n,), in time
     order. The parts are independent: slices, or launches where there are several.
 
@@ -184,19 +177,19 @@ def tails(parts: Sequence[Floats], shares: Sequence[float]) -> list[Quantile]:
     return [_of_several(every, sizes, ordered, q) for q in shares]
 
 
-def _of_one(samples: Floats, ordered: Floats, q: float) -> Quantile:
+def _of_one(samples: Floats, ordered: Floats, q: float) -> Estimate:
     """The quantile of one part; `ordered` are its samples in ascending order."""
     found = quantile_interval(samples, q, ordered=ordered)
     return (
         UNKNOWN
         if found is None
-        else Quantile(quantile_of_ordered(ordered, q), found.low, found.high)
+        else Estimate(quantile_of_ordered(ordered, q), found.low, found.high)
     )
 
 
 def _of_several(
     samples: Floats, sizes: npt.NDArray[np.intp], ordered: Floats, q: float
-) -> Quantile:
+) -> Estimate:
     """The quantile of the samples of k parts, one part after the other; `sizes` has how many each
     part has, shape (k,), none of them 0, and `ordered` the samples in ascending order."""
     n, k = ordered.size, sizes.size
@@ -216,4 +209,4 @@ def _of_several(
         return UNKNOWN
     above = max(0, math.floor(expected - spread))
     below = max(0, math.floor(n * q - spread))
-    return Quantile(value, float(ordered[below]), float(ordered[n - 1 - above]))
+    return Estimate(value, float(ordered[below]), float(ordered[n - 1 - above]))

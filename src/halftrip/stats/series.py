@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from halftrip.stats.interval import of_samples
-from halftrip.stats.median import FEWEST_FOR_INTERVAL, median
+from halftrip.stats.median import FEWEST_FOR_INTERVAL, median, median_if_known
 from halftrip.stats.quantile import Floats
 from halftrip.stats.settle import settled_from
 from halftrip.stats.states import State, block_states, states
@@ -49,16 +49,15 @@ class Series(NamedTuple):
 class ConfigurationTimes:
     """The times of a configuration in all slices with samples.
 
-    `launches`, `slices` and `rtts` have the launch of each slice, its times, and its median
-    core-to-core round trip (NaN: not known). `counted` says which slices count: not those in which
-    the path was still warming up. `launches_begun` is how many launches there were that were not
-    cut short, with samples or without.
+    `launches` and `slices` have the launch of each slice, and its times with their median.
+    `counted` says which slices count: not those in which the path was still warming up.
+    `launches_begun` is how many launches there were that were not cut short, with samples or
+    without.
     """
 
     launches_begun: int
     launches: Sequence[int]
     slices: Sequence[SliceTimes]
-    rtts: Sequence[float]
     counted: Sequence[bool]
 
     @cached_property
@@ -69,6 +68,22 @@ class ConfigurationTimes:
             if counts:
                 found.setdefault(launch, []).append(each)
         return found
+
+    @property
+    def repeats(self) -> list[tuple[float, float]]:
+        """The core-to-core round trip (NaN: not known) and the median time of each launch, or, of a
+        single launch, of each slice: slices of one launch have in common what launches differ
+        by."""
+        launches = list(self.by_launch.values())
+        if len(launches) < 2:
+            return [(each.rtt, each.median.median) for slices in launches for each in slices]
+        return [
+            (
+                median_if_known([each.rtt for each in slices]),
+                median([each.median.median for each in slices]),
+            )
+            for slices in launches
+        ]
 
     @cached_property
     def steady(self) -> list[Floats]:
@@ -84,7 +99,7 @@ def configuration_times(
     were cut short. Times were recorded in multiples of `unit`, ns (0: not known); `within` is that
     of `interval.of_samples`."""
     known = [(each, times) for each in series if (times := each.times).size]
-    slices = [SliceTimes(times, of_samples(times, unit, within)) for _, times in known]
+    slices = [SliceTimes(times, of_samples(times, unit, within), each.rtt) for each, times in known]
     launches = [each.launch for each, _ in known]
     counted = [True] * len(known)
     for launch in dict.fromkeys(launches):
@@ -96,7 +111,6 @@ def configuration_times(
         launches_begun=len({each.launch for each in series} - short),
         launches=launches,
         slices=slices,
-        rtts=[each.rtt for each, _ in known],
         counted=counted,
     )
 

@@ -8,18 +8,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from halftrip.stats.interval import SliceMedian, interval
+from halftrip.stats.estimate import Estimate
+from halftrip.stats.interval import SliceMedian, interval, of_launch
 from halftrip.stats.median import median
-from halftrip.stats.quantile import UNKNOWN, Floats, Interval, Quantile, tails
+from halftrip.stats.quantile import UNKNOWN, Floats, Interval, tails
 
 _UNKNOWN = Interval(math.nan, math.nan)
 
 
 class SliceTimes(NamedTuple):
-    """The one-way times of a slice, shape (n,), n >= 1, in time order, and their median."""
+    """The one-way times of a slice, shape (n,), n >= 1, in time order, their median, and the median
+    core-to-core round trip beside them, ns (NaN: not known)."""
 
     times: Floats
     median: SliceMedian
+    rtt: float = math.nan
 
 
 class Summary(NamedTuple):
@@ -35,9 +38,9 @@ class Summary(NamedTuple):
     latency: float
     low: float
     high: float
-    p90: Quantile
-    p99: Quantile
-    p999: Quantile
+    p90: Estimate
+    p99: Estimate
+    p999: Estimate
     max: float
     bandwidth: float
     first: float
@@ -63,7 +66,7 @@ def summarize(
         return Summary(nan, nan, nan, UNKNOWN, UNKNOWN, UNKNOWN, nan, nan, first, 0)
     medians = [each.median for each in launches[0]]
     if len(launches) > 1:
-        medians = [_of_launch(launch) for launch in launches]
+        medians = [of_launch([each.median for each in launch]) for launch in launches]
     latency = median([each.median for each in medians])
     bounds = interval(medians) or _UNKNOWN
     parts = [each.times for each in launches[0]]
@@ -81,14 +84,6 @@ def summarize(
         bandwidth=size * delivered / latency * 1e9 if latency > 0 else math.nan,
         first=first,
         samples=sum(part.size for part in parts),
-    )
-
-
-def _of_launch(launch: Sequence[SliceTimes]) -> SliceMedian:
-    """The median of a launch, of which only other launches tell how well it is known."""
-    return SliceMedian(
-        median([each.median.median for each in launch]),
-        step=median([each.median.step for each in launch]),
     )
 
 

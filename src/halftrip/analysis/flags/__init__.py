@@ -17,7 +17,6 @@ __all__ = [
     "evidences",
     "flags_by_configuration",
     "flags_of",
-    "judge",
 ]  # fmt: skip
 
 # In the order of tables; docs/flags.md explains each.
@@ -60,14 +59,9 @@ _EXPLAINED_BY = {
 
 def flags_by_configuration(run: Run) -> dict[Configuration, tuple[Flag, ...]]:
     """The flags of every row of a run."""
-    return {row.configuration: flags for row, flags in judge(run)}
-
-
-def judge(run: Run) -> list[tuple[Evidence, tuple[Flag, ...]]]:
-    """The evidence and the flags of every row of a run."""
     rows = evidences(run)
     beside = contradictions(rows)
-    return [(row, flags_of(row, beside.get(row.configuration, []))) for row in rows]
+    return {row.configuration: flags_of(row, beside.get(row.configuration, [])) for row in rows}
 
 
 def evidences(run: Run) -> list[Evidence]:

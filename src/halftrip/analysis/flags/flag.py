@@ -79,7 +79,10 @@ class Evidence:
     @cached_property
     def with_rtt(self) -> Correlation | None:
         """Whether the medians of slices go with the core-to-core round trip."""
-        return rank_correlation(self.times.rtts, [each.median.median for each in self.times.slices])
+        slices = self.times.slices
+        return rank_correlation(
+            [each.rtt for each in slices], [each.median.median for each in slices]
+        )
 
     @property
     def steady(self) -> list[Floats]:
@@ -163,21 +166,5 @@ def adjusted_latency(
     typical = rtts.get(probed(configuration))
     if typical is None:
         return None
-    points: dict[int, list[tuple[float, float]]] = {}
-    every = zip(times.launches, times.rtts, times.slices, times.counted, strict=True)
-    for launch, of_slice, each, counts in every:
-        if counts:
-            points.setdefault(launch, []).append((of_slice, each.median.median))
-    pairs = [pair for slices in points.values() for pair in slices]
-    if len(points) > 1:
-        # Slices of one launch have in common what launches differ by.
-        pairs = [_middle(slices) for slices in points.values()]
-    return adjusted([of_slice for of_slice, _ in pairs], [median for _, median in pairs], typical)
-
-
-def _middle(slices: list[tuple[float, float]]) -> tuple[float, float]:
-    """The median round trip of these slices (NaN where that of any is not known), and the median of
-    their medians."""
-    rtts = [rtt for rtt, _ in slices]
-    unknown = any(math.isnan(rtt) for rtt in rtts)
-    return math.nan if unknown else median(rtts), median([middle for _, middle in slices])
+    repeats = times.repeats
+    return adjusted([rtt for rtt, _ in repeats], [time for _, time in repeats], typical)

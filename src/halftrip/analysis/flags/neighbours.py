@@ -277,20 +277,18 @@ def unlike_itself(rows: Iterable[Evidence]) -> dict[Configuration, Flag]:
 def _stretches(times: ConfigurationTimes) -> list[tuple[float, float]]:
     """The median time of each launch that counts, or of each slice where there is one launch, with
     its median core-to-core round trip (NaN: not known), ns."""
-    several = len(times.by_launch) > 1
-    groups: dict[int, list[int]] = {}
-    for number, (launch, counts) in enumerate(zip(times.launches, times.counted, strict=True)):
-        if counts:
-            groups.setdefault(launch if several else number, []).append(number)
+    launches = list(times.by_launch.values())
+    if len(launches) == 1:
+        launches = [[each] for each in launches[0]]
     return [
         (
-            median([times.slices[number].median.median for number in numbers]),
-            _median_or_nan([times.rtts[number] for number in numbers]),
+            median([each.median.median for each in slices]),
+            _median_of_known([each.rtt for each in slices]),
         )
-        for numbers in groups.values()
+        for slices in launches
     ]
 
 
-def _median_or_nan(rtts: Sequence[float]) -> float:
+def _median_of_known(rtts: Sequence[float]) -> float:
     known = [rtt for rtt in rtts if not math.isnan(rtt)]
     return median(known) if known else math.nan
