@@ -90,7 +90,6 @@ class PiecewiseFit(NamedTuple):
 
 
 Method = Literal["ordinary", "relative", "robust"]
-METHODS: tuple[Method, ...] = ("ordinary", "relative", "robust")
 # A line does not describe a time from which it is further off than this share, and than this many
 # standard deviations of the time.
 FAR = 0.1

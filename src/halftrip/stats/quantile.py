@@ -151,11 +151,6 @@ _FEWEST_BEYOND = 12.0
 UNKNOWN = Estimate(math.nan)
 
 
-def tail(parts: Sequence[Floats], q: float) -> Estimate:
-    """The quantile `q` of the samples of all parts; see `tails`."""
-    return tails(parts, (q,))[0]
-
-
 def tails(parts: Sequence[Floats], shares: Sequence[float]) -> list[Estimate]:
     """The quantiles `shares` of the samples of all parts together, each of shape (n,), in time
     order. The parts are independent: slices, or launches where there are several.
