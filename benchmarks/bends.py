@@ -9,10 +9,8 @@ from itertools import pairwise
 import msgspec
 
 from claims import Claim, Score, measure
-from halftrip.analysis.curves import Curve, curves
-from halftrip.analysis.fitted import Pieces
-from halftrip.analysis.hockney import hockney
-from halftrip.analysis.piecewise_fits import found_pieces
+from halftrip.analysis.curves import MeasuredCurve, curves
+from halftrip.analysis.fit import Pieces, found_pieces, hockney
 from halftrip.plan.plan import Plan
 from halftrip.simulation.path_model import Noise, PathModel, Segment, Wander
 from halftrip.stats.curve_times import draws
@@ -59,7 +57,7 @@ def _places(drawn: random.Random, bends: int) -> list[int]:
             return places
 
 
-def fitted(model: PathModel, seed: int, plan: Plan = _PLAN) -> Curve:
+def fitted(model: PathModel, seed: int, plan: Plan = _PLAN) -> MeasuredCurve:
     """The curve of a run over this path."""
     (curve,) = curves(measure(model, seed, GRID, plan))
     return curve

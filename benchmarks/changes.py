@@ -8,7 +8,7 @@ from functools import partial
 import msgspec
 
 from claims import Claim, Score, simulated
-from halftrip.analysis.comparison import Comparison, Side, compare
+from halftrip.analysis.comparison import ComparedRun, Comparison, compare
 from halftrip.job.launchers.in_process import simulate
 from halftrip.plan.plan import Plan
 from halftrip.results.run import Run
@@ -41,7 +41,7 @@ def compared(
         _run(msgspec.structs.replace(model, seed=2 * seed + n, **_slower(f)), launches)
         for n, f in enumerate((1.0, factor))
     )
-    (found,) = compare(Side.of(base, "base"), [Side.of(new, "new")], threshold)
+    (found,) = compare(ComparedRun.of(base, "base"), [ComparedRun.of(new, "new")], threshold)
     return found
 
 
@@ -78,7 +78,7 @@ def switching_called_changed(seed: int) -> Score:
     sides = []
     for n in (0, 1):
         run = _run(msgspec.structs.replace(PATH, seed=2 * seed + n), _LAUNCHES)
-        sides.append(Side.of(_switching(run, 2 * seed + n), str(n)))
+        sides.append(ComparedRun.of(_switching(run, 2 * seed + n), str(n)))
     (found,) = compare(sides[0], sides[1:])
     return Score(int(bool(found.having("slower") or found.having("faster"))), 1)
 

@@ -20,12 +20,12 @@ import numpy.typing as npt
 from scipy import signal, stats
 
 from halftrip.stats import interval as over_slices
-from halftrip.stats.difference import differ, differ_series
+from halftrip.stats.difference import differ
 from halftrip.stats.drift import change_points, trend
 from halftrip.stats.median import half_width, median_interval
 from halftrip.stats.modes import two_modes
+from halftrip.stats.quantile import tails
 from halftrip.stats.settle import settled, settled_from
-from halftrip.stats.tails import tail
 
 Generator = np.random.Generator
 Floats = npt.NDArray[np.float64]
@@ -161,7 +161,7 @@ def coverage_of_tails(trials: int) -> Iterator[Line]:
         for n in (100, 1000, 3000):
             hits = 0
             for _ in range(trials // 4):
-                found = tail(list(generator.exponential(size=(10, n))), q)
+                (found,) = tails(list(generator.exponential(size=(10, n))), (q,))
                 hits += math.isnan(found.value) or found.low <= -math.log(1 - q) <= found.high
             yield Line(f"p{100 * q:g}", "exponential", 10 * n, hits, trials // 4, 0.93, 1.0)
 
@@ -195,14 +195,6 @@ def alarms_of_difference(trials: int) -> Iterator[Line]:
             a, b = (np.exp(0.05 * generator.standard_normal(k)).tolist() for k in (n, m))
             hits += differ(a, b).significant
         yield Line("differ", f"{n} and {m} launches", n + m, hits, trials, 0.0, 0.05)
-    for name in TRUTHS:
-        for n in (100, 1000, 10_000):
-            series = _series(name, n, 2 * trials)
-            hits = sum(
-                differ_series(10.0 + x, 10.0 + y).significant
-                for x, y in zip(series, series, strict=True)
-            )
-            yield Line("differ_series", name, n, hits, trials, 0.0, 0.05)
 
 
 def _series(name: str, n: int, trials: int) -> Iterator[Floats]:

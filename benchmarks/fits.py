@@ -13,8 +13,7 @@ import time
 
 import numpy as np
 
-from halftrip.analysis.hockney import hockney
-from halftrip.analysis.piecewise_fits import found_pieces
+from halftrip.analysis.fit import found_pieces, hockney
 from halftrip.stats.curve_times import CurveTimes, draws
 
 _WANTED_SECONDS = 10.0

@@ -9,10 +9,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy import signal
 
-from halftrip.analysis.history import Figure, RunFigures, history
+from halftrip.analysis.history import RunFigures, history
 from halftrip.results.configuration import Configuration, EndSettings
 from halftrip.results.records import Header
 from halftrip.results.run import Run
+from halftrip.stats.estimate import Estimate
 from halftrip.stats.interval import SliceMedian, interval
 from halftrip.stats.median import median
 from halftrip.stats.quantile import Floats
@@ -56,7 +57,7 @@ def _autoregression(generator: np.random.Generator, shape: tuple[int, ...], lag1
     return series
 
 
-def _row(past: Past, generator: np.random.Generator, step_at: int | None) -> list[Figure]:
+def _row(past: Past, generator: np.random.Generator, step_at: int | None) -> list[Estimate]:
     """The figures of a row in each run."""
     shape = (past.launches, past.runs)
     level = past.spread * _autoregression(generator, shape, past.between_runs).T
@@ -68,7 +69,7 @@ def _row(past: Past, generator: np.random.Generator, step_at: int | None) -> lis
     return [_figure(np.exp(each)) for each in level[:, :, None] + wander]
 
 
-def _figure(slices: Floats) -> Figure:
+def _figure(slices: Floats) -> Estimate:
     """The figure of a run from the times of its slices, shape (launches, slices): as
     `stats.summary` makes it."""
     medians = [SliceMedian(float(each)) for each in slices[0]]
@@ -76,7 +77,7 @@ def _figure(slices: Floats) -> Figure:
         medians = [SliceMedian(median(launch)) for launch in slices]
     bounds = interval(medians)
     low, high = (math.nan, math.nan) if bounds is None else bounds
-    return Figure(median([each.median for each in medians]), low, high)
+    return Estimate(median([each.median for each in medians]), low, high)
 
 
 def _made(past: Past, seed: int, step_at: int | None = None) -> list[RunFigures]:

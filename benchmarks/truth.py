@@ -25,9 +25,9 @@ from scipy import signal, stats
 from bends import bends
 from changes import changes
 from claims import Claim, Score, measure, simulated
-from halftrip.analysis.adjustment import typical_rtts
 from halftrip.analysis.breakpoints import breakpoints
-from halftrip.analysis.flags import flags_by_configuration, judge
+from halftrip.analysis.flags import evidences, flags_by_configuration
+from halftrip.analysis.flags.flag import typical_rtts
 from halftrip.analysis.summaries import summarize_configuration
 from halftrip.job.launchers.in_process import simulate
 from halftrip.measure.adaptive_sizes import next_sizes
@@ -36,7 +36,7 @@ from halftrip.results.run import Run
 from halftrip.simulation.path_model import Noise, PathModel, Wander
 from halftrip.stats.difference import differ
 from halftrip.stats.estimate import Estimate, difference
-from halftrip.stats.piecewise import Point
+from halftrip.stats.piecewise import CurvePoint
 from halftrip.stats.summary import Summary, relative_width
 from pasts import ALIKE, LAUNCHES, ODD, ONE, SEVERAL, Past, is_changed, is_found
 from simulated_paths import (
@@ -135,7 +135,7 @@ def at_line_covers(seed: int) -> Score:
     wander = Wander(spread=0.15, time_constant=50e-3, moves_core_to_core=True)
     model = flat(wander=wander)
     run = measure(model, seed, SIZES, WHOLE)
-    found = [row for row, _ in judge(run) if row.adjusted is not None]
+    found = [row for row in evidences(run) if row.adjusted is not None]
     (rtt,) = typical_rtts(run).values()
     true = model.one_way(0) / model.core_to_core * rtt
     hits = sum(row.adjusted.low <= true <= row.adjusted.high for row in found if row.adjusted)
@@ -278,11 +278,11 @@ def jump_is_found(seed: int) -> Score:
     """Whether the scheduled sizes and those that --refine adds show one breakpoint, known within
     2 % of its size, whose jump is right within 7 %."""
     schedule = tuple(1 << n for n in range(21))
-    points: dict[int, Point] = {}
+    points: dict[int, CurvePoint] = {}
     requested = schedule
     while requested:
         for size, row in summaries(measure(CURVE, seed, requested)).items():
-            points[size] = Point(size, row.latency, relative_width(row))
+            points[size] = CurvePoint(size, row.latency, relative_width(row))
         requested = next_sizes(points.values(), schedule)
     found = breakpoints(points.values())
     if len(found) != 1 or not found[0].low < 65536 <= found[0].high:

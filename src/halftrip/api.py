@@ -139,23 +139,19 @@ def _go_on(
 def _named(run: results.Run, names: set[str]) -> list[Configuration]:
     """The configurations of the rows that have one of these verdicts or flags. Raises UsageError
     for an unknown one."""
-    from halftrip.analysis.flags import NAMES, flags_by_configuration
-    from halftrip.analysis.verdict import NOT_OK, verdicts
+    from halftrip.analysis.flags import NAMES
+    from halftrip.analysis.rows import rows
+    from halftrip.analysis.verdict import NOT_OK
 
     unknown = names.difference(NAMES, NOT_OK)
     if unknown:
         allowed = ", ".join([*NOT_OK, *NAMES])
         raise UsageError(f"--again: {min(unknown)!r} is not known; allowed: {allowed}")
-    found = [
-        configuration for configuration, verdict in verdicts(run).items() if verdict.word in names
+    return [
+        row.configuration
+        for row in rows(run, flags=not names.isdisjoint(NAMES))
+        if row.verdict.word in names or not names.isdisjoint(flag.name for flag in row.flags)
     ]
-    if names.intersection(NAMES):
-        found += [
-            configuration
-            for configuration, flags in flags_by_configuration(run).items()
-            if names.intersection(flag.name for flag in flags)
-        ]
-    return found
 
 
 def measure(plan: Plan, path: Path, view: View, command: list[str]) -> Path:

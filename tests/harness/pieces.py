@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from halftrip.analysis.fitted import Bend, Line, Piece, Pieces
+from halftrip.analysis.fit import Bend, Piece, Pieces, StraightLine
 from halftrip.export.segments import segments
 from halftrip.stats.estimate import Estimate
 
@@ -13,7 +13,7 @@ def pieces(*of):
     """Pieces of a curve, each as (first, last, start ns, ns per byte); a bend is a jump where
     the lines do not meet between two of them."""
     found = tuple(
-        Piece(first, last, Line(Estimate(start), Estimate(per_byte)))
+        Piece(first, last, StraightLine(Estimate(start), Estimate(per_byte)))
         for first, last, start, per_byte in of
     )
     return Pieces(found, tuple(map(_bend, found[:-1], found[1:])), ())

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from halftrip.analysis.piecewise_fits import piecewise_fits
+from halftrip.analysis.fit import piecewise_fits
 from harness.files import ROOT
 from harness.need import need
 from harness.pieces import sizes_on, time_on

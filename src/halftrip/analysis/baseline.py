@@ -1,4 +1,4 @@
-"""What each link had in an earlier run, the baseline of another."""
+"""The figures of each link in an earlier run, with which a new run is compared."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from halftrip.results.run import Run
 from halftrip.stats.median import median
 from halftrip.units import format_size
 
-# Of what a file lacks, so much is named.
+# At most this many configurations that a file lacks are named.
 _MOST_NAMED = 3
 
 
@@ -26,8 +26,8 @@ class Expected(NamedTuple):
 
 
 def figure_of(row: Row) -> tuple[str, float]:
-    """The figure of a row by which it is compared with another one, and its value in base units:
-    the latency, or, of what fills the path, the bandwidth; of empty messages their rate."""
+    """The name of the figure by which rows are compared, and its value in base units: the latency;
+    for patterns that fill the path the bandwidth, or the message rate if messages are empty."""
     if not row.configuration.is_rate:
         return "latency", row.summary.latency * 1e-9
     if row.configuration.size:
@@ -37,8 +37,8 @@ def figure_of(row: Row) -> tuple[str, float]:
 
 class Baseline(NamedTuple):
     """The figures of the run in the file `name`, by what was measured, whoever measured it: those
-    of each link, by the names of its hosts, and those of the median link. Each pair counts as it
-    was with the fewest others talking."""
+    of each link, by the names of its hosts, and those of the median link. Of each pair, the row
+    with the fewest other pairs talking counts."""
 
     name: str
     links: Mapping[Configuration, Mapping[frozenset[str], Expected]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from halftrip.stats.piecewise import Point, joints, usable
+from halftrip.stats.piecewise import CurvePoint, joints, usable
 
 
 class Breakpoint(NamedTuple):
@@ -16,7 +16,7 @@ class Breakpoint(NamedTuple):
     high: int
 
 
-def breakpoints(points: Iterable[Point]) -> tuple[Breakpoint, ...]:
+def breakpoints(points: Iterable[CurvePoint]) -> tuple[Breakpoint, ...]:
     """Where the curve through `points` bends or jumps, ascending.
 
     A jump lies between two neighbouring points. A change of slope is known as well as the noise

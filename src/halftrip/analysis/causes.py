@@ -1,8 +1,8 @@
 """What may cause the bends of a curve: the thresholds of its run that lie where it bends.
 
 A bend is matched with a threshold if some size that the threshold predicts lies within the bend's
-interval. By what a threshold does, these are, for a value of V bytes of which up to H hold no
-payload:
+interval. These sizes depend on what a threshold does. For a value of V bytes, of which up to H hold
+no payload, they are:
 
 - another protocol: V - H to V;
 - several pieces: k (V - H) to k V, for k from 1 to 4;
@@ -11,16 +11,15 @@ payload:
 - a cache: V / 2 f to V / f, where f is how many bytes of buffers there are in it for each byte of a
   message: one for each buffer that an end sends from or receives into, times the messages of a
   window that have places of their own, for all ends whose cores share the cache. It fills
-  gradually: other data is in it, too. Of one that several cores share, other programs hold a part:
-  V / 4 f to V / f. Of an end whose buffers are in a device's memory there is only what messages
-  are staged in: one buffer, two where messages go both ways at once, which in chunks is no longer
-  than a chunk;
+  gradually, as it holds other data, too. If several cores share it, other programs use a part of
+  it: V / 4 f to V / f. An end whose buffers are in a device's memory has only its staging buffers
+  in it: one, or two if messages go both ways at once, each no longer than a chunk;
 - a page: V.
 
-A cache fills gradually, so that it causes no jump, but where sizes are too far apart to tell a jump
-from a slope. Of several bends that hold what a threshold predicts, it is offered for the clearest.
+As it fills gradually, a cache causes no jump, unless sizes are too far apart to tell a jump from a
+slope. If a prediction lies within several bends, the threshold is offered for the clearest one.
 
-A value that a library chooses by itself, and does not tell, may be anywhere.
+A threshold whose value a library does not tell may cause a bend anywhere.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from halftrip.analysis.fitted import Bend, PiecewiseFit
+from halftrip.analysis.fit import Bend, PiecewiseFit
 from halftrip.results.configuration import Configuration, EndSettings
 from halftrip.results.memory_name import is_on_device
 from halftrip.results.patterns import uses_buffers
@@ -37,7 +36,7 @@ from halftrip.results.records import Environment
 from halftrip.results.run import Run
 from halftrip.results.threshold import Acts, Threshold
 
-# Of a message in several pieces, each further one adds less to the whole.
+# Each further piece of a message adds a smaller share to its time.
 _MOST_PIECES = 4
 # What fills gradually, or adds a little for each page, changes a slope and makes no jump. A jump
 # between sizes that differ by more than this factor may be a slope.
@@ -62,7 +61,7 @@ class Prediction(NamedTuple):
         return self.low < bend.high and self.high >= bend.low
 
 
-# What a library chooses by itself, and does not tell.
+# The prediction of a threshold whose value a library does not tell.
 ANYWHERE = Prediction(1.0, float(1 << 40))
 
 

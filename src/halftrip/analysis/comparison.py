@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 import msgspec
 
+from halftrip.analysis.matching import partners
 from halftrip.analysis.repeats import Repeats, repeats
 from halftrip.analysis.row_change import Rounds, RowChange, Spread, judged, row_change
 from halftrip.errors import UsageError
@@ -17,18 +18,18 @@ from halftrip.plan.settings import ordered
 from halftrip.results.configuration import Configuration
 from halftrip.results.records import Measurement
 from halftrip.results.run import Run
+from halftrip.stats.distributions import adjusted_p_values
 from halftrip.stats.median import median
-from halftrip.stats.multiple_tests import adjusted_p_values
 
 DEFAULT_THRESHOLD = 0.02
-# How much fresh processes are taken to differ by where neither run has several launches, and nobody
-# says: a standard deviation, as a share of the time.
+# The assumed spread of fresh processes if neither run has several launches and the user gives none:
+# a standard deviation, as a share of the time.
 ASSUMED_SPREAD = 0.03
 
 Rows = Mapping[Configuration, Sequence[Measurement]]
 
 
-class Side(NamedTuple):
+class ComparedRun(NamedTuple):
     """One of the runs that are compared: its name, and its rows by what was measured, whatever
     cores it was measured on. `rounds` has the round of each launch, where both sides were measured
     in turn, round by round."""
@@ -41,7 +42,7 @@ class Side(NamedTuple):
     @classmethod
     def of(
         cls, run: Run, name: str, chosen: Callable[[Configuration], bool] = lambda _: True
-    ) -> Side:
+    ) -> ComparedRun:
         """All rows of a run that are `chosen`."""
         rows = {
             configuration.without_cores: measurements
@@ -69,8 +70,8 @@ class Comparison(NamedTuple):
     base; `only_base` and `only_new` those that one of them has. `quantile` is what is compared of
     the times of single messages; None: the median."""
 
-    base: Side
-    new: Side
+    base: ComparedRun
+    new: ComparedRun
     rows: Sequence[RowChange]
     only_base: Sequence[Configuration]
     only_new: Sequence[Configuration]
@@ -91,8 +92,8 @@ def _size(row: RowChange) -> float:
 
 
 def compare(
-    base: Side,
-    news: Sequence[Side],
+    base: ComparedRun,
+    news: Sequence[ComparedRun],
     threshold: float = DEFAULT_THRESHOLD,
     quantile: float | None = None,
     launch_spread: float | None = None,
@@ -149,7 +150,7 @@ class _Pairs(NamedTuple):
     refused: Sequence[Refused]
 
 
-def _rounds(base: Side, new: Side) -> Rounds | None:
+def _rounds(base: ComparedRun, new: ComparedRun) -> Rounds | None:
     """The rounds of both sides; None where they were not measured in turn."""
     if base.rounds is None or new.rounds is None:
         return None
@@ -171,105 +172,54 @@ def _spread(found: Sequence[_Pairs], given: float | None) -> Spread:
     return Spread(ASSUMED_SPREAD, "assumed")
 
 
-def _pairs(base: Side, new: Side, quantile: float | None, anyway: bool) -> _Pairs:
+def _pairs(base: ComparedRun, new: ComparedRun, quantile: float | None, anyway: bool) -> _Pairs:
     """The rows that can be compared. Raises UsageError if there are none."""
     for side in (base, new):
         if not side.rows:
             raise UsageError(f"{side.name}: it has no rows to compare")
-    partners = _partners(base, new, anyway)
-    if not partners:
+    matches = partners(base.rows, new.rows, anyway)
+    if not matches:
         raise UsageError(f"{base.name} and {new.name} have no row in common: {_unlike(base, new)}")
     rows: dict[Configuration, tuple[Repeats, Repeats]] = {}
     refused: list[Refused] = []
-    for each, other in partners.items():
+    for each, other in matches.items():
         one, two = base.statistic(each), new.statistic(other)
         if one != two and not anyway:
-            said = f"{base.name} has the {one}, {new.name} the {two}"
-            refused.append(Refused(each, said))
+            reason = f"{base.name} has the {one}, {new.name} the {two}"
+            refused.append(Refused(each, reason))
             continue
         first = repeats(each, base.rows[each], quantile)
         second = repeats(other, new.rows[other], quantile)
         if first is None or second is None:
-            of = "nothing was measured"
+            reason = "nothing was measured"
             if quantile is not None:
-                of = "its samples are of several messages: single ones are not known"
-            refused.append(Refused(each, of))
+                reason = "its samples are of several messages: single ones are not known"
+            refused.append(Refused(each, reason))
         else:
             rows[each] = first, second
     if not rows:
         reasons = "; ".join(dict.fromkeys(each.reason for each in refused))
         hint = "" if quantile is not None else "; --anyway compares them"
         raise UsageError(f"{base.name} and {new.name}: {reasons}{hint}")
-    matched = set(partners.values())
+    matched = set(matches.values())
     return _Pairs(
         rows,
-        [each for each in base.rows if each not in partners],
+        [each for each in base.rows if each not in matches],
         [each for each in new.rows if each not in matched],
         refused,
     )
 
 
-def _partners(base: Side, new: Side, anyway: bool) -> dict[Configuration, Configuration]:
-    """The row of `new` for each of `base` that has one: the same configuration; what was imported,
-    and is not known in all its settings, the only one that it may be; `anyway`: the only one of
-    the same transport and size."""
-    found = {each: each for each in base.rows if each in new.rows}
-    left = [each for each in base.rows if each not in found]
-    others = [each for each in new.rows if each not in found]
-    found |= _only_ones(left, others, _may_be_same)
-    if anyway and not found:
-        found |= _only_ones(left, others, _same_transport_and_size)
-    return found
-
-
-def _only_ones(
-    some: Iterable[Configuration],
-    others: Iterable[Configuration],
-    fits: Callable[[Configuration, Configuration], bool],
-) -> dict[Configuration, Configuration]:
-    """The pairs of which each fits no other one."""
-    by_size: dict[tuple[str, int], list[Configuration]] = {}
-    for other in others:
-        by_size.setdefault((other.transport, other.size), []).append(other)
-    pairs = [
-        (each, other)
-        for each in some
-        for other in by_size.get((each.transport, each.size), ())
-        if fits(each, other)
-    ]
-    counts: dict[Configuration, int] = {}
-    for pair in pairs:
-        for each in set(pair):
-            counts[each] = counts.get(each, 0) + 1
-    return {each: other for each, other in pairs if counts[each] == counts[other] == 1}
-
-
-def _may_be_same(one: Configuration, other: Configuration) -> bool:
-    """Whether they differ in nothing but what is not known of one of them, and in the names of
-    tables that were imported."""
-    filled = [one.filled(other), other.filled(one)]
-    if filled == [one, other] and one.variant == other.variant:
-        return False
-    alike = [
-        msgspec.structs.replace(each, variant=(), places=each.message_places) for each in filled
-    ]
-    return alike[0] == alike[1]
-
-
-def _same_transport_and_size(one: Configuration, other: Configuration) -> bool:
-    return (one.transport, one.size) == (other.transport, other.size)
-
-
-def _unlike(base: Side, new: Side) -> str:
-    """In what the rows of two runs differ that have none in common."""
+def _unlike(base: ComparedRun, new: ComparedRun) -> str:
+    """The settings in which two runs differ that have no row in common, in words."""
     one, other = (
         {name: {str(of(each)) for each in side.rows} for name, of in _FIELDS.items()}
         for side in (base, new)
     )
     apart = [name for name in _FIELDS if one[name].isdisjoint(other[name])]
-    said = [f"{name} {_few(one[name])} and {_few(other[name])}" for name in apart]
+    differences = [f"{name} {_few(one[name])} and {_few(other[name])}" for name in apart]
     hint = "" if {"transport", "size"} & set(apart) else "; --anyway compares them"
-    return (", ".join(said) or "no setting of all is the same") + hint
+    return (", ".join(differences) or "no setting of all is the same") + hint
 
 
 # The settings that are named first.
@@ -289,17 +239,17 @@ def _few(values: set[str]) -> str:
     return ", ".join(ordered[:3]) + (" ..." if len(ordered) > 3 else "")
 
 
-def sides_of(run: Run) -> list[Side] | None:
+def sides_of(run: Run) -> list[ComparedRun] | None:
     """The base and the new side of a run that was measured against an earlier one in turn; None
     where it was not."""
     if run.sides is None:
         return None
     rounds = run.sides.rounds
     sides = ((f"{run.base_file}, measured again", run.sides.base), ("new", run.sides.new))
-    return [Side.of(side, name)._replace(rounds=rounds) for name, side in sides]
+    return [ComparedRun.of(side, name)._replace(rounds=rounds) for name, side in sides]
 
 
-def sides_by(run: Run, name: str, base: Side) -> list[Side]:
+def sides_by(run: Run, name: str, base: ComparedRun) -> list[ComparedRun]:
     """The rows of `base`, one side for each value that tells variants apart by this `name`, in the
     order of the file. Raises UsageError if there are not several."""
     names = dict.fromkeys(key for each in base.rows for key, _ in each.variant)
@@ -316,4 +266,4 @@ def sides_by(run: Run, name: str, base: Side) -> list[Side]:
     if len(sides) < 2:
         raise UsageError(f"--by: {base.name} has one {name}, {next(iter(sides))}")
     rounds = {launch.number: launch.round for launch in run.launches}
-    return [Side(value, run, rows, rounds or None) for value, rows in sides.items()]
+    return [ComparedRun(value, run, rows, rounds or None) for value, rows in sides.items()]

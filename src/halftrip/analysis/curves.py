@@ -18,12 +18,13 @@ from halftrip.stats.median import median
 from halftrip.stats.quantile import Floats
 
 FEWEST_SIZES = 3
-# Of fewer times, or where fewer are equal to another, no step of a clock can be told.
+# The step of a clock is told from at least this many times, of which at least this share are equal
+# to another one.
 _FEWEST_FOR_STEP = 20
 _EQUAL = 0.5
 
 
-class Curve(NamedTuple):
+class MeasuredCurve(NamedTuple):
     """The curve of a run that has `configuration` with a size of 0. `times` is None where it cannot
     be fitted, and `reason` says why, and what to measure. `left_out` are sizes, bytes, that have no
     time above 0."""
@@ -34,7 +35,7 @@ class Curve(NamedTuple):
     reason: str | None = None
 
 
-def curves(run: Run, has: Callable[[Configuration], bool] = lambda _: True) -> list[Curve]:
+def curves(run: Run, has: Callable[[Configuration], bool] = lambda _: True) -> list[MeasuredCurve]:
     """The curves of all configurations that `has` selects, in the order of the run; but for those
     with a delay, most of whose time is no message's."""
     found: dict[Configuration, dict[int, Repeats | None]] = {}
@@ -46,7 +47,7 @@ def curves(run: Run, has: Callable[[Configuration], bool] = lambda _: True) -> l
     return [_curve(configuration, of_size) for configuration, of_size in found.items()]
 
 
-def _curve(configuration: Configuration, of_size: dict[int, Repeats | None]) -> Curve:
+def _curve(configuration: Configuration, of_size: dict[int, Repeats | None]) -> MeasuredCurve:
     usable = {
         size: each
         for size, each in sorted(of_size.items())
@@ -54,10 +55,10 @@ def _curve(configuration: Configuration, of_size: dict[int, Repeats | None]) -> 
     }
     left_out = tuple(sorted(of_size.keys() - usable.keys()))
     if not configuration.size_known:
-        return Curve(configuration, None, left_out, "its sizes are not known")
+        return MeasuredCurve(configuration, None, left_out, "its sizes are not known")
     if len(usable) < FEWEST_SIZES:
-        return Curve(configuration, None, left_out, _too_few(len(usable), left_out))
-    return Curve(configuration, curve_times(usable), left_out)
+        return MeasuredCurve(configuration, None, left_out, _too_few(len(usable), left_out))
+    return MeasuredCurve(configuration, curve_times(usable), left_out)
 
 
 def _too_few(count: int, left_out: Sequence[int]) -> str:

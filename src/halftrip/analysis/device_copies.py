@@ -17,7 +17,7 @@ _LONG = 32 << 20
 _OVER_LINK = ("host", "pinned")
 
 
-class Limit(NamedTuple):
+class CopyLimit(NamedTuple):
     """The fastest copy of a kind: its bandwidth, GB/s, its size, and what copies, in words."""
 
     rate: float
@@ -30,10 +30,10 @@ def is_direct(configuration: Configuration) -> bool:
     return configuration.staging is None and any(_on_device(configuration))
 
 
-def device_limit(run: Run, configuration: Configuration) -> Limit | None:
-    """What no row with memory of CUDA devices has more bandwidth than: the slowest of the copies
-    that each of its messages needs. None where none of them is known, or only for sizes at which a
-    device is not as fast as with all messages of a window at once."""
+def device_limit(run: Run, configuration: Configuration) -> CopyLimit | None:
+    """The bound on the bandwidth of a row with memory of CUDA devices: the slowest of the copies
+    that each of its messages needs. None if no such copy is known, or only copies of fewer bytes
+    than a window has under way, which may be slower."""
     under_way = min(configuration.size * configuration.window, _LONG)
     found = [
         limit
@@ -63,7 +63,7 @@ def _needed(run: Run, configuration: Configuration) -> Iterator[_Needed]:
                 yield partial(_is_between, run, frozenset(uuids))
             return
         kinds = [parse_memory(end.memory).kind for end in configuration.ends]
-        # Of managed memory, and that of plug-ins, it is not known over what it is reached.
+        # It is not known over which link managed memory and that of plug-ins is reached.
         if not any(kind in _OVER_LINK for kind in kinds):
             return
     for uuid in uuids:
@@ -84,13 +84,13 @@ def _is_over_link(run: Run, uuid: str, copy: DeviceCopy) -> bool:
     return copy.host == "pinned" and uuid_of(run, copy.rank, copy.memory) == uuid
 
 
-def _fastest(run: Run, is_needed: _Needed, under_way: int) -> Limit | None:
+def _fastest(run: Run, is_needed: _Needed, under_way: int) -> CopyLimit | None:
     copies = [copy for copy in run.device_copies if not copy.both_ways and is_needed(copy)]
     if max((copy.size for copy in copies), default=-1) < under_way:
         return None
     fastest = max(copies, key=lambda copy: copy.size / copy.ns)
     where = f"to {fastest.peer}" if fastest.peer else fastest.direction
-    return Limit(fastest.size / fastest.ns, fastest.size, f"{fastest.memory} copies {where}")
+    return CopyLimit(fastest.size / fastest.ns, fastest.size, f"{fastest.memory} copies {where}")
 
 
 def uuid_of(run: Run, rank: int, memory: str) -> str | None:

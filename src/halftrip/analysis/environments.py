@@ -15,14 +15,14 @@ from halftrip.units import significant
 
 NOT_SET = "not set"
 NOT_AFFECTED = "not affected"
-# Of more hosts than these, those are named that the other run has not.
+# If there are more hosts than these, only those that the other run lacks are named.
 _MOST_HOSTS = 4
 _HALFTRIP = "halftrip"
-# Of the variables of Slurm, those that say what a job was given, not which job it was.
+# Slurm's variables that describe what a job was given, rather than which job it was.
 _OF_A_JOB = "SLURM_JOB_"
 _GIVEN = {f"{_OF_A_JOB}{name}" for name in ("CPUS_PER_NODE", "NUM_NODES", "PARTITION", "QOS")}
-# What a launcher tells its own processes, and tells them anew each time; or what the mpirun of an
-# Open MPI always sets, which only says which one it was.
+# Variables that a launcher sets for its own processes, to another value each time, or that the
+# mpirun of Open MPI always sets.
 _OF_A_LAUNCH = re.compile(
     r"(OMPI|PRTE|PMIX)_MCA_"
     r"(PREFIXES|.*(jobid|vpid|_pid|uri|num_procs|nodelist|wdir|directory|_dir|precondition|hint).*"
@@ -40,11 +40,11 @@ class Change(NamedTuple):
 
 
 def changes(base: Run, new: Run) -> list[Change]:
-    """What differs between the environments of two runs, in the order of what explains most. What
-    is not known of one of them is no change.
+    """What differs between the environments of two runs, in the order of what explains most. A fact
+    that is not known of both runs is left out.
 
-    Of several ranks and launches, all different values are compared: neither how many ranks have
-    each, nor in which order they come. Only cores are in the order of ranks.
+    The different values over all ranks and launches are compared, not how many ranks have each.
+    Only cores are in the order of ranks.
     """
     before, after = _facts(base), _facts(new)
     found = [
@@ -226,10 +226,10 @@ def _hosts(run: Run) -> list[str]:
 def _host_changes(base: Sequence[str], new: Sequence[str]) -> list[Change]:
     if not base or not new or base == new:
         return []
-    return [Change("hosts", _said_hosts(base, new), _said_hosts(new, base))]
+    return [Change("hosts", _hosts_in_words(base, new), _hosts_in_words(new, base))]
 
 
-def _said_hosts(hosts: Sequence[str], others: Sequence[str]) -> str:
+def _hosts_in_words(hosts: Sequence[str], others: Sequence[str]) -> str:
     """All of a few hosts; of more, how many, and a few of those that the other run has not."""
     if len(hosts) <= _MOST_HOSTS:
         return ", ".join(hosts)
@@ -253,11 +253,11 @@ def _mitigation_changes(base: Run, new: Run) -> list[Change]:
     ]
     if not names:
         return []
-    said = [
+    states = [
         MITIGATIONS_GAP.join(f"{name}: {each.get(name, NOT_AFFECTED)}" for name in names)
         for each in (before, after)
     ]
-    return [Change("mitigations", *said)]
+    return [Change("mitigations", *states)]
 
 
 def _mitigations(run: Run) -> dict[str, str] | None:

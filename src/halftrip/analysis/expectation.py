@@ -18,9 +18,9 @@ from halftrip.results.run import Run
 from halftrip.stats.median import median
 from halftrip.units import significant
 
-# Of a host that falls short, more than this share of its links do.
+# A host falls short if more than this share of its links do.
 _MOST_LINKS = 0.5
-# Of rows that the baseline has not, so many are named.
+# At most this many rows that the baseline lacks are named.
 _MOST_NAMED = 3
 
 
@@ -44,9 +44,9 @@ FIGURES = {
 
 class Expectations(NamedTuple):
     """What is expected of a run: `figures` by name, s, bytes per second, messages per second; and
-    what a `baseline` has. Worse by more than the share `tolerance` falls short. `named` is the
-    baseline that the run's own plan names, of which a file has the name alone. `asked`: the plan is
-    one to judge by, as it has a tolerance."""
+    what a `baseline` has. A figure that is worse by more than the share `tolerance` falls short.
+    `named` is the file name of the baseline in the run's own plan. `asked`: the plan has a
+    tolerance, so that the run is judged by it."""
 
     figures: Mapping[str, float]
     baseline: Baseline | None = None
@@ -56,7 +56,7 @@ class Expectations(NamedTuple):
 
     @classmethod
     def of_plan(cls, plan: Mapping[str, Any], baseline: Baseline | None = None) -> Expectations:
-        """What a plan, as a run file has it, expects. Nothing where that makes no sense: anybody
+        """What a plan, as a run file has it, expects. Keys that make no sense are ignored: anybody
         may have written the file."""
         figures: dict[str, float] = {}
         tolerance = DEFAULT_TOLERANCE
@@ -97,9 +97,10 @@ class Judgeable(Protocol):
     def expectations(self) -> Expectations: ...
 
 
-class Link(NamedTuple):
-    """A figure of a row between two hosts, or two ranks of one; `is_sure`: where it falls short,
-    the near ends of both intervals do, too. `is_own`: what is expected is not of another link."""
+class JudgedLink(NamedTuple):
+    """A figure of a row between two hosts, or two ranks of one; `is_sure`: it falls short even by
+    the nearest ends of both intervals. `is_own`: the expected figure is that of the same link, not
+    of the median one."""
 
     hosts: tuple[str, str]
     value: float
@@ -119,7 +120,7 @@ class Judged(NamedTuple):
     size: int | None
     figure: str
     against: Literal["expect", "baseline"]
-    links: Sequence[Link]
+    links: Sequence[JudgedLink]
     configurations: Sequence[Configuration]
 
     @property
@@ -157,8 +158,8 @@ class Short(NamedTuple):
 
 
 def judged(document: Judgeable) -> list[Judged]:
-    """All links that are judged, by what is measured. None is of a figure that was expected where
-    nothing measures it."""
+    """All judged links, grouped by setting. An expected figure that no row has is not among them;
+    see `unjudged`."""
     wishes = document.expectations
     found: list[Judged] = []
     for figure, wanted in wishes.figures.items():
@@ -177,7 +178,7 @@ def judged(document: Judgeable) -> list[Judged]:
 
 def _against(document: Judgeable, baseline: Baseline) -> Iterator[Judged]:
     """The links of all rows that the baseline has something like, by what is measured."""
-    settings: dict[Any, list[tuple[Row, Link]]] = {}
+    settings: dict[Any, list[tuple[Row, JudgedLink]]] = {}
     for row in least(document.rows):
         hosts = map(document.run.names.host, row.configuration.pair)
         found = baseline.expected(row, hosts)
@@ -192,7 +193,10 @@ def _against(document: Judgeable, baseline: Baseline) -> Iterator[Judged]:
 
 
 def _judged(
-    rows: Sequence[Row], figure: str, against: Literal["expect", "baseline"], links: Sequence[Link]
+    rows: Sequence[Row],
+    figure: str,
+    against: Literal["expect", "baseline"],
+    links: Sequence[JudgedLink],
 ) -> Judged:
     each = [row.configuration for row in rows]
     what = each[0]
@@ -273,7 +277,7 @@ def _value(row: Row, figure: str) -> float:
     }[figure]
 
 
-def _link(row: Row, document: Judgeable, figure: str, value: float, wanted: Expected) -> Link:
+def _link(row: Row, document: Judgeable, figure: str, value: float, wanted: Expected) -> JudgedLink:
     """A row against what is expected of it. NaN falls short; what has no interval is judged by its
     figure alone."""
     one, other = map(document.run.names.host, row.configuration.pair)
@@ -288,7 +292,7 @@ def _link(row: Row, document: Judgeable, figure: str, value: float, wanted: Expe
     else:
         limit = wanted.value * (1 + tolerance)
         short, sure = not value <= limit, not value / near <= limit * far
-    return Link((names[0], names[1]), value, wanted.value, short, short and sure)
+    return JudgedLink((names[0], names[1]), value, wanted.value, short, short and sure)
 
 
 def _finite(width: float) -> float:
@@ -307,16 +311,16 @@ def _named(found: Judged) -> Iterator[Short]:
             yield _short(found, link.hosts, [link], (1, 1), link.is_sure)
 
 
-def links_by_host(links: Iterable[Link]) -> dict[str, list[Link]]:
+def links_by_host(links: Iterable[JudgedLink]) -> dict[str, list[JudgedLink]]:
     """The links of each host."""
-    by_host: dict[str, list[Link]] = {}
+    by_host: dict[str, list[JudgedLink]] = {}
     for link in links:
         for host in dict.fromkeys(link.hosts):
             by_host.setdefault(host, []).append(link)
     return by_host
 
 
-def short_hosts(by_host: Mapping[str, Sequence[Link]]) -> dict[str, bool]:
+def short_hosts(by_host: Mapping[str, Sequence[JudgedLink]]) -> dict[str, bool]:
     """The hosts with several links of which most fall short, and whether most do so surely."""
     found = {}
     for host, links in by_host.items():
@@ -329,7 +333,7 @@ def short_hosts(by_host: Mapping[str, Sequence[Link]]) -> dict[str, bool]:
 def _short(
     found: Judged,
     hosts: tuple[str, ...],
-    links: Sequence[Link],
+    links: Sequence[JudgedLink],
     counts: tuple[int, int],
     is_sure: bool,
 ) -> Short:

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from halftrip.analysis.counters import MessageCost
 from halftrip.analysis.figure import (
     ALWAYS,
     BRIEF,
@@ -20,7 +19,7 @@ from halftrip.analysis.figure import (
 )
 from halftrip.analysis.rows import Row
 from halftrip.analysis.setting_figures import CONFIGURATION
-from halftrip.analysis.usage import ENDS, EndUsage
+from halftrip.analysis.usage import ENDS, EndUsage, MessageCost
 from halftrip.results.delivery import Delivery
 from halftrip.results.usage import CoreUse
 from halftrip.stats.summary import Summary

@@ -22,17 +22,18 @@ from halftrip.results.run import Run
 from halftrip.stats.change_points import (
     FEWEST_RUNS,
     Levels,
-    Step,
+    LevelStep,
     changed_series,
     standard_error,
 )
 from halftrip.stats.difference import Difference, differ
+from halftrip.stats.estimate import Estimate
 from halftrip.stats.median import median
 
-# Of histories without a change, the share that shows any.
+# The share of histories without a change in which one is found.
 _LEVEL = 0.05
-# What differs between so many runs and the next, and in at least this share of all, explains no
-# change.
+# A fact that differs from run to run at least so many times, and in at least this share of all
+# cases, explains no change.
 _USUAL_TIMES, _USUAL_SHARE = 3, 1 / 3
 # Core-to-core round trips differ if one is that many times another.
 _MOVED = 1.2
@@ -41,23 +42,15 @@ CORE_TO_CORE = "core-to-core round trip"
 Direction = Literal["slower", "faster"]
 
 
-class Figure(NamedTuple):
-    """A row's figure in one run: the latency, ns, or the bandwidth, bytes per second, within `low`
-    to `high` at 95 % (NaN: no interval)."""
-
-    value: float
-    low: float
-    high: float
-
-
 class RunFigures(NamedTuple):
     """What a history needs of a run: a name, when it was measured, its environment (`run` has no
-    measurements), its figures, and its median core-to-core round trip, ns (NaN: not known)."""
+    measurements), the figure of each row (the latency, ns, or the bandwidth, bytes per second), and
+    its median core-to-core round trip, ns (NaN: not known)."""
 
     name: str
     measured: datetime
     run: Run
-    figures: Mapping[Configuration, Figure]
+    figures: Mapping[Configuration, Estimate]
     core_to_core_rtt: float
 
 
@@ -81,7 +74,7 @@ class RowHistory(NamedTuple):
     too few runs for any."""
 
     configuration: Configuration
-    figures: Mapping[int, Figure]
+    figures: Mapping[int, Estimate]
     changes: Sequence[LevelChange]
     detectable: float | None
 
@@ -155,24 +148,24 @@ def run_figures(name: str, run: Run) -> RunFigures:
     )
 
 
-def _figure(configuration: Configuration, measurements: Sequence[Measurement]) -> Figure | None:
+def _figure(configuration: Configuration, measurements: Sequence[Measurement]) -> Estimate | None:
     """The figure of a configuration; None where it has none above 0."""
     summary = summarize_configuration(measurements)
     latency, low, high = summary.latency, summary.low, summary.high
     if not is_bandwidth(configuration):
-        return Figure(latency, low, high) if 0 < latency < math.inf else None
+        return Estimate(latency, low, high) if 0 < latency < math.inf else None
     bandwidth = configuration.directions * summary.bandwidth
     if not 0 < bandwidth < math.inf:
         return None
     if not 0 < low <= latency <= high:
-        return Figure(bandwidth, math.nan, math.nan)
-    return Figure(bandwidth, bandwidth * latency / high, bandwidth * latency / low)
+        return Estimate(bandwidth)
+    return Estimate(bandwidth, bandwidth * latency / high, bandwidth * latency / low)
 
 
 def history(runs: Iterable[RunFigures]) -> History:
     """The history of all rows of these runs, in time order, whatever order they come in."""
     ordered = sorted(runs, key=lambda each: (each.measured, each.name))
-    by_row: dict[Configuration, dict[int, Figure]] = {}
+    by_row: dict[Configuration, dict[int, Estimate]] = {}
     for number, each in enumerate(ordered):
         for configuration, figure in each.figures.items():
             by_row.setdefault(configuration, {})[number] = figure
@@ -193,7 +186,7 @@ def _order(configuration: Configuration) -> tuple[object, ...]:
     )
 
 
-def _rows(by_row: Mapping[Configuration, Mapping[int, Figure]]) -> list[RowHistory]:
+def _rows(by_row: Mapping[Configuration, Mapping[int, Estimate]]) -> list[RowHistory]:
     """The rows in the same order, judged together: of many rows, more would show a change by
     chance."""
     levels = {
@@ -215,7 +208,7 @@ def _rows(by_row: Mapping[Configuration, Mapping[int, Figure]]) -> list[RowHisto
 
 
 def _changes(
-    configuration: Configuration, figures: Mapping[int, Figure], steps: Sequence[Step]
+    configuration: Configuration, figures: Mapping[int, Estimate], steps: Sequence[LevelStep]
 ) -> list[LevelChange]:
     """The changes of a row, without steps whose factor may be 1."""
     numbers = [*figures]

@@ -1,7 +1,8 @@
 """Which transport is built on which, and which configurations tell what a layer adds.
 
-A layer is a transport that another one is built on, or that is built on another. The two are
-compared in all else alike, so that what is left is what the upper one adds.
+A layer is a transport that another one is built on, or that is built on another. Two layers are
+compared in configurations that are otherwise alike, so that the difference is what the upper one
+adds.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ MAY_DIFFER = tuple(dict.fromkeys(each.field for each in SETTINGS.values() if eac
 _APART = ("transport", "core", "initiator", "responder", "places")
 
 
-class Step(NamedTuple):
+class LayerStep(NamedTuple):
     """A configuration, and the one below that it is compared with."""
 
     upper: Configuration
@@ -66,7 +67,7 @@ def related(transports: Iterable[str]) -> list[str]:
     return [name for name in known if not known.keys().isdisjoint(partners(name))]
 
 
-def steps(configurations: Iterable[Configuration]) -> list[Step]:
+def steps(configurations: Iterable[Configuration]) -> list[LayerStep]:
     """The configurations that have one below them, which is alike in pattern, mode, size and all
     else; the lowest layers first, each in the order given.
 
@@ -91,10 +92,10 @@ def _steps_to(
     transport: str,
     curve: Sequence[Configuration],
     by_kind: Mapping[tuple[str, Any], Sequence[Configuration]],
-) -> list[Step]:
+) -> list[LayerStep]:
     """The steps from a curve to a transport below."""
     return [
-        Step(upper, max(candidates, key=lambda lower: _alike(upper, lower)))
+        LayerStep(upper, max(candidates, key=lambda lower: _alike(upper, lower)))
         for upper in curve
         if (candidates := by_kind.get((transport, _kind(upper))))
     ]

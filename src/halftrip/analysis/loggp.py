@@ -20,13 +20,13 @@ from halftrip.units import significant, size_in_words
 
 # What measures all that the model needs.
 COMMAND = "halftrip run loggp"
-# Times that are further off the line of g and G say that there is no such line.
+# Beyond this factor, a line of g and G does not describe the times between messages.
 MISFIT = 1.1
-# A round trip whose interval ends that many times above it is not known.
+# A round trip is not known if its interval reaches to this many times its median.
 _UNKNOWN = 3.0
 
 
-class Figure(NamedTuple):
+class Parameter(NamedTuple):
     """A parameter with its 95 % interval; None where it cannot be told, and then the reason."""
 
     estimate: Estimate | None
@@ -34,35 +34,35 @@ class Figure(NamedTuple):
 
 
 class Overheads(NamedTuple):
-    """What both ends are busy for with messages of `size` bytes, ns: o_s and o_r, and their sum.
-    `delay` is that of the initiator, ns (None: no delay was long enough). `half` is half of a round
-    trip without a delay, ns, and `predicted` what the model makes of it."""
+    """How long both ends are busy with a message of `size` bytes, ns: `send` is o_s, `receive` o_r,
+    and `both` their sum. `delay` is the initiator's delay, ns (None: no delay was long enough).
+    `half` is half of a round trip without a delay, ns, and `predicted` the same by the model."""
 
     size: int
     delay: int | None
-    both: Figure
-    send: Figure
-    receive: Figure
+    both: Parameter
+    send: Parameter
+    receive: Parameter
     half: Estimate | None
-    predicted: Figure
+    predicted: Parameter
 
 
 class LogGPFit(NamedTuple):
     """The parameters of one path: L and g in ns, G in ns per byte, and the overheads by size.
 
-    `path` is the configuration of its ping-pong with a size of 0. `size` is that of the messages
-    that `latency`, L, is told by (None: there are none). `misfit` is by which factor the time
-    between messages is surely off the line of g and G at most, at `misfit_at` bytes; `window` how
-    many messages the streams had (None: there were none).
+    `path` is the configuration of its ping-pong with a size of 0. `latency` is L, from messages of
+    `size` bytes (None: no size tells it). `misfit` is the largest factor by which a time between
+    messages is surely off the line of g and G, at `misfit_at` bytes. `window` is how many messages
+    a window of the streams has (None: there are no streams).
     """
 
     path: Configuration
     over: Over | None
     size: int | None
-    latency: Figure
+    latency: Parameter
     overheads: tuple[Overheads, ...]
-    gap: Figure
-    per_byte: Figure
+    gap: Parameter
+    per_byte: Parameter
     misfit: float | None
     misfit_at: int | None
     window: int | None
@@ -74,9 +74,9 @@ class LogGPFit(NamedTuple):
 
 
 def loggp_fits(run: Run, has: Callable[[Configuration], bool] = lambda _: True) -> list[LogGPFit]:
-    """The parameters of each path that has blocking ping-pongs or streams, in the order of the run,
-    of the configurations that `has` selects. Figures of imported tables have none: no other tool
-    has delays."""
+    """The parameters of each path that has blocking ping-pongs or streams among the configurations
+    that `has` selects, in the order of the run. Imported runs have no parameters, as no other tool
+    measures with delays."""
     paths: dict[Configuration, dict[Configuration, Sequence[Measurement]]] = {}
     for configuration, measurements in run.by_configuration.items():
         path = _path_of(configuration)
@@ -144,7 +144,7 @@ class _Rows:
 
 def _fit(path: Configuration, measured: Mapping[Configuration, Sequence[Measurement]]) -> LogGPFit:
     rows = _Rows(measured)
-    lacking = Figure(None, f"no delays in what another tool has measured; measure it: {COMMAND}")
+    lacking = Parameter(None, f"no delays in what another tool has measured; measure it: {COMMAND}")
     nothing = LogGPFit(path, None, None, lacking, (), lacking, lacking, None, None, None)
     if rows.is_imported:
         return nothing
@@ -181,23 +181,23 @@ def _delayed_sizes(rows: _Rows) -> set[int]:
 # g and G.
 
 
-def _gaps(rows: _Rows, window: int | None) -> tuple[Figure, Figure, loggp.Gaps | None]:
+def _gaps(rows: _Rows, window: int | None) -> tuple[Parameter, Parameter, loggp.Gaps | None]:
     if window is None:
-        lacking = Figure(None, _measure("no stream with a window of several messages"))
+        lacking = Parameter(None, _measure("no stream with a window of several messages"))
         return lacking, lacking, None
     streams = []
     for size in sorted(rows.sizes(STREAM, window, 0)):
         one, several = rows.time(STREAM, 1, 0, size), rows.time(STREAM, window, 0, size)
         if one is not None and several is not None:
-            streams.append(loggp.Stream(size, one, several, window - 1))
+            streams.append(loggp.StreamTimes(size, one, several, window - 1))
     if len(streams) < loggp.FEWEST_SIZES:
-        said = f"streams with windows of 1 and of {window} of {len(streams)} sizes, not of 3"
-        lacking = Figure(None, _measure(said))
+        reason = f"streams with windows of 1 and of {window} of {len(streams)} sizes, not of 3"
+        lacking = Parameter(None, _measure(reason))
         return lacking, lacking, None
     early = [each.size for each in streams if not each.between().value > 0]
     if early:
-        said = f"{window} messages of {size_in_words(early[0])} took no longer than 1"
-        lacking = Figure(None, f"{said}; measure for longer: --time 1s")
+        reason = f"{window} messages of {size_in_words(early[0])} took no longer than 1"
+        lacking = Parameter(None, f"{reason}; measure for longer: --time 1s")
         return lacking, lacking, None
     found = loggp.gaps(streams)
     return _figure(found.gap), _figure(found.per_byte), found
@@ -211,18 +211,18 @@ def _overheads(rows: _Rows, size: int) -> Overheads:
     half = None if round_trip is None else round_trip.scaled(0.5)
     delay, reason = _long_enough(rows, ROUND_TRIP, size, round_trip)
     stream, no_stream = _delayed_stream(rows, size, round_trip)
-    both = send = receive = Figure(None, reason)
+    both = send = receive = Parameter(None, reason)
     pingpong = None if delay is None else rows.time(ROUND_TRIP, 1, delay, size)
     if pingpong is not None and delay is not None:
         both = _figure(loggp.both_overheads(pingpong, delay))
-    send = Figure(None, no_stream)
+    send = Parameter(None, no_stream)
     if stream is not None:
         send = _figure(loggp.send_overhead(*stream))
         if pingpong is not None and delay is not None:
             receive = _figure(loggp.receive_overhead(pingpong, delay, *stream))
     elif pingpong is not None:
-        receive = Figure(None, no_stream)
-    return Overheads(size, delay, both, send, receive, half, Figure(None))
+        receive = Parameter(None, no_stream)
+    return Overheads(size, delay, both, send, receive, half, Parameter(None))
 
 
 def _long_enough(
@@ -235,8 +235,8 @@ def _long_enough(
     # Without an interval, no delay is surely longer.
     least = round_trip.high
     if math.isnan(least):
-        said = f"the round trip of {size_in_words(size)} has no interval"
-        return None, f"{said}; measure several slices or launches"
+        reason = f"the round trip of {size_in_words(size)} has no interval"
+        return None, f"{reason}; measure several slices or launches"
     delays = sorted(
         {
             delay
@@ -248,18 +248,18 @@ def _long_enough(
     if found is not None:
         return found, ""
     if least > _UNKNOWN * round_trip.value:
-        said = f"the round trip of {size_in_words(size)} may be anything up to {_us(least)}"
-        return None, f"{said}; measure again, on cores that nothing else uses"
+        reason = f"the round trip of {size_in_words(size)} may be anything up to {_us(least)}"
+        return None, f"{reason}; measure again, on cores that nothing else uses"
     name = "ping-pong" if SHAPES[pattern].replies else pattern
-    said = f"no {name} of {size_in_words(size)} with a delay above its round trip, {_us(least)}"
+    reason = f"no {name} of {size_in_words(size)} with a delay above its round trip, {_us(least)}"
     if delays:
-        return None, f"{said}; measure it: --delay 0,{_round_delay(least)}"
-    return None, _measure(said)
+        return None, f"{reason}; measure it: --delay 0,{_round_delay(least)}"
+    return None, _measure(reason)
 
 
 def _delayed_stream(
     rows: _Rows, size: int, round_trip: Estimate | None
-) -> tuple[tuple[loggp.Stream, int] | None, str]:
+) -> tuple[tuple[loggp.StreamTimes, int] | None, str]:
     """A stream with a delay that is long enough, and the delay; or why there is none."""
     delay, reason = _long_enough(rows, STREAM, size, round_trip)
     if delay is None:
@@ -276,43 +276,43 @@ def _delayed_stream(
     more = rows.time(STREAM, most, delay, size)
     if fewer is None or more is None:
         return None, _measure(f"no stream of {size_in_words(size)} with a window of 1")
-    return (loggp.Stream(size, fewer, more, most - few), delay), ""
+    return (loggp.StreamTimes(size, fewer, more, most - few), delay), ""
 
 
 # L.
 
 
-def _latency(overheads: Sequence[Overheads], per_byte: Figure) -> tuple[int | None, Figure]:
+def _latency(overheads: Sequence[Overheads], per_byte: Parameter) -> tuple[int | None, Parameter]:
     """The smallest size that tells L, and L."""
     if not overheads:
-        return None, Figure(None, _measure("no ping-pong with a delay"))
+        return None, Parameter(None, _measure("no ping-pong with a delay"))
     smallest = overheads[0]
     if smallest.half is None or smallest.both.estimate is None:
-        return None, Figure(None, smallest.both.reason)
+        return None, Parameter(None, smallest.both.reason)
     if smallest.size > 1 and per_byte.estimate is None:
-        said = f"G is not known, nor what {size_in_words(smallest.size)} take of it"
-        return None, Figure(None, f"{said}: {per_byte.reason}")
+        reason = f"G is not known, nor what {size_in_words(smallest.size)} take of it"
+        return None, Parameter(None, f"{reason}: {per_byte.reason}")
     found = loggp.latency(smallest.half, smallest.both.estimate, smallest.size, per_byte.estimate)
     return smallest.size, _figure(found)
 
 
-def _with_prediction(each: Overheads, latency: Figure, per_byte: Figure) -> Overheads:
+def _with_prediction(each: Overheads, latency: Parameter, per_byte: Parameter) -> Overheads:
     """The same with o_s + L + (s - 1) G + o_r, half of a round trip as the model has it."""
     if latency.estimate is None or each.both.estimate is None:
         return each
     if per_byte.estimate is None and each.size > 1:
-        return each._replace(predicted=Figure(None, per_byte.reason))
+        return each._replace(predicted=Parameter(None, per_byte.reason))
     terms = [(1.0, each.both.estimate), (1.0, latency.estimate)]
     if per_byte.estimate is not None:
         terms.append((float(max(each.size - 1, 0)), per_byte.estimate))
     return each._replace(predicted=_figure(combined(terms)))
 
 
-def _figure(estimate: Estimate) -> Figure:
+def _figure(estimate: Estimate) -> Parameter:
     """The figure, if it has an interval."""
     if math.isnan(estimate.low) or math.isnan(estimate.high):
-        return Figure(None, "no interval; measure several slices or launches")
-    return Figure(estimate)
+        return Parameter(None, "no interval; measure several slices or launches")
+    return Parameter(estimate)
 
 
 def _measure(lacking: str) -> str:

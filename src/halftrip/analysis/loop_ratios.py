@@ -15,10 +15,10 @@ TOLERANCE = 1.05
 # ... if its interval is within this; with a wider one, it may be anything.
 WIDEST = 1.25
 
-Word = Literal["same", "slower", "faster", "unknown"]
+RatioWord = Literal["same", "slower", "faster", "unknown"]
 
 
-class Row(NamedTuple):
+class LoopRow(NamedTuple):
     """What is compared."""
 
     path: str
@@ -26,7 +26,7 @@ class Row(NamedTuple):
     size: int
 
 
-class Turn(NamedTuple):
+class LoopTimes(NamedTuple):
     """A slice of halftrip and one of the bare loop, one right after the other: what a message took,
     ns, and the 99th percentiles, None where one has too few samples."""
 
@@ -47,7 +47,7 @@ class LoopRatio(NamedTuple):
     """Medians over the turns, ns; the ratio halftrip / bare, and that of the 99th percentiles, None
     where these are known in too few turns; and how many turns."""
 
-    row: Row
+    row: LoopRow
     bare: float
     halftrip: float
     ratio: Ratio
@@ -55,7 +55,7 @@ class LoopRatio(NamedTuple):
     turns: int
 
     @property
-    def word(self) -> Word:
+    def word(self) -> RatioWord:
         """`slower` and `faster`: surely, by more than the tolerance. `same`: surely no slower, or
         within it, with an interval that is not too wide. `unknown`: none of these."""
         ratio, low, high = self.ratio
@@ -69,7 +69,7 @@ class LoopRatio(NamedTuple):
         return "same" if is_narrow and 1 / TOLERANCE <= ratio <= TOLERANCE else "unknown"
 
 
-def loop_ratio(row: Row, turns: Sequence[Turn]) -> LoopRatio:
+def loop_ratio(row: LoopRow, turns: Sequence[LoopTimes]) -> LoopRatio:
     """The ratio of one row, which has two turns at least."""
     tails = [turn.p99[1] / turn.p99[0] for turn in turns if turn.p99 is not None]
     return LoopRatio(

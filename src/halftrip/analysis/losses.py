@@ -1,4 +1,4 @@
-"""What the hosts of a run have lost, or sent again, while it lasted: by their own counters."""
+"""Packets that the hosts of a run lost, or sent again, while it lasted, by their own counters."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _of_interface(name: str, counted: list[dict[str, int]]) -> InterfaceLosses:
 
 
 def _sum(counted: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    """The sum of each count. What grew by less than nothing is made up."""
+    """The sum of each count. A counter that fell is wrong, and counts as 0."""
     total: dict[str, int] = {}
     for counts in counted:
         for name, count in counts.items():

@@ -1,4 +1,14 @@
-"""The max-rate model of a run whose pairs talked at the same time (`stats.max_rate`)."""
+"""The max-rate model of a run whose pairs send at the same time.
+
+W. Gropp, L. Olson and P. Samfass, Modeling MPI Communication Performance on SMP Nodes: Is It Time
+to Retire the Ping Pong Test (EuroMPI 2016): while k pairs between the same two places each send a
+message of n bytes, each takes
+
+    T = alpha + k n / min(R_N, k R_C)
+
+where R_C is what one pair gets by itself, and R_N what all of them can get together, bytes per
+second. So with few pairs, T = alpha + n / R_C, and with many, T = alpha + k n / R_N.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +16,105 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from halftrip.results.configuration import Configuration
 from halftrip.results.records import Aggregate, Measurement
 from halftrip.results.run import Run
-from halftrip.stats import max_rate
 from halftrip.stats.curve_times import Over
-from halftrip.stats.estimate import Estimate
+from halftrip.stats.estimate import Estimate, LinearFit, difference, inverse, linear_fit
 from halftrip.stats.interval import SliceMedian, interval
-from halftrip.stats.max_rate import FEWEST_SIZES, MaxRate, Point
 from halftrip.stats.median import median
+
+FEWEST_SIZES = 3
+# The scatter of a model that describes times as well as they are known; less is no merit.
+_LEAST_SCATTER = 0.005
+# By how much what one pair gets and what all get may disagree about which of them limits.
+_SLACK = 1.1
+
+
+class PairsPoint(NamedTuple):
+    """The time of a message of `size` bytes, ns, while `pairs` pairs send."""
+
+    pairs: int
+    size: int
+    time: Estimate
+
+
+class MaxRate(NamedTuple):
+    """`start` is alpha, ns. `per_pair` is R_C and `together` R_N, bytes per second; either is None
+    where it never was the limit. `alone_up_to` is the largest number of pairs that R_C limits, 0
+    for none. `misfit` is by which factor a time is surely off the model at most."""
+
+    start: Estimate
+    per_pair: Estimate | None
+    together: Estimate | None
+    alone_up_to: int
+    misfit: float
+
+
+def max_rate(points: Sequence[PairsPoint]) -> MaxRate:
+    """The model of these points: at least two numbers of pairs and FEWEST_SIZES sizes, times above
+    0.
+
+    Which numbers of pairs R_C limits, and which R_N, is tried for every split; the one whose
+    relative residuals are least counts, by Schwarz's criterion (Estimating the Dimension of a
+    Model, Annals of Statistics 6, 1978), so that a limit that explains nothing is left out.
+    """
+    numbers = sorted({point.pairs for point in points})
+    found: list[tuple[float, int, LinearFit]] = []
+    # Of models that are equally good, the first counts: one without R_N.
+    for last in (*reversed(numbers), 0):
+        fit = linear_fit(_factors(points, last, numbers), [point.time for point in points])
+        if _agrees(fit, last, numbers):
+            found.append((_criterion(fit, len(points)), last, fit))
+    if not found:
+        raise ValueError("no split of the numbers of pairs is a max-rate model")
+    _, last, fit = min(found, key=lambda each: each[0])
+    rates = [inverse(1e9, each) for each in fit.parameters[1:]]
+    return MaxRate(
+        start=fit.parameters[0],
+        per_pair=rates[0] if last else None,
+        together=rates[-1] if last < numbers[-1] else None,
+        alone_up_to=last,
+        misfit=max(fit.misfits([point.time for point in points])),
+    )
+
+
+def _factors(points: Sequence[PairsPoint], last: int, numbers: Sequence[int]) -> np.ndarray:
+    """What alpha, 1 / R_C and 1 / R_N are multiplied by for each point, if R_C limits up to `last`
+    pairs; without one that limits none. Shape (m, 2 or 3)."""
+    columns = [[1.0 for _ in points]]
+    if last:
+        columns.append([float(p.size) if p.pairs <= last else 0.0 for p in points])
+    if last < numbers[-1]:
+        columns.append([float(p.pairs * p.size) if p.pairs > last else 0.0 for p in points])
+    return np.array(columns).T
+
+
+def _agrees(fit: LinearFit, last: int, numbers: Sequence[int]) -> bool:
+    """Whether the rates are above 0, and each surely limits where it is said to."""
+    slopes = [each.value for each in fit.parameters[1:]]
+    if not min(slopes) > 0:
+        return False
+    if len(slopes) < 2:
+        return True
+    # R_N / R_C: with fewer pairs R_C limits, with more R_N.
+    turn = slopes[0] / slopes[1]
+    after = numbers[numbers.index(last) + 1]
+    if not last / _SLACK <= turn <= after * _SLACK:
+        return False
+    # Of the fewest pairs surely R_C is the limit, and of the most surely R_N.
+    _, one, other = fit.parameters
+    fewest, most = (other.scaled(number) for number in (numbers[0], numbers[-1]))
+    is_known = not math.isnan(one.low + other.low)
+    return is_known and difference(one, fewest).low > 0 and difference(most, one).low > 0
+
+
+def _criterion(fit: LinearFit, count: int) -> float:
+    scatter = max(fit.scatter, _LEAST_SCATTER)
+    return 2 * count * math.log(scatter) + len(fit.parameters) * math.log(count)
+
 
 # What measures several numbers of pairs.
 COMMAND = "halftrip run -n 8 --concurrent-pairs 1,2,4 -s 8,1K,64K,1M"
@@ -42,7 +142,7 @@ def max_rate_fits(
     run: Run, has: Callable[[Configuration], bool] = lambda _: True
 ) -> list[MaxRateFit]:
     """The model of each setting whose payload goes one way at a time, in the order of the run, of
-    the configurations that `has` selects: a round of pairs by its first."""
+    the configurations that `has` selects. A round is selected by its first pair."""
     settings: dict[Configuration, _Times] = {}
     for configuration, measurements in run.by_configuration.items():
         times = _times_of(settings, configuration) if has(configuration) else None
@@ -91,7 +191,7 @@ class _Times:
         launches = {launch for each in self.by_point.values() for launch, _ in each}
         return "launches" if len(launches) > 1 else "slices"
 
-    def points(self) -> list[Point]:
+    def points(self) -> list[PairsPoint]:
         """The points, without those that have no interval."""
         several = self.over == "launches"
         found = []
@@ -103,12 +203,12 @@ class _Times:
             bounds = interval(medians)
             if bounds is not None:
                 middle = median([each.median for each in medians])
-                found.append(Point(pairs, size, Estimate(middle, *bounds)))
+                found.append(PairsPoint(pairs, size, Estimate(middle, *bounds)))
         return found
 
 
 def _times_of(settings: dict[Configuration, _Times], configuration: Configuration) -> _Times | None:
-    """The times of the setting of a configuration; None of one that the model does not describe."""
+    """The times of the setting of a configuration; None if the model does not describe it."""
     c = configuration
     if c.directions > 1 or c.delay or c.rate is not None or not c.size_known or not c.size:
         return None
@@ -119,8 +219,8 @@ def _fit(setting: Configuration, times: _Times) -> MaxRateFit:
     pairs = tuple(sorted({pairs for pairs, _ in times.by_point}))
     lacking = MaxRateFit(setting, None, pairs, None)
     if len(pairs) < 2:
-        said = f"{_pairs(pairs)}, where the model needs several numbers of pairs"
-        return lacking._replace(reason=f"{said}; measure them: {COMMAND}")
+        reason = f"{_pairs(pairs)}, where the model needs several numbers of pairs"
+        return lacking._replace(reason=f"{reason}; measure them: {COMMAND}")
     points = times.points()
     numbers = sorted({point.pairs for point in points})
     sizes = {point.size for point in points}
@@ -129,13 +229,13 @@ def _fit(setting: Configuration, times: _Times) -> MaxRateFit:
     if len(sizes) < FEWEST_SIZES:
         return lacking._replace(reason="fewer than three sizes; measure more: -s 8,1K,64K,1M")
     if len(points) < len(numbers) * len(sizes):
-        said = "not every number of pairs has every size, with an interval"
-        return lacking._replace(reason=f"{said}; measure all in one run: {COMMAND}")
+        reason = "not every number of pairs has every size, with an interval"
+        return lacking._replace(reason=f"{reason}; measure all in one run: {COMMAND}")
     try:
-        found = max_rate.max_rate(points)
+        found = max_rate(points)
     except ValueError:
-        said = "times do not grow with the size and the pairs as the model says"
-        return lacking._replace(reason=f"{said}; measure larger sizes: -s 64K..4M")
+        reason = "times do not grow with the size and the pairs as the model says"
+        return lacking._replace(reason=f"{reason}; measure larger sizes: -s 64K..4M")
     return MaxRateFit(
         setting,
         times.over,
@@ -147,8 +247,8 @@ def _fit(setting: Configuration, times: _Times) -> MaxRateFit:
 
 
 def _least(wanted: Estimate | None, other: Estimate | None, share: float) -> float | None:
-    """The least that a rate may be that never was the limit: that many times the other; None where
-    it is known, or where the other has no bound."""
+    """The lower bound of a rate that never was the limit: `share` times the lower end of the other
+    one; None where the rate is known, or the other has no interval."""
     if wanted is not None or other is None or math.isnan(other.low):
         return None
     return share * other.low

@@ -17,11 +17,11 @@ from typing import NamedTuple
 from halftrip.analysis.repeats import repeats
 from halftrip.results.configuration import Configuration
 from halftrip.results.run import Run
-from halftrip.stats.estimate import Estimate, ratio
+from halftrip.stats.estimate import Estimate, inverse, ratio
 from halftrip.units import format_size
 
-# A curve has reached the largest bandwidth where it has this share of it: less is how much a
-# bandwidth varies from size to size, once it grows no more.
+# A curve is saturated from this share of its largest bandwidth on: once it grows no more,
+# bandwidths vary by less than the rest from size to size.
 SATURATED = 0.95
 _FEWEST_SIZES = 3
 
@@ -58,8 +58,7 @@ class _Point(NamedTuple):
     @property
     def bandwidth(self) -> Estimate:
         """Bytes per second."""
-        time = self.time
-        return Estimate(*(1e9 * self.size / each for each in (time.value, time.high, time.low)))
+        return inverse(1e9 * self.size, self.time)
 
 
 def netpipe_figures(

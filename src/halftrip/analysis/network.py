@@ -14,9 +14,9 @@ from halftrip.stats.additive import Effect, fit, suspects
 from halftrip.stats.median import median
 from halftrip.stats.quantile import Floats
 
-# Of fewer hosts, a slow one cannot be told from a slow link.
+# Among fewer hosts, a slow one cannot be told from a slow link.
 FEWEST_HOSTS = 3
-# Beside a suspected link, so many others of each of its hosts are measured again.
+# With a suspected link, this many other links of each of its hosts are measured again.
 _PARTNERS = 4
 # The standard deviation of the logarithms of healthy links with which what is slow is still told
 # from them. With twice that, the slowest takes 1.5 times as long as the fastest (uniform:
@@ -24,15 +24,14 @@ _PARTNERS = 4
 _MOST_SPREAD = 0.06
 # If a host could take more than this many times as long without being found, none is called well.
 _MOST_HIDDEN = 1.5
-# Of a few links, all are measured again: then, too, the network may be busier or less so.
+# Up to this many links, all are measured again, as the network may have become busier or quieter.
 _FEW_LINKS = 30
 
 
 class Suspect(NamedTuple):
     """A host, or the link between two, on which messages take longer: `effect` says how many times
     as long, with an interval and a probability. `links` is how many of a host's were measured.
-    `again`: it was found before, and all of them were measured again, so that only the newer times
-    count (--retest)."""
+    `again`: it was found by the first times, and again by those of --retest, which alone count."""
 
     hosts: tuple[str, ...]
     effect: Effect

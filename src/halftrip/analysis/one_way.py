@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from functools import cached_property
 
 import numpy as np
 
 from halftrip.results.block import Block
 from halftrip.results.records import ClockComparison, Measurement
 from halftrip.results.run import Run
-from halftrip.stats.clock_line import ClockLine, Reading
+from halftrip.stats.clock_line import ClockLine, Offset
 from halftrip.stats.median import FEWEST_FOR_INTERVAL, median
 from halftrip.stats.quantile import Floats
 
@@ -24,17 +24,9 @@ _FEWEST_SLICES = 0.5
 _UNEVEN = 1.25
 
 
-class OneWay(NamedTuple):
-    """The median time of a message from the initiator to the responder, and that of its reply, ns.
-    The clocks of both ends are known to `error` ns: if one way takes that much longer, the other
-    takes that much less. `is_known`: that is little enough for them to mean something.
-    `is_uneven`: one way takes longer than the other, beyond the error, in all slices."""
-
-    there: float
-    back: float
-    error: float
-    is_known: bool
-    is_uneven: bool
+# The lines of both clocks (None: it is that of rank 0's host), and what reading them adds to the
+# error, ns.
+_PairLines = tuple[ClockLine | None, ClockLine | None, float]
 
 
 class Clocks:
@@ -45,6 +37,7 @@ class Clocks:
         self._resolutions = {
             (each.launch, each.rank): each.clock.resolution for each in run.environments
         }
+        self._pairs: dict[tuple[int, tuple[int, int]], _PairLines | None] = {}
         by_host: dict[tuple[int, int], list[ClockComparison]] = {}
         for each in run.clock_comparisons:
             by_host.setdefault((each.launch, each.rank), []).append(each)
@@ -54,30 +47,36 @@ class Clocks:
             line = ClockLine(each.comparison for each in compared)
             self._lines |= dict.fromkeys(((launch, rank) for rank in compared[0].ranks), line)
 
-    def ahead(self, launch: int, pair: tuple[int, int], moment: int) -> Reading | None:
+    def ahead(self, launch: int, pair: tuple[int, int], moment: int) -> Offset | None:
         """How far the clock of the second rank of a pair is ahead of that of the first, at a moment
         of the first one's, ns; None where they were not compared."""
+        if (launch, pair) not in self._pairs:
+            self._pairs[launch, pair] = self._lines_of(launch, pair)
+        lines = self._pairs[launch, pair]
+        if lines is None:
+            return None
+        first, second, least_error = lines
+        if first is second:
+            return Offset(0, least_error)
+        moment_0 = moment if first is None else _reference_moment(first, moment)
+        readings = [
+            Offset(0, 0.0) if line is None else line.at(moment_0) for line in (first, second)
+        ]
+        return Offset(
+            readings[1].ahead - readings[0].ahead,
+            readings[0].error + readings[1].error + least_error,
+        )
+
+    def _lines_of(self, launch: int, pair: tuple[int, int]) -> _PairLines | None:
+        """Those of a pair; None where its clocks were not compared."""
         first, second = (self._lines.get((launch, rank)) for rank in pair)
         # Clocks that were not compared are those of rank 0's host, unless a part of the file is
         # lost.
         own = [rank for rank, line in zip(pair, (first, second), strict=True) if line is None]
         if len({self._hosts.get((launch, rank)) for rank in (0, *own)}) > 1:
             return None
-        if first is second:
-            return Reading(0, self._least_error(launch, pair))
-        moment_0 = moment if first is None else _reference_moment(first, moment)
-        readings = [
-            Reading(0, 0.0) if line is None else line.at(moment_0) for line in (first, second)
-        ]
-        return Reading(
-            readings[1].ahead - readings[0].ahead,
-            readings[0].error + readings[1].error + self._least_error(launch, pair),
-        )
-
-    def _least_error(self, launch: int, pair: tuple[int, int]) -> float:
-        """What reading the clocks of a pair adds to the error, ns."""
         steps = (self._resolutions.get((launch, rank), 0.0) for rank in pair)
-        return _CONVERSION_NS + sum(steps)
+        return first, second, _CONVERSION_NS + sum(steps)
 
 
 def _reference_moment(line: ClockLine, moment: int) -> int:
@@ -90,44 +89,86 @@ def _reference_moment(line: ClockLine, moment: int) -> int:
 
 
 def one_way(clocks: Clocks, measurements: Sequence[Measurement], latency: float) -> OneWay | None:
-    """The one-way times of a configuration, whose `latency` is ns: the medians over these slices of
-    their medians; None where the responder did not say when messages arrived, or the clocks are not
-    known at all."""
-    found = [each for m in measurements if (each := _of_slice(clocks, m)) is not None]
-    if not found:
+    """The one-way times of a configuration, whose `latency` is ns, from these slices; None where
+    the responder did not say when messages arrived, or the clocks are not known at all."""
+    slices = [each for m in measurements if (each := _of_slice(clocks, m)) is not None]
+    if not slices:
         return None
-    known = [each for each in found if each.error <= LARGEST_SHARE * latency]
-    is_known = len(known) >= _FEWEST_SLICES * len(found)
-    if not is_known:
-        known = found
-    there, back = (median([each[end] for each in known]) for end in (0, 1))
-    error = max(each.error for each in known) if is_known else median([e.error for e in known])
-    return OneWay(there, back, error, is_known, is_known and _is_uneven(known))
+    known = [each for each in slices if each.error <= LARGEST_SHARE * latency]
+    is_known = len(known) >= _FEWEST_SLICES * len(slices)
+    if is_known:
+        return OneWay(known, max(each.error for each in known), True)
+    return OneWay(slices, median([each.error for each in slices]), False)
 
 
-class _Slice(NamedTuple):
-    there: float
-    back: float
-    error: float
+class _Slice:
+    """The blocks of a slice that have arrivals, each with how far the responder's clock is ahead at
+    its beginning and at its end, ns, and the largest `error` of these, ns."""
+
+    def __init__(self, blocks: Sequence[tuple[Block, int, int]], error: float) -> None:
+        self._blocks = blocks
+        self.error = error
+
+    @cached_property
+    def medians(self) -> tuple[float, float]:
+        """The median times there and back, ns."""
+        times = [one_way_times(*each) for each in self._blocks]
+        there, back = (median(np.concatenate(ways)) for ways in zip(*times, strict=True))
+        return there, back
+
+    @property
+    def there_is_longer(self) -> bool | None:
+        """None where the two differ by less than the clocks may be wrong."""
+        there, back = self.medians
+        return None if abs(there - back) <= 2 * self.error else there > back
+
+
+class OneWay:
+    """The median time of a message from the initiator to the responder, and that of its reply, ns:
+    medians over slices of their medians. Few tables show them, so they are computed when they are
+    read. The clocks of both ends are known to `error` ns: if one way takes that much longer, the
+    other takes that much less. `is_known`: the error is small enough for the times to mean
+    something."""
+
+    def __init__(self, slices: Sequence[_Slice], error: float, is_known: bool) -> None:
+        self._slices = slices
+        self.error = error
+        self.is_known = is_known
+
+    @property
+    def there(self) -> float:
+        return median([each.medians[0] for each in self._slices])
+
+    @property
+    def back(self) -> float:
+        return median([each.medians[1] for each in self._slices])
+
+    @cached_property
+    def is_uneven(self) -> bool:
+        """Whether the same way takes longer in all slices, beyond the error, and by much."""
+        if not self.is_known or len(self._slices) < FEWEST_FOR_INTERVAL:
+            return False
+        # Most paths are even, which the first slices tell.
+        longer = self._slices[0].there_is_longer
+        if longer is None or any(each.there_is_longer is not longer for each in self._slices):
+            return False
+        short, long = sorted((self.there, self.back))
+        return long >= _UNEVEN * short
 
 
 def _of_slice(clocks: Clocks, measurement: Measurement) -> _Slice | None:
-    """The medians of a slice, ns, and the largest error of the clocks in it."""
+    """A slice; None where no block has arrivals, or the clocks are not known."""
     pair, launch = measurement.configuration.pair, measurement.launch
-    there, back, errors = [], [], []
+    blocks, errors = [], []
     for block in measurement.blocks:
         if block.start is None or block.end is None or not block.arrivals.size:
             continue
-        readings = [clocks.ahead(launch, pair, moment) for moment in (block.start, block.end)]
-        if readings[0] is None or readings[1] is None:
+        first, last = (clocks.ahead(launch, pair, moment) for moment in (block.start, block.end))
+        if first is None or last is None:
             return None
-        times = one_way_times(block, readings[0].ahead, readings[1].ahead)
-        there.append(times[0])
-        back.append(times[1])
-        errors += [readings[0].error, readings[1].error]
-    if not there:
-        return None
-    return _Slice(median(np.concatenate(there)), median(np.concatenate(back)), max(errors))
+        blocks.append((block, first.ahead, last.ahead))
+        errors += [first.error, last.error]
+    return _Slice(blocks, max(errors)) if blocks else None
 
 
 def one_way_times(block: Block, first: int, last: int) -> tuple[Floats, Floats]:
@@ -142,14 +183,3 @@ def one_way_times(block: Block, first: int, last: int) -> tuple[Floats, Floats]:
     arrived = float(peer_start - start - first) + np.cumsum(block.arrivals, dtype=np.float64)
     arrived -= drift * moments[:-1]
     return arrived - moments[:-1], moments[1:] - arrived
-
-
-def _is_uneven(slices: Sequence[_Slice]) -> bool:
-    """Whether the same way takes longer in all slices, and by much."""
-    if len(slices) < FEWEST_FOR_INTERVAL:
-        return False
-    there, back = (median([each[end] for each in slices]) for end in (0, 1))
-    short, long = sorted((there, back))
-    sign = 1.0 if there > back else -1.0
-    beyond = all(sign * (each.there - each.back) > 2 * each.error for each in slices)
-    return beyond and long >= _UNEVEN * short

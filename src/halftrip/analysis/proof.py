@@ -1,9 +1,9 @@
 """Whether a bend has moved with the setting that is said to cause it.
 
 At a size, the *step* of a curve is the mean logarithm of the times of a few sizes just above it
-less that of a few just below. What both curves have there for other reasons, such as a slope or a
-page, is in the steps of both; what the setting makes is in the step of one alone. The *jump* of a
-curve is the step without its slope, the same on both sides.
+less that of a few just below. A slope or a page is in the steps of both curves; the effect of the
+setting is in the step of one. The *jump* of a curve is the step without its slope, the same on both
+sides.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ Outcome = Literal["moved", "stayed", "unknown"]
 # from the place.
 _MOST_BESIDE = 3
 _FURTHEST = 1.5
-# Of a jump, a slope and a level; of two times there is an interval, if a wide one.
+# A fit of a jump has three coefficients: jump, slope and level. Two repeats give an interval, if a
+# wide one.
 _COEFFICIENTS = 3
 _FEWEST_REPEATS = 2
 # A curve has no step where the times differ by less than this factor: no curve is straighter.

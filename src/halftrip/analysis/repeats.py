@@ -1,5 +1,5 @@
-"""What a row would vary by if the whole thing were repeated: the times of its launches, or, of a
-single launch, of its slices."""
+"""The repeats of a row, which show how it would vary if all were measured again: the times of its
+launches, or of the slices of a single launch."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from halftrip.results.configuration import Configuration
 from halftrip.results.delivery import add_deliveries, delivered_share
 from halftrip.results.records import Measurement
 from halftrip.stats.estimate import Estimate
-from halftrip.stats.interval import SliceMedian, interval
-from halftrip.stats.median import median
+from halftrip.stats.interval import SliceMedian, interval, of_launch
+from halftrip.stats.median import median, median_if_known
 from halftrip.stats.quantile import quantile_of_ordered
-from halftrip.stats.summary import Slice
+from halftrip.stats.summary import SliceTimes
 
 
 class Repeats(NamedTuple):
@@ -53,8 +53,7 @@ class Repeats(NamedTuple):
     @property
     def rtt(self) -> float:
         """The median core-to-core round trip, ns; NaN where that of any time is not known."""
-        unknown = any(math.isnan(rtt) for rtt in self.rtts)
-        return math.nan if unknown else median(list(self.rtts))
+        return median_if_known(self.rtts)
 
     @property
     def spread(self) -> float:
@@ -80,10 +79,10 @@ class Repeats(NamedTuple):
 def repeats(
     configuration: Configuration, measurements: Sequence[Measurement], quantile: float | None = None
 ) -> Repeats | None:
-    """The repeats of a row, of whose `measurements` those of a path that was still warming up do
-    not count, as in its summary. With `quantile`, 0 < quantile < 1, times are this quantile of
-    single messages and not their median. None where nothing was measured, and of a quantile where
-    samples are of several messages."""
+    """The repeats of a row. As in its summary, `measurements` of a path that was still warming up
+    do not count. With `quantile`, 0 < quantile < 1, times are this quantile of single messages and
+    not their median. None where nothing was measured, and of a quantile where samples are of
+    several messages."""
     # How far slices, or launches, are apart says how well they are known.
     times = configuration_times(measurements, within=False)
     delivery = add_deliveries(each.delivery for each in measurements)
@@ -93,20 +92,23 @@ def repeats(
         return None
     sampled = [each for each in measurements if each.is_sampled]
     launches: dict[int, list[tuple[SliceMedian, float]]] = {}
-    every = zip(sampled, times.launches, times.slices, times.rtts, times.counted, strict=True)
-    for measurement, launch, of_slice, rtt, counts in every:
+    every = zip(sampled, times.launches, times.slices, times.counted, strict=True)
+    for measurement, launch, of_slice, counts in every:
         if counts:
             time = of_slice.median
             if over_all_time:
                 time = SliceMedian(_time_over_all(measurement))
             elif quantile is not None:
                 time = _quantile(of_slice, quantile)
-            launches.setdefault(launch, []).append((time, rtt))
+            launches.setdefault(launch, []).append((time, of_slice.rtt))
     if not launches:
         return None
     found = next(iter(launches.values()))
     if len(launches) > 1:
-        found = [_of_launch(each) for each in launches.values()]
+        found = [
+            (of_launch([time for time, _ in each]), median_if_known([rtt for _, rtt in each]))
+            for each in launches.values()
+        ]
     return Repeats(
         list(launches),
         [time for time, _ in found],
@@ -123,16 +125,5 @@ def _time_over_all(measurement: Measurement) -> float:
     return float(measurement.samples.sum()) / arrived if arrived else math.inf
 
 
-def _quantile(of_slice: Slice, quantile: float) -> SliceMedian:
+def _quantile(of_slice: SliceTimes, quantile: float) -> SliceMedian:
     return SliceMedian(quantile_of_ordered(np.sort(of_slice.times), quantile))
-
-
-def _of_launch(slices: Sequence[tuple[SliceMedian, float]]) -> tuple[SliceMedian, float]:
-    """The time of a launch, and its core-to-core round trip."""
-    rtts = [rtt for _, rtt in slices]
-    unknown = any(math.isnan(rtt) for rtt in rtts)
-    time = SliceMedian(
-        median([time.median for time, _ in slices]),
-        step=median([time.step for time, _ in slices]),
-    )
-    return time, math.nan if unknown else median(rtts)

@@ -13,13 +13,13 @@ from halftrip.analysis.repeats import Repeats
 from halftrip.results.configuration import Configuration
 from halftrip.stats.adjustment import common_exponent
 from halftrip.stats.difference import Difference, differ, differ_estimates, differ_paired
+from halftrip.stats.distributions import NORMAL_95
 from halftrip.stats.estimate import Estimate
 from halftrip.stats.median import median
-from halftrip.stats.quantile import NORMAL_95
 
-Word = Literal["slower", "faster", "same", "cannot tell"]
+ChangeWord = Literal["slower", "faster", "same", "cannot tell"]
 
-# Of rows whose adjusted p-values are at or below this, so many at most are chance.
+# At most this share of the rows whose adjusted p-values are at or below it differ by chance.
 LEVEL = 0.05
 # Core-to-core round trips of two runs that differ by no more than this factor are the same.
 _SAME_RTT = 1.1
@@ -59,7 +59,7 @@ class RowChange(NamedTuple):
     effect: float
     adjusted: float | None = None
     p_adjusted: float = 1.0
-    word: Word = "cannot tell"
+    word: ChangeWord = "cannot tell"
     reason: str = ""
     launches: int | None = None
 
@@ -129,7 +129,7 @@ def judged(change: RowChange, p_adjusted: float, threshold: float, spread: Sprea
     found = change.difference
     # Of launches at two levels, more would be at two levels, too.
     launches = None if change.reason else _launches_needed(change, most, spread)
-    word: Word = "cannot tell"
+    word: ChangeWord = "cannot tell"
     reason = change.reason
     if not reason and found.is_known:
         low, middle, high = (math.log(each) for each in (found.low, found.ratio, found.high))

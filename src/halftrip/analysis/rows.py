@@ -8,12 +8,16 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from halftrip.analysis.counters import MessageCost, message_costs
 from halftrip.analysis.flags import Evidence, Flag, contradictions, evidences, flags_of
 from halftrip.analysis.one_way import Clocks, OneWay, one_way
 from halftrip.analysis.summaries import is_over_all_time, launch_components
-from halftrip.analysis.suspect import count_suspect
-from halftrip.analysis.usage import UsedByEnds, used_by_ends
+from halftrip.analysis.usage import (
+    MessageCost,
+    UsedByEnds,
+    count_suspect,
+    message_costs,
+    used_by_ends,
+)
 from halftrip.analysis.verdict import Verdict, verdict
 from halftrip.plan.setting import Of
 from halftrip.plan.settings import SETTINGS
@@ -25,8 +29,7 @@ from halftrip.results.run import Run
 from halftrip.results.usage import Usage
 from halftrip.stats.adjustment import Adjusted, Correlation
 from halftrip.stats.median import median
-from halftrip.stats.summary import Summary
-from halftrip.stats.variance import Components
+from halftrip.stats.summary import Components, Summary
 
 # Of messages from this size on, bytes, the bandwidth says more than the latency.
 LARGE = 64 << 10

@@ -16,15 +16,14 @@ from halftrip.analysis.figures import (
 )
 from halftrip.analysis.setting_figures import CONFIGURATION
 from halftrip.analysis.summaries import summarize_configuration
-from halftrip.analysis.suspect import count_suspect
-from halftrip.analysis.usage import UsedByEnds, used_by_ends
+from halftrip.analysis.usage import UsedByEnds, count_suspect, used_by_ends
 from halftrip.results.delivery import delivered_share
 from halftrip.results.records import Measurement
 from halftrip.results.run import Run
 from halftrip.stats.summary import Summary
 
 
-class Slice(NamedTuple):
+class MeasuredSlice(NamedTuple):
     """A measurement, the run that it is of, and its summary."""
 
     run: Run
@@ -32,7 +31,7 @@ class Slice(NamedTuple):
     summary: Summary
 
     @classmethod
-    def of(cls, run: Run, measurement: Measurement) -> Slice:
+    def of(cls, run: Run, measurement: Measurement) -> MeasuredSlice:
         """A measurement of a run."""
         return cls(run, measurement, summarize_configuration([measurement]))
 
@@ -67,11 +66,11 @@ class Slice(NamedTuple):
         return self.run.names.hosts.get(self.measurement.configuration.pair[end])
 
 
-SLICE: tuple[Figure[Slice], ...] = (
+SLICE: tuple[Figure[MeasuredSlice], ...] = (
     Figure("started", "text?", lambda of: of.run.measured, "When the run started, UTC, ISO 8601"),
     Figure("initiator_host", "text?", lambda of: of.host(0), "Name of the initiator's host"),
     Figure("responder_host", "text?", lambda of: of.host(1), "Name of the responder's host"),
-    *figures_of(Slice, lambda of: of.measurement.configuration, CONFIGURATION),
+    *figures_of(MeasuredSlice, lambda of: of.measurement.configuration, CONFIGURATION),
     Figure("launch", "whole", lambda of: of.measurement.launch,
            "Number of the launch of fresh processes, from 0"),
     Figure("slice", "whole", lambda of: of.measurement.slice, "Number of the slice, from 0"),
@@ -90,11 +89,11 @@ SLICE: tuple[Figure[Slice], ...] = (
            "Why it ended: converged, time, count or full"),
     Figure("tool", "text?", lambda of: of.tool,
            "The tool that measured it, where it was imported"),
-    *figures_of(Slice, lambda of: of.summary, SUMMARY),
-    *figures_of(Slice, lambda of: of.measurement.delivery, DELIVERY),
-    *figures_of(Slice, lambda of: of.measurement.verified, VERIFIED),
-    *figures_of(Slice, lambda of: of.core_to_core_rtt, CORE_TO_CORE),
-    *figures_of(Slice, lambda of: count_suspect([of.measurement]), SUSPECT),
-    *figures_of(Slice, lambda of: of.used[0], of_end(0, USAGE)),
-    *figures_of(Slice, lambda of: of.used[1], of_end(1, USAGE)),
+    *figures_of(MeasuredSlice, lambda of: of.summary, SUMMARY),
+    *figures_of(MeasuredSlice, lambda of: of.measurement.delivery, DELIVERY),
+    *figures_of(MeasuredSlice, lambda of: of.measurement.verified, VERIFIED),
+    *figures_of(MeasuredSlice, lambda of: of.core_to_core_rtt, CORE_TO_CORE),
+    *figures_of(MeasuredSlice, lambda of: count_suspect([of.measurement]), SUSPECT),
+    *figures_of(MeasuredSlice, lambda of: of.used[0], of_end(0, USAGE)),
+    *figures_of(MeasuredSlice, lambda of: of.used[1], of_end(1, USAGE)),
 )  # fmt: skip

@@ -12,11 +12,10 @@ from halftrip.results.delivery import Delivery, add_deliveries, delivered_share
 from halftrip.results.records import Measurement
 from halftrip.results.reported import Reported
 from halftrip.stats import series
+from halftrip.stats.estimate import Estimate
 from halftrip.stats.median import median
 from halftrip.stats.series import ConfigurationTimes
-from halftrip.stats.summary import Summary
-from halftrip.stats.tails import Quantile
-from halftrip.stats.variance import Components, variance_components
+from halftrip.stats.summary import Components, Summary, variance_components
 
 
 def configuration_times(
@@ -62,8 +61,8 @@ def summarize_configuration(
 
 
 def with_reported(summary: Summary, reported: Sequence[Reported]) -> Summary:
-    """The summary with what another tool has reported: of a single figure also how single exchanges
-    spread, and bandwidths as it has printed them."""
+    """The summary with what another tool has reported: its bandwidths as printed, and for a single
+    figure the quantiles of single exchanges."""
     if not reported:
         return summary
     rates = [each.bandwidth for each in reported if each.bandwidth is not None]
@@ -72,9 +71,7 @@ def with_reported(summary: Summary, reported: Sequence[Reported]) -> Summary:
     if len(reported) > 1:
         return summary
     spread = reported[0].spread
-    p90, p99, p999 = (
-        Quantile(spread.get(name, math.nan), math.nan, math.nan) for name in ("p90", "p99", "p99.9")
-    )
+    p90, p99, p999 = (Estimate(spread.get(name, math.nan)) for name in ("p90", "p99", "p99.9"))
     return summary._replace(p90=p90, p99=p99, p999=p999, max=spread.get("max", math.nan))
 
 

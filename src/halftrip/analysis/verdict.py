@@ -3,14 +3,15 @@ why not."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
 
-from halftrip.analysis.flags import contradictions, evidences, imported, machine, samples
-from halftrip.analysis.flags.disturbed import core_of, steal_ends, taken_ends
-from halftrip.analysis.flags.flag import FEWEST, Evidence, Flag, counted, percent, us
+from halftrip.analysis.flags import contradictions, evidences, machine, samples
+from halftrip.analysis.flags.flag import FEWEST, Evidence, Flag, Rule, counted, percent, us
+from halftrip.analysis.flags.machine import core_of, steal_ends, taken_ends
 from halftrip.results.configuration import Configuration
 from halftrip.results.run import Run
 from halftrip.stats.median import FEWEST_FOR_INTERVAL, median
@@ -39,12 +40,8 @@ _FEWEST_LAUNCHES = 4
 _LEAST_OF_LEVEL = 0.1
 
 
-class Cause(NamedTuple):
-    """Why a row is not ok: a name, by which rows are grouped, what was seen, and what to do."""
-
-    name: str
-    seen: str
-    advice: str
+# Why a row is not ok. Its name is that of a group of rows, and may differ from that of a flag.
+Cause = Flag
 
 
 class Verdict(NamedTuple):
@@ -64,9 +61,9 @@ def verdict(row: Evidence, contradiction: Flag | None = None) -> Verdict:
     where the figure is physically impossible. Of all causes it has the first that applies, in the
     order in which they explain the others.
     """
-    impossible = machine.above_bound(row)
+    impossible = _named(IMPOSSIBLE, machine.above_bound)(row)
     if impossible is not None:
-        return Verdict("no", relative_width(row.summary), _named(IMPOSSIBLE, impossible))
+        return Verdict("no", relative_width(row.summary), impossible)
     # A bandwidth over all the time has no interval, and needs none.
     width = 0.0 if row.is_over_all_time else relative_width(row.summary)
     word: Word = "ok" if width <= OK_WIDTH else "caution" if width <= CAUTION_WIDTH else "no"
@@ -75,7 +72,7 @@ def verdict(row: Evidence, contradiction: Flag | None = None) -> Verdict:
         cause = _first(_OF_WIDTH, row)
     if cause is None and contradiction is not None:
         is_cold = contradiction.name == "cold-start"
-        cause = _named("cold start" if is_cold else "contradicted", contradiction)
+        cause = contradiction._replace(name="cold start" if is_cold else "contradicted")
     if cause is None and word != "ok":
         cause = _few_samples(row)
     if cause is not None and row.run.sources and "--" in cause.advice:
@@ -93,15 +90,18 @@ def verdicts(run: Run) -> dict[Configuration, Verdict]:
     }
 
 
-def _first(rules: tuple[Callable[[Evidence], Cause | None], ...], row: Evidence) -> Cause | None:
+def _first(rules: Sequence[Rule], row: Evidence) -> Cause | None:
     return next((cause for rule in rules if (cause := rule(row)) is not None), None)
 
 
-def _named(name: str, flag: Flag | None) -> Cause | None:
-    return None if flag is None else Cause(name, flag.seen, flag.advice)
+def _named(name: str, rule: Rule) -> Rule:
+    """A rule that finds the same as that of a flag, under this name."""
 
+    def find(row: Evidence) -> Cause | None:
+        flag = row.found_by(rule)
+        return None if flag is None else flag._replace(name=name)
 
-# Causes that matter however narrow the interval is.
+    return find
 
 
 def _contention(row: Evidence) -> Cause | None:
@@ -127,29 +127,6 @@ def _steal(row: Evidence) -> Cause | None:
         return None
     advice = "measure when its other machines are quiet, or on a machine of your own"
     return Cause("steal", f"the hypervisor had {' and '.join(steal)}", advice)
-
-
-def _oversubscribed(row: Evidence) -> Cause | None:
-    return _named("oversubscribed", machine.oversubscribed(row))
-
-
-def _unpinned(row: Evidence) -> Cause | None:
-    return _named("unpinned", machine.unpinned(row))
-
-
-def _other_state(row: Evidence) -> Cause | None:
-    return _named("other state", machine.other_state(row))
-
-
-# Causes that explain a wide interval.
-
-
-def _coarse_clock(row: Evidence) -> Cause | None:
-    return _named("coarse clock", samples.coarse_clock(row) or imported.few_digits(row))
-
-
-def _warming_up(row: Evidence) -> Cause | None:
-    return _named("warming up", samples.unsettled(row))
 
 
 def _wandered(row: Evidence) -> Cause | None:
@@ -179,9 +156,10 @@ def _two_levels(row: Evidence) -> Cause | None:
     steady = row.steady
     if not steady:
         return None
-    found = two_modes(np.concatenate(steady))
+    # Without an interval nothing is known to be wider.
     interval = row.summary.high - row.summary.low
-    if found is None or not found.high - found.low > interval:
+    found = None if math.isnan(interval) else two_modes(np.concatenate(steady), apart=interval)
+    if found is None:
         return None
     middle = (found.low + found.high) / 2
     above = [times > middle for times in steady]
@@ -241,5 +219,20 @@ def _few_samples(row: Evidence) -> Cause:
     return Cause("noise", "single iterations differ too much for the time allowed", advice)
 
 
-_ALWAYS = (_contention, _steal, _oversubscribed, _unpinned, _other_state)
-_OF_WIDTH = (_coarse_clock, _warming_up, _odd_launch, _wandered, _two_levels)
+# Causes that matter however narrow the interval is.
+_ALWAYS: tuple[Rule, ...] = (
+    _contention,
+    _steal,
+    _named("oversubscribed", machine.oversubscribed),
+    _named("unpinned", machine.unpinned),
+    _named("other state", machine.other_state),
+)
+# Causes that explain a wide interval.
+_OF_WIDTH: tuple[Rule, ...] = (
+    _named("coarse clock", samples.coarse_clock),
+    _named("coarse clock", samples.few_digits),
+    _named("warming up", samples.unsettled),
+    _odd_launch,
+    _wandered,
+    _two_levels,
+)

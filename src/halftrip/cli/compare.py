@@ -17,7 +17,7 @@ from halftrip.texts import printable
 from halftrip.units import parse_share
 
 if TYPE_CHECKING:
-    from halftrip.analysis.comparison import Comparison, Side
+    from halftrip.analysis.comparison import ComparedRun, Comparison
     from halftrip.report.selection import Selection
 
 FORMATS = ("table", "markdown", "json", "junit", "csv")
@@ -116,7 +116,7 @@ def _quantile(text: str) -> float:
     return found
 
 
-def _sides(files: Sequence[str], by: str | None, selection: Selection) -> Sequence[Side]:
+def _sides(files: Sequence[str], by: str | None, selection: Selection) -> Sequence[ComparedRun]:
     """What is compared, the base first: the runs in these files, or the sides or the variants of a
     single one. Raises UsageError where there are not two."""
     from halftrip.analysis.comparison import sides_by
@@ -134,7 +134,7 @@ def _sides(files: Sequence[str], by: str | None, selection: Selection) -> Sequen
     return sides
 
 
-def _sides_of_one(side: Side) -> list[Side]:
+def _sides_of_one(side: ComparedRun) -> list[ComparedRun]:
     """The sides of a run that was measured against another in turn, or the variants of one that has
     varied a single thing; else none."""
     from halftrip.analysis.comparison import sides_by, sides_of
@@ -152,11 +152,11 @@ def _check_distinct(files: Sequence[str]) -> None:
                 raise UsageError(f"{printable(path)}: the same file twice")
 
 
-def _side(path: str, selection: Selection) -> Side:
-    from halftrip.analysis.comparison import Side
+def _side(path: str, selection: Selection) -> ComparedRun:
+    from halftrip.analysis.comparison import ComparedRun
 
     run = inputs.loaded(path)
-    side = Side.of(run, printable(path), selection.has)
+    side = ComparedRun.of(run, printable(path), selection.has)
     if run.by_configuration and not side.rows:
         raise UsageError(f"{printable(path)}: it has none of the rows that were chosen")
     return side

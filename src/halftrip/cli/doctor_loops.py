@@ -14,7 +14,7 @@ import numpy as np
 from rich.console import Console
 
 from halftrip import api
-from halftrip.analysis.loop_ratios import LoopRatio, Row, Turn, loop_ratio
+from halftrip.analysis.loop_ratios import LoopRatio, LoopRow, LoopTimes, loop_ratio
 from halftrip.cli.output import in_job, put
 from halftrip.control.network import host_identity
 from halftrip.errors import HalftripError, Unavailable, UsageError
@@ -24,7 +24,7 @@ from halftrip.job.bare_loops import (
     PATHS,
     WITHOUT_STREAM,
     BareLoops,
-    LoopTimes,
+    BareTimes,
     OtherHost,
     no_idle_core,
 )
@@ -113,7 +113,7 @@ def compare(
     the progress. Raises HalftripError if the ranks fail."""
     cores = _cores() if between is None else _cores_between(between)
     missing: dict[str, str] = {}
-    turns: dict[Row, list[Turn]] = {}
+    turns: dict[LoopRow, list[LoopTimes]] = {}
     other = None if between is None else between.other
     for launch in range(launches):
         beside = _Beside(cores, seconds, missing, view or NoView(), (launch, launches))
@@ -164,14 +164,14 @@ class _Beside(NoView):
         self.visible = view.visible
         self._view = view
         self._launch, self._launches = launch
-        self.timed: dict[Row, list[LoopTimes]] = {}
+        self.timed: dict[LoopRow, list[BareTimes]] = {}
         self._cores = cores
         self._seconds = seconds
         self._missing = missing
         self._loops: dict[str, BareLoops] = {}
-        self._seen: Counter[Row] = Counter()
+        self._seen: Counter[LoopRow] = Counter()
         # The row whose loop is to run after the slice that is being measured.
-        self._due: Row | None = None
+        self._due: LoopRow | None = None
 
     def __enter__(self) -> _Beside:
         return self
@@ -200,7 +200,7 @@ class _Beside(NoView):
 
     def before_slice(self, setting: Configuration) -> None:
         self.finish()
-        row = Row(setting.transport, setting.pattern, setting.size)
+        row = LoopRow(setting.transport, setting.pattern, setting.size)
         if (self._seen[row] + self._launch) % 2:
             self._due = row
         else:
@@ -213,7 +213,7 @@ class _Beside(NoView):
         if due is not None:
             self._time(due)
 
-    def _time(self, row: Row) -> None:
+    def _time(self, row: LoopRow) -> None:
         def work(loops: BareLoops) -> None:
             window = WINDOWS[row.size] if row.pattern == STREAM else 0
             timed = loops.time(window, row.size, self._seconds)
@@ -232,7 +232,10 @@ class _Beside(NoView):
 
 
 def _measure(
-    beside: _Beside, keys: dict[str, Any], missing: dict[str, str], turns: dict[Row, list[Turn]]
+    beside: _Beside,
+    keys: dict[str, Any],
+    missing: dict[str, str],
+    turns: dict[LoopRow, list[LoopTimes]],
 ) -> None:
     """Adds the turns of one launch of the plan with these keys."""
     run = _run(keys, beside)
@@ -240,7 +243,7 @@ def _measure(
     for skip in run.skips:
         missing.setdefault(skip.transport, skip.reason)
     for configuration, measurements in run.by_configuration.items():
-        row = Row(configuration.transport, configuration.pattern, configuration.size)
+        row = LoopRow(configuration.transport, configuration.pattern, configuration.size)
         bare = beside.timed.get(row, [])
         # A slice that failed has no measurement, and ends the row.
         of_row = [_turn(bare[m.slice], m) for m in measurements if m.slice < len(bare)]
@@ -253,12 +256,12 @@ def _run(keys: dict[str, Any], view: View) -> api.Run:
         return api.load(api.measure(plan, Path(directory) / "run.jsonl", view, sys.argv))
 
 
-def _turn(bare: LoopTimes, measurement: Measurement) -> Turn:
+def _turn(bare: BareTimes, measurement: Measurement) -> LoopTimes:
     times = np.concatenate(measurement.one_way_blocks)
     # Of batches, there is no percentile of messages.
     enough = min(bare.samples, times.size) >= _FEWEST_FOR_P99 and measurement.iterations == 1
     p99 = (bare.p99, float(np.quantile(times, 0.99))) if enough else None
-    return Turn(bare.median, float(np.median(times)), p99)
+    return LoopTimes(bare.median, float(np.median(times)), p99)
 
 
 def _plan(paths: Sequence[str], slices: int, seconds: float) -> dict[str, Any]:

@@ -55,7 +55,7 @@ def explain(
     With --prove or --moved it exits with 0 if the bend moves with the setting, with 1 if it does
     not, with 3 if that cannot be told."""
     from halftrip.analysis.causes import causes
-    from halftrip.analysis.piecewise_fits import piecewise_fits
+    from halftrip.analysis.fit import piecewise_fits
     from halftrip.report import explain as report
     from halftrip.report import json as json_report
 

@@ -141,11 +141,11 @@ def status_against(run: Run, shown: bool) -> int:
     prints the comparison if it is to be `shown`. 0 for any other run."""
     if run.sides is None and run.base_file is None:
         return 0
-    from halftrip.analysis.comparison import Side, compare, sides_of
+    from halftrip.analysis.comparison import ComparedRun, compare, sides_of
 
     sides = sides_of(run)
     if sides is None and run.base_file is not None:
-        sides = [Side.of(load(run.base_file), run.base_file), Side.of(run, "new")]
+        sides = [ComparedRun.of(load(run.base_file), run.base_file), ComparedRun.of(run, "new")]
     if sides is None:
         return 0
     found = compare(sides[0], sides[1:])

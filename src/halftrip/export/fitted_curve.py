@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from halftrip.analysis.fitted import Pieces, PiecewiseFit
-from halftrip.analysis.piecewise_fits import piecewise_fits
+from halftrip.analysis.fit import Pieces, PiecewiseFit, piecewise_fits
 from halftrip.errors import UsageError
 from halftrip.export.names import row_name
 from halftrip.report.document import Document

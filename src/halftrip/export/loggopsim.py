@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from halftrip.analysis.fitted import Pieces
+from halftrip.analysis.fit import Pieces
 from halftrip.analysis.loggp import loggp_fits
 from halftrip.errors import UsageError
 from halftrip.export.fitted_curve import FittedCurve, described, fit_of, fitted_curve

@@ -10,7 +10,7 @@ import numpy as np
 from halftrip.analysis.figure import Figure, fields, figures_of
 from halftrip.analysis.figures import BY_NAME
 from halftrip.analysis.rows import Row
-from halftrip.analysis.slice_figures import SLICE, Slice
+from halftrip.analysis.slice_figures import SLICE, MeasuredSlice
 from halftrip.report.document import Document
 from halftrip.results.block import NO_TIMES, Times
 from halftrip.texts import printable
@@ -21,7 +21,7 @@ class Measured(NamedTuple):
 
     number: int
     row: Row
-    slice: Slice
+    slice: MeasuredSlice
 
 
 class Found(NamedTuple):
@@ -85,7 +85,9 @@ def measurements(document: Document) -> list[Found]:
     return [
         # Another tool has given a figure in place of samples.
         Found(
-            _printable(fields(MEASUREMENT, Measured(number, row, Slice.of(document.run, each)))),
+            _printable(
+                fields(MEASUREMENT, Measured(number, row, MeasuredSlice.of(document.run, each)))
+            ),
             each.samples if each.reported is None else NO_TIMES,
             each.iterations,
         )

@@ -7,7 +7,7 @@ import math
 from itertools import pairwise
 from typing import NamedTuple
 
-from halftrip.analysis.fitted import Bend, Piece, Pieces
+from halftrip.analysis.fit import Bend, Piece, Pieces
 
 # Simulators read sizes and other whole numbers as an int of C.
 LARGEST = 2**31 - 1

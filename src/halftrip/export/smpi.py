@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from halftrip.analysis.fitted import Pieces
+from halftrip.analysis.fit import Pieces
 from halftrip.export.segments import LARGEST, Segment, eager_limit, segments
 
 # Bytes that SMPI adds to each message.

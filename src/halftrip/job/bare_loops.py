@@ -157,7 +157,7 @@ _ORDERS_VARIABLE = "BARE_ORDERS"
 _TIMEOUT_SECONDS = 60.0
 
 
-class LoopTimes(NamedTuple):
+class BareTimes(NamedTuple):
     """What a loop has timed of one pattern and size: so many samples, their median and 99th
     percentile, ns, of one message, one way."""
 
@@ -215,10 +215,10 @@ class BareLoops:
         """Waits until both ends are connected."""
         self._program.line()
 
-    def time(self, window: int, size: int, seconds: float) -> LoopTimes:
+    def time(self, window: int, size: int, seconds: float) -> BareTimes:
         """Times a stream of such windows for about so long; 0: a ping-pong."""
         samples, median, p99 = self._program.ask(f"{window} {size} {1e3 * seconds:g}").split()
-        return LoopTimes(int(samples), float(median), float(p99))
+        return BareTimes(int(samples), float(median), float(p99))
 
     def close(self) -> None:
         """Ends the processes."""

@@ -18,7 +18,7 @@ import msgspec
 from halftrip.measure.walk import Item
 from halftrip.results.configuration import Configuration
 from halftrip.results.records import Measurement, Record
-from halftrip.stats.piecewise import Point, joints, usable
+from halftrip.stats.piecewise import CurvePoint, joints, usable
 from halftrip.stats.series import configuration_times, summarize_configuration
 
 # A breakpoint is located once it is known to within this many bytes, or this share of its size.
@@ -30,7 +30,7 @@ _HIDING_GAPS = 8
 
 
 def next_sizes(
-    points: Iterable[Point], schedule: Sequence[int], budget: int = 200
+    points: Iterable[CurvePoint], schedule: Sequence[int], budget: int = 200
 ) -> tuple[int, ...]:
     """The sizes to measure next, to locate the breakpoints of one curve; empty when none are left.
 
@@ -94,7 +94,7 @@ class Refinement:
         found = []
         for (round_, curve), sizes in self._curves.items():
             points = [
-                Point.of(size, summarize_configuration(configuration_times(slices)))
+                CurvePoint.of(size, summarize_configuration(configuration_times(slices)))
                 for size, slices in sizes.items()
             ]
             found += [

@@ -10,7 +10,7 @@ from halftrip import _native
 from halftrip.clock import raw_now
 from halftrip.control.collectives import Group
 from halftrip.results.records import ClockComparison
-from halftrip.stats.clock_line import ClockLine, Comparison
+from halftrip.stats.clock_line import ClockLine, MeasuredOffset
 
 # Of so many exchanges the shortest counts; for a host, they take about so long at most.
 _MOST_EXCHANGES = 100
@@ -34,7 +34,7 @@ class HostClocks:
         self._is_alone = len(set(hosts)) == 1
         self._compared = -math.inf
         self._took = 0.0
-        self._comparisons: dict[str, list[Comparison]] = {}
+        self._comparisons: dict[str, list[MeasuredOffset]] = {}
         self._lines: dict[str, ClockLine] = {}
 
     @property
@@ -59,7 +59,7 @@ class HostClocks:
         self._took = self._compared - began
         return records
 
-    def add(self, host: str, comparison: Comparison) -> None:
+    def add(self, host: str, comparison: MeasuredOffset) -> None:
         """Takes a comparison of rank 0's clock and that of `host`."""
         found = self._comparisons.setdefault(host, [])
         found.append(comparison)

@@ -206,7 +206,7 @@ def _beside(documents: Sequence[Document]) -> list[Block]:
 def _bends(document: Document) -> list[Block]:
     """Where curves bend, and what is known to happen there."""
     from halftrip.analysis.causes import causes
-    from halftrip.analysis.piecewise_fits import piecewise_fits
+    from halftrip.analysis.fit import piecewise_fits
     from halftrip.report.explain import NO_THRESHOLDS, curve_names, sentences
 
     shown = {row.configuration for row in document.rows}

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import altair as alt
 
-from halftrip.analysis.comparison import Comparison, Side, sides_of
+from halftrip.analysis.comparison import ComparedRun, Comparison, sides_of
 from halftrip.analysis.comparison import compare as compare_sides
 from halftrip.analysis.row_change import RowChange
 from halftrip.errors import UsageError
@@ -65,9 +65,9 @@ def compare(subjects: Sequence[Subject]) -> list[Chart]:
     return [_chart(pattern, found) for pattern in patterns]
 
 
-def _side(subject: Subject) -> Side:
+def _side(subject: Subject) -> ComparedRun:
     shown = {row.configuration for row in subject.document.rows}
-    return Side.of(subject.document.run, subject.name, shown.__contains__)
+    return ComparedRun.of(subject.document.run, subject.name, shown.__contains__)
 
 
 def _is_drawn(row: RowChange) -> bool:

@@ -8,11 +8,10 @@ from typing import NamedTuple
 from rich.console import Group
 from rich.text import Text
 
-from halftrip.analysis.counters import MessageCost
 from halftrip.analysis.figure import ALWAYS, BRIEF, MORE, figures_of
 from halftrip.analysis.figures import COSTS, USAGE
 from halftrip.analysis.rows import Row
-from halftrip.analysis.usage import ENDS, EndUsage
+from halftrip.analysis.usage import ENDS, EndUsage, MessageCost
 from halftrip.report.columns import SIZE, column, figure_column
 from halftrip.report.document import Document
 from halftrip.report.layout import Column, Made, made_table, view

@@ -17,7 +17,7 @@ from halftrip.results.names import Names
 from halftrip.results.records import Aggregate, Failure, Notice, Skip
 from halftrip.results.run import Run
 from halftrip.stats.median import median
-from halftrip.stats.piecewise import Point
+from halftrip.stats.piecewise import CurvePoint
 
 
 class Baselines(NamedTuple):
@@ -124,7 +124,7 @@ def _curves(table_rows: list[Row], names: Names) -> list[Curve]:
             name,
             table_rows[0].configuration.is_rate,
             of_curve,
-            breakpoints(Point.of(size, row.summary) for size, row in of_curve.items()),
+            breakpoints(CurvePoint.of(size, row.summary) for size, row in of_curve.items()),
         )
         for name, of_curve in curves.items()
     ]

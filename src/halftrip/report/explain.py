@@ -11,7 +11,7 @@ from rich.text import Text
 
 from halftrip.analysis.causes import BendCauses, Candidate, CurveCauses, bend_at
 from halftrip.analysis.figure import or_none
-from halftrip.analysis.fitted import Bend, Line
+from halftrip.analysis.fit import Bend, StraightLine
 from halftrip.report.fields import FIELDS, Field, curve_name, varying
 from halftrip.report.numbers import signed
 from halftrip.report.wrapping import text_lines
@@ -112,7 +112,7 @@ def _straight(name: str, found: CurveCauses, at: int | None) -> str:
     return f"{said}; it bends at {', '.join(others)}" if others else said
 
 
-def _line(line: Line) -> str:
+def _line(line: StraightLine) -> str:
     start = f"{significant(line.start.value / 1e3, 3)} us"
     if line.per_byte.value <= 0:
         return start

@@ -12,10 +12,8 @@ from rich.console import Group
 from rich.text import Text
 
 from halftrip.analysis.figure import ALWAYS, BRIEF, or_none
-from halftrip.analysis.fit import CurveFit
-from halftrip.analysis.fitted import Bend, Line, Piece, Pieces
+from halftrip.analysis.fit import FAR, Bend, CurveFit, Hockney, Piece, Pieces, StraightLine
 from halftrip.analysis.flags.flag import counted
-from halftrip.analysis.hockney import FAR, Hockney
 from halftrip.analysis.setting_figures import curve_fields
 from halftrip.report.columns import TRANSPORT, setting_column
 from halftrip.report.estimates import estimate_fields
@@ -230,7 +228,7 @@ def _worst(line: Hockney) -> str:
     return NOTHING if math.isnan(line.worst.share) else format_size(line.worst.size)
 
 
-def _of_a_line(of: Callable[[_Of], Line]) -> list[Column]:
+def _of_a_line(of: Callable[[_Of], StraightLine]) -> list[Column]:
     return [
         Column("s", "us", lambda line: _figure(of(line).start, 1e3), True, rank=ALWAYS),
         Column("B", "MB/s", lambda line: _figure(of(line).bandwidth, 1e6), True, rank=ALWAYS),
@@ -319,7 +317,7 @@ def _known(found: Estimate) -> Estimate | None:
     return None if math.isnan(found.low) else found
 
 
-def _of_line(line: Line) -> dict[str, float | None]:
+def _of_line(line: StraightLine) -> dict[str, float | None]:
     return {
         **estimate_fields("start", "ns", _known(line.start)),
         **estimate_fields("per_byte", "ns", _known(line.per_byte)),

@@ -8,7 +8,7 @@ from halftrip.analysis.figure import fields, names
 from halftrip.analysis.figures import FIGURES, SUMMARY, SUSPECT, USAGE, of_end
 from halftrip.analysis.rows import rows
 from halftrip.analysis.setting_figures import CONFIGURATION
-from halftrip.analysis.slice_figures import SLICE, Slice
+from halftrip.analysis.slice_figures import SLICE, MeasuredSlice
 from halftrip.errors import HalftripError
 from halftrip.results.configuration import Configuration
 from halftrip.results.run import Run
@@ -59,7 +59,8 @@ def frame(run: Run, slices: bool = False, name: str | None = None) -> pandas.Dat
     if slices:
         shown = [each for each in SLICE if each.name in _OF_SLICES]
         found = [
-            (each.configuration, fields(shown, Slice.of(run, each))) for each in run.measurements
+            (each.configuration, fields(shown, MeasuredSlice.of(run, each)))
+            for each in run.measurements
         ]
     else:
         found = [(row.configuration, fields(FIGURES, row)) for row in rows(run)]

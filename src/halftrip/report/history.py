@@ -15,7 +15,6 @@ from halftrip.analysis.figure import ALWAYS, BRIEF, or_none
 from halftrip.analysis.flags.flag import counted
 from halftrip.analysis.history import (
     Event,
-    Figure,
     History,
     LevelChange,
     RowHistory,
@@ -30,6 +29,7 @@ from halftrip.report.numbers import NOTHING, number
 from halftrip.report.wrapping import text_lines
 from halftrip.results.names import Names
 from halftrip.stats.change_points import FEWEST_RUNS, SHORTEST_LEVEL
+from halftrip.stats.estimate import Estimate
 from halftrip.stats.median import median
 from halftrip.texts import printable
 from halftrip.units import format_size, significant
@@ -320,7 +320,7 @@ def _factor_fields(change: LevelChange | None) -> dict[str, float | None]:
     return dict(zip(names, (None,) * 3 if change is None else change.difference[:3], strict=True))
 
 
-def _figure_fields(row: RowHistory, figure: Figure) -> dict[str, float | None]:
+def _figure_fields(row: RowHistory, figure: Estimate) -> dict[str, float | None]:
     """The figure with its interval, by the name of what it is."""
     fields: dict[str, float | None] = {}
     for kind, unit in (("latency", "ns"), ("bandwidth", "bytes_per_s")):

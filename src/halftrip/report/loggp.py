@@ -10,7 +10,7 @@ from rich.console import Group
 from rich.text import Text
 
 from halftrip.analysis.figure import ALWAYS
-from halftrip.analysis.loggp import MISFIT, Figure, LogGPFit, Overheads
+from halftrip.analysis.loggp import MISFIT, LogGPFit, Overheads, Parameter
 from halftrip.analysis.setting_figures import curve_fields
 from halftrip.report.estimates import estimate_fields, finite, interval_lines, namer, reason_lines
 from halftrip.report.layout import Column, as_text, made_table
@@ -59,7 +59,7 @@ def lines(fits: Sequence[LogGPFit], names: Names, width: int, wide: bool = False
     return Group(*parts)
 
 
-def _figures(fit: LogGPFit) -> list[tuple[str, Figure]]:
+def _figures(fit: LogGPFit) -> list[tuple[str, Parameter]]:
     """The parameters that may be missing, by name."""
     found = [("L", fit.latency), ("g", fit.gap), ("G", fit.per_byte)]
     if not fit.overheads:
@@ -71,7 +71,7 @@ def _figures(fit: LogGPFit) -> list[tuple[str, Figure]]:
 
 
 def _parameter_columns(named: Callable[[Configuration], str]) -> list[Column]:
-    def of_smallest(pick: Callable[[Overheads], Figure]) -> Callable[[LogGPFit], str]:
+    def of_smallest(pick: Callable[[Overheads], Parameter]) -> Callable[[LogGPFit], str]:
         return lambda fit: _us(pick(fit.smallest).estimate) if fit.smallest is not None else NOTHING
 
     return [
@@ -165,6 +165,6 @@ def content(fits: Sequence[LogGPFit]) -> list[dict[str, Any]]:
     ]
 
 
-def _figure_fields(name: str, unit: str, figure: Figure) -> dict[str, Any]:
+def _figure_fields(name: str, unit: str, figure: Parameter) -> dict[str, Any]:
     reason = figure.reason or None
     return {**estimate_fields(name, unit, figure.estimate), f"{name}_reason": reason}

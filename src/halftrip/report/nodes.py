@@ -11,7 +11,7 @@ from halftrip.analysis.expectation import (
     NOTHING_EXPECTED,
     Expectations,
     Judged,
-    Link,
+    JudgedLink,
     judged,
     links_by_host,
     short_hosts,
@@ -42,7 +42,7 @@ class _Case(NamedTuple):
     whether they do so surely."""
 
     judged: Judged
-    by_host: Mapping[str, Sequence[Link]]
+    by_host: Mapping[str, Sequence[JudgedLink]]
     at_fault: Mapping[str, bool]
 
 
@@ -113,7 +113,7 @@ def _record(
     }
 
 
-def _peers(links: Iterable[Link]) -> int:
+def _peers(links: Iterable[JudgedLink]) -> int:
     """To how many hosts these links of one lead, itself included where one is within it."""
     return len({frozenset(link.hosts) for link in links})
 
@@ -148,7 +148,7 @@ def _median(values: Sequence[float]) -> float | None:
     return median(known) if known else None
 
 
-def _judge(host: str, links: Sequence[Link], found: _Case, wishes: Expectations) -> _Found:
+def _judge(host: str, links: Sequence[JudgedLink], found: _Case, wishes: Expectations) -> _Found:
     """A host falls short if most of its links do, or the only one that it has; where just another
     one does, either host may be at fault, unless it is one that falls short by itself."""
     if not links:
@@ -177,7 +177,7 @@ def _what(found: Judged) -> str:
     return " ".join(filter(None, (found.transport, found.pattern, found.figure, found.variant)))
 
 
-def _said(links: Sequence[Link], found: _Case, wishes: Expectations) -> str:
+def _said(links: Sequence[JudgedLink], found: _Case, wishes: Expectations) -> str:
     what = found.judged
     value, expected = (
         with_unit(what.figure, median([getattr(link, name) for link in links]))

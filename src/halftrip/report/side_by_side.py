@@ -9,8 +9,8 @@ from typing import NamedTuple
 from rich.console import Group
 from rich.text import Text
 
-from halftrip.analysis.counterparts import Line, as_other, lines_of, may_be
 from halftrip.analysis.figure import ALWAYS, BRIEF
+from halftrip.analysis.matching import MatchedRows, as_other, matched_rows, may_be
 from halftrip.analysis.rows import Row
 from halftrip.report.columns import SIZE, TRANSPORT, setting_column
 from halftrip.report.document import Document
@@ -81,7 +81,7 @@ def tables_of(
     columns; `brief`: with what is not the default in their headings."""
     found = []
     for of_rates in (False, True):
-        lines = lines_of(rates if of_rates else latencies)
+        lines = matched_rows(rates if of_rates else latencies)
         if lines:
             configurations = [line.configuration for line in lines]
             simulated = all(each.is_simulated for each in configurations)
@@ -126,11 +126,11 @@ def moved(documents: Sequence[Document]) -> str:
     )
 
 
-def _path(line: Line) -> object:
+def _path(line: MatchedRows) -> object:
     return line.configuration.curve
 
 
-def _columns(lines: Sequence[Line], of_rates: bool, names: Sequence[str]) -> list[Column]:
+def _columns(lines: Sequence[MatchedRows], of_rates: bool, names: Sequence[str]) -> list[Column]:
     configurations = [line.configuration for line in lines]
     columns = [*map(setting_column, [TRANSPORT, *varying(configurations)]), SIZE]
     for place, letter in enumerate(names):
@@ -141,8 +141,8 @@ def _columns(lines: Sequence[Line], of_rates: bool, names: Sequence[str]) -> lis
     return columns
 
 
-def _of_run(place: int, cell: Callable[[Row], str]) -> Callable[[Line], str]:
-    def of_line(line: Line) -> str:
+def _of_run(place: int, cell: Callable[[Row], str]) -> Callable[[MatchedRows], str]:
+    def of_line(line: MatchedRows) -> str:
         row = line.rows[place]
         return NOTHING if row is None else cell(row)
 
@@ -162,7 +162,7 @@ def alone(runs: Sequence[Sequence[Row]], letters: Sequence[str]) -> list[str]:
     do not; a line for each run that was imported, where another one was not."""
     if all(row.source is not None for rows in runs for row in rows):
         return []
-    beside = lines_of(runs)
+    beside = matched_rows(runs)
     said = []
     for place, (letter, rows) in enumerate(zip(letters, runs, strict=True)):
         imported = [row for row in rows if row.source is not None]

@@ -15,7 +15,7 @@ from halftrip.report.document import Document
 from halftrip.report.layout import Column, Made, made_table, view
 from halftrip.report.numbers import number, supported_digits, width_of
 from halftrip.report.row_tables import path_columns
-from halftrip.stats.tails import Quantile
+from halftrip.stats.estimate import Estimate
 
 _LEGEND = (
     "Of single iterations: {0}, or whole windows. A row whose samples hold several "
@@ -48,13 +48,13 @@ def tails_table(document: Document) -> Made:
             row.configuration.messages_per_iteration if row.configuration.is_rate else one_way(row)
         )
 
-    def quantile(value: Callable[[Row], Quantile]) -> Callable[[Row], str]:
+    def quantile(value: Callable[[Row], Estimate]) -> Callable[[Row], str]:
         return lambda row: _quantile(value(row), times(row))
 
     columns = (
         *path_columns(rows),
         SIZE,
-        Column("p50", "us", quantile(lambda row: Quantile(*row.summary[:3])), rank=ALWAYS),
+        Column("p50", "us", quantile(lambda row: Estimate(*row.summary[:3])), rank=ALWAYS),
         Column("p90", "us", quantile(lambda row: row.summary.p90), rank=MORE),
         Column("p99", "us", quantile(lambda row: row.summary.p99), rank=BRIEF),
         Column("p99.9", "us", quantile(lambda row: row.summary.p999), rank=BRIEF),
@@ -65,7 +65,7 @@ def tails_table(document: Document) -> Made:
     return made_table(rows, columns)
 
 
-def _quantile(found: Quantile, times: float) -> str:
+def _quantile(found: Estimate, times: float) -> str:
     """A quantile, and the wider side of its interval as a share of it."""
     if not found.value > 0 or math.isnan(found.low):
         return number(found.value * times, 3, 1e3)

@@ -34,7 +34,7 @@ from halftrip.results.network_path import NetworkPath
 from halftrip.results.reported import Reported, Source, Variant
 from halftrip.results.threshold import Threshold
 from halftrip.results.usage import CoreUse, Usage, add_both_ends
-from halftrip.stats.clock_line import Comparison
+from halftrip.stats.clock_line import MeasuredOffset
 from halftrip.stats.quantile import Floats
 
 Stopped = Literal["converged", "time", "count", "full"]
@@ -321,9 +321,9 @@ class ClockComparison(msgspec.Struct, frozen=True, kw_only=True, tag_field="reco
     launch: Number = 0
 
     @property
-    def comparison(self) -> Comparison:
+    def comparison(self) -> MeasuredOffset:
         """The same, exact to half of the round trip."""
-        return Comparison(self.at, self.ahead, self.round_trip / 2)
+        return MeasuredOffset(self.at, self.ahead, self.round_trip / 2)
 
 
 class CopyTime(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="copy"):

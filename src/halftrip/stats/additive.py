@@ -13,8 +13,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from halftrip.stats.distributions import NORMAL_95
 from halftrip.stats.median import median
-from halftrip.stats.quantile import NORMAL_95, Floats, Samples, quantiles_of_ordered
+from halftrip.stats.quantile import Floats, Samples, quantiles_of_ordered
 
 # What is slow with this probability counts as slow.
 _SURE = 0.99
@@ -31,7 +32,8 @@ _DISTURBED, _DISTURBANCE, _CALM = 0.1, 0.25, 0.02
 # The grid of logarithms, relative to this quantile of pairs: its step, and how far it goes beyond
 # all pairs. Times outside of the bounds count as being there.
 _CENTER, _STEP, _BEYOND, _LOWEST, _HIGHEST = 0.2, 0.01, 0.4, -2.0, 4.6
-# Half of an unhealthy node's links are off by more. Quantiles of pairs that may be typical.
+# At least half of an unhealthy node's links are off by more than _NOTABLE. A typical pair is at one
+# of these quantiles.
 _NOTABLE, _STARTS = 0.04, (0.0, 0.2, 0.5)
 # The largest step of scoring, the one that is the last, and how many there are at most.
 _FARTHEST, _CONVERGED, _MOST_STEPS = 0.2, 1e-10, 60
@@ -52,7 +54,7 @@ class Effect(NamedTuple):
         return self.probability >= _SURE
 
 
-class Fit(NamedTuple):
+class HostFit(NamedTuple):
     """The time of a `typical` pair, ns; the standard deviation of the logarithms of healthy links,
     `spread`; the effects of all nodes, and those of the links of all pairs beyond their nodes."""
 
@@ -62,7 +64,7 @@ class Fit(NamedTuple):
     links: Mapping[tuple[int, int], Effect]
 
 
-class Suspect(NamedTuple):
+class SlowPart(NamedTuple):
     """A slow node, one host, with the number of its links; or a slow link, two hosts."""
 
     hosts: tuple[int, ...]
@@ -70,15 +72,15 @@ class Suspect(NamedTuple):
     links: int
 
 
-def suspects(found: Fit) -> list[Suspect]:
+def suspects(found: HostFit) -> list[SlowPart]:
     """The slow nodes, and the links that are slower than slow nodes explain, slowest first."""
     ends = [host for pair in found.links for host in pair]
-    slow = [Suspect((i,), node, ends.count(i)) for i, node in found.nodes.items() if node.slow]
-    slow += [Suspect(pair, link, 1) for pair, link in found.links.items() if link.slow]
+    slow = [SlowPart((i,), node, ends.count(i)) for i, node in found.nodes.items() if node.slow]
+    slow += [SlowPart(pair, link, 1) for pair, link in found.links.items() if link.slow]
     return sorted(slow, key=lambda suspect: (-suspect.effect.factor, suspect.hosts))
 
 
-def fit(pairs: Mapping[tuple[int, int], Samples], threshold: float = 1.10) -> Fit:
+def fit(pairs: Mapping[tuple[int, int], Samples], threshold: float = 1.10) -> HostFit:
     """The fit of the medians of each pair's slices, ns, shape (k,), k >= 1, by hosts (i, j), i < j;
     not all pairs need be there. Slow is what takes more than `threshold` times as long. ValueError
     without pairs, with other keys, and where a time is not positive and finite.
@@ -106,7 +108,7 @@ def fit(pairs: Mapping[tuple[int, int], Samples], threshold: float = 1.10) -> Fi
     if unsure.any():
         best = _settle(best.model, best.effects, best.free & ~unsure)
     named = dict(zip(hosts, nodes, strict=True)), dict(zip(keys, _links(best, least), strict=True))
-    return Fit(math.exp(center + best.effects[-1]), best.model.spread, *named)
+    return HostFit(math.exp(center + best.effects[-1]), best.model.spread, *named)
 
 
 class _Model(NamedTuple):

@@ -9,17 +9,16 @@ from typing import NamedTuple
 import numpy as np
 
 from halftrip.stats.autocorrelation import ranks
+from halftrip.stats.distributions import NORMAL_95, NORMAL_99
 from halftrip.stats.interval import between_medians
 from halftrip.stats.median import FEWEST_FOR_INTERVAL, median
-from halftrip.stats.quantile import NORMAL_95, Floats
+from halftrip.stats.quantile import Floats
 
 # Round trips of which the longest takes no more than this many times the shortest do not vary:
 # probes at one moment differ by as much.
 _VARIES = 1.05
 # A larger logarithm of a time, or of a bound beside it, says nothing, and exp() overflows.
 _WIDEST = 100.0
-# The two-sided 99 % quantile of the normal distribution.
-_NORMAL_99 = 2.5758293035489004
 # With fewer points, their rank correlation is not nearly normal, and little is significant.
 _FEWEST_FOR_CORRELATION = 10
 
@@ -123,4 +122,4 @@ def rank_correlation(rtts: Sequence[float], times: Sequence[float]) -> Correlati
     if square <= 0:
         return None
     value = float(np.sum(x * y)) / math.sqrt(square)
-    return Correlation(value, abs(value) * math.sqrt(len(known) - 1.0) > _NORMAL_99, len(known))
+    return Correlation(value, abs(value) * math.sqrt(len(known) - 1.0) > NORMAL_99, len(known))

@@ -19,8 +19,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from halftrip.stats.distributions import NORMAL_50, NORMAL_95
 from halftrip.stats.median import median
-from halftrip.stats.quantile import NORMAL_50, NORMAL_95, Floats
+from halftrip.stats.quantile import Floats
 
 # A level of fewer runs is an outlier.
 SHORTEST_LEVEL = 3
@@ -30,10 +31,10 @@ _MOST_CHANGES = 10
 # Runs of a machine repeat no better than this, whatever a few of them look like: a standard
 # deviation of logarithms.
 _LEAST_SPREAD = 0.003
-# An error so many times what runs differ by makes a run count less.
+# A run counts less if its own standard error is more than this many times the spread of runs.
 _LARGE_ERROR = 3.0
-# A run farther from the median of the five around it counts as if it were so many standard
-# deviations away.
+# A run that is further than this many standard deviations from the median of the five around it is
+# moved to that distance.
 _OUTLIER = 2.5
 _WINDOW = 5
 # The largest autocorrelation that is believed of a few runs.
@@ -44,7 +45,7 @@ _PLACES_95 = -2.0 * math.log(1.0 - math.sqrt(0.95))
 _NORMAL = NormalDist()
 
 
-class Step(NamedTuple):
+class LevelStep(NamedTuple):
     """From value number `first` on the level is another one; at 95 % confidence, the first value of
     the new level is one from `low` to `high`."""
 
@@ -65,7 +66,7 @@ class Levels:
         self._weights = variance.mean() / variance
         self._errors, self._ends = _partitions(self._values, self._weights)
 
-    def steps(self, level: float) -> list[Step]:
+    def steps(self, level: float) -> list[LevelStep]:
         """The changes of level, each of which would be found in a series without any in a share
         `level` of all cases."""
         count = self._number(level, 1.0)
@@ -140,7 +141,7 @@ class Levels:
         lag1 = float(residuals[1:] @ residuals[:-1]) / square
         return _inflation(lag1 + _lag1_bias(lag1, count, n))
 
-    def _located(self, count: int, factor: float) -> list[Step]:
+    def _located(self, count: int, factor: float) -> list[LevelStep]:
         """The changes of the best partition, each with the places between its neighbours that
         explain the series hardly worse."""
         limit = _PLACES_95 * factor * self._spread(count)
@@ -149,15 +150,16 @@ class Levels:
         for start, place, end in zip(bounds, bounds[1:], bounds[2:], strict=False):
             lost = _split_errors(self._values[start:end], self._weights[start:end])
             as_good = np.flatnonzero(lost <= lost[place - start - 1] + limit) + start + 1
-            found.append(Step(place, int(as_good[0]), int(as_good[-1])))
+            found.append(LevelStep(place, int(as_good[0]), int(as_good[-1])))
         return found
 
 
-def changed_series(series: Sequence[Levels], level: float) -> list[list[Step]]:
-    """The steps of each series. In a share `level` of all cases, any is found in a series that has
-    none, whatever others have (Holm, Scandinavian Journal of Statistics 6, 1979)."""
+def changed_series(series: Sequence[Levels], level: float) -> list[list[LevelStep]]:
+    """The steps of each series. The probability that any is found in a series without one is at
+    most `level`, whatever steps the other series have (Holm, Scandinavian Journal of Statistics 6,
+    1979)."""
     changed = -1
-    found: list[list[Step]] = [[] for _ in series]
+    found: list[list[LevelStep]] = [[] for _ in series]
     while (count := sum(map(bool, found))) > changed and count < len(series):
         changed = count
         found = [each.steps(level / (len(series) - changed)) for each in series]
@@ -184,8 +186,8 @@ def _student(share: float, freedom: int) -> float:
 
 
 def _variances(values: Floats, errors: Floats) -> Floats:
-    """The variance of each value: what runs differ by, which a few steps hardly change; of a run
-    whose own error is much larger, that.
+    """The variance of each value: that of the differences between runs, which a few steps hardly
+    change, or, of a run whose own error is much larger, a third of that, squared.
 
     Errors come from a few slices or launches, and are not well known themselves: weights by all of
     them would let runs outweigh others that are as good.

@@ -18,9 +18,8 @@ from typing import NamedTuple
 
 # The rates of two clocks differ by no more than this: crystals keep theirs to 100 ppm.
 MOST_DRIFT = 200e-6
-# For longer, rates are not taken to be constant: they follow the temperature. Comparisons as far
-# from a moment as this count, ns; in any case the nearest ones before it and after it, and never
-# more than so many of each.
+# Rates change with the temperature, so that only comparisons within this time of a moment count,
+# ns; at least _NEAREST before and after it, and at most _MOST of each.
 _WINDOW_NS = 15_000_000_000
 _NEAREST = 2
 _MOST = 16
@@ -28,7 +27,7 @@ _MOST = 16
 _LEAST_ERROR = 1.0
 
 
-class Comparison(NamedTuple):
+class MeasuredOffset(NamedTuple):
     """At a moment `at`, ns by the first clock, the second was ahead by so many ns, give or take
     `error`."""
 
@@ -37,7 +36,7 @@ class Comparison(NamedTuple):
     error: float
 
 
-class Reading(NamedTuple):
+class Offset(NamedTuple):
     """How far the second clock is ahead, ns, give or take `error`."""
 
     ahead: int
@@ -47,7 +46,7 @@ class Reading(NamedTuple):
 class ClockLine:
     """The difference of two clocks over time, by one or more comparisons."""
 
-    def __init__(self, comparisons: Iterable[Comparison]) -> None:
+    def __init__(self, comparisons: Iterable[MeasuredOffset]) -> None:
         self._all = sorted(comparisons)
         self._moments = [each.at for each in self._all]
 
@@ -56,7 +55,7 @@ class ClockLine:
         """The moment of the first comparison."""
         return self._moments[0]
 
-    def at(self, moment: int) -> Reading:
+    def at(self, moment: int) -> Offset:
         """The difference at a moment of the first clock, ns: by a line, or by a single comparison
         where that says more, as where there is no other."""
         near = self._near(moment)
@@ -65,7 +64,7 @@ class ClockLine:
             found.append(_by_line(near, moment))
         return min(found, key=lambda reading: reading.error)
 
-    def _near(self, moment: int) -> list[Comparison]:
+    def _near(self, moment: int) -> list[MeasuredOffset]:
         here = bisect_left(self._moments, moment)
         first = bisect_left(self._moments, moment - _WINDOW_NS)
         last = bisect_left(self._moments, moment + _WINDOW_NS)
@@ -73,11 +72,11 @@ class ClockLine:
         return self._all[first : min(here + _MOST, max(last, here + _NEAREST))]
 
 
-def _by_one(comparison: Comparison, moment: int) -> Reading:
-    return Reading(comparison.ahead, comparison.error + MOST_DRIFT * abs(moment - comparison.at))
+def _by_one(comparison: MeasuredOffset, moment: int) -> Offset:
+    return Offset(comparison.ahead, comparison.error + MOST_DRIFT * abs(moment - comparison.at))
 
 
-def _by_line(near: list[Comparison], moment: int) -> Reading:
+def _by_line(near: list[MeasuredOffset], moment: int) -> Offset:
     """By weighted least squares. The line at a moment is a sum of the comparisons, each times a
     share: so far may their errors move it together. What they miss it by shows rates that were not
     constant, and moves it as much again."""
@@ -102,7 +101,7 @@ def _by_line(near: list[Comparison], moment: int) -> Reading:
     error = sum(
         abs(share) * (own + miss) for share, own, miss in zip(shares, errors, missed, strict=True)
     )
-    return Reading(ahead + round(level + slope * distance), error)
+    return Offset(ahead + round(level + slope * distance), error)
 
 
 def _product(first: Iterable[float], second: Iterable[float]) -> float:

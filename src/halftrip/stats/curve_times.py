@@ -8,8 +8,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from halftrip.stats.distributions import student_95_from_one
 from halftrip.stats.estimate import Estimate
-from halftrip.stats.quantile import FEW_STUDENT_95, Floats, student_95
+from halftrip.stats.quantile import Floats
 
 # What is repeated: launches, slices of one, or nothing, so that only the distances of the points
 # from a line tell how well it is known.
@@ -134,9 +135,7 @@ def estimate(value: float, drawn: Floats, dof: float) -> Estimate:
     each other."""
     if not np.all(np.isfinite(drawn)):
         return Estimate(value)
-    whole = max(1, int(dof))
-    quantile = FEW_STUDENT_95[whole] if whole in FEW_STUDENT_95 else student_95(dof)
-    half = quantile * float(np.std(drawn, ddof=1))
+    half = student_95_from_one(dof) * float(np.std(drawn, ddof=1))
     return Estimate(value, value - half, value + half)
 
 

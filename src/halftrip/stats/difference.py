@@ -9,24 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from halftrip.stats.distributions import NORMAL_95, student_95, student_95_from_one, upper_tail
 from halftrip.stats.estimate import Estimate, ratio
-from halftrip.stats.median import FEWEST_FOR_INTERVAL, median
-from halftrip.stats.quantile import (
-    FEW_STUDENT_95,
-    NORMAL_95,
-    Floats,
-    Samples,
-    quantile_interval,
-    student_95,
-)
-from halftrip.stats.student import upper_tail
+from halftrip.stats.median import median
+from halftrip.stats.quantile import Floats
 
 _LEVEL = 0.05
-# By how many standard errors of its width an interval is widened. A series that ended when its
-# interval was narrow tends to have an underestimated width: of 2500 pairs of equal series with an
-# autocorrelation of 0.6, 5.8 % differed significantly without this, and 4.7 % with it
-# (benchmarks/truth.py).
-_STOPPED_CAUTION = 0.5
 # With more pairs the normal approximation is as good as the exact distribution.
 _MOST_PAIRS = 2500
 
@@ -113,19 +101,8 @@ def differ_paired(ratios: Sequence[float]) -> Difference:
     if n < 2:
         return Difference(float(ratios[0]) if n else math.nan, 0.0, math.inf, significant=False)
     middle, error = float(logarithms.mean()), float(logarithms.std(ddof=1)) / math.sqrt(n)
-    width = error * (FEW_STUDENT_95[n - 1] if n - 1 in FEW_STUDENT_95 else student_95(n - 1))
+    width = error * student_95_from_one(n - 1)
     return _difference(middle, middle - width, middle + width, error, n - 1.0)
-
-
-def differ_series(a: Samples, b: Samples) -> Difference:
-    """The factor from the median of `a` to that of `b`, each of one launch, shape (n,), in time
-    order.
-
-    Its interval comes from those of the two logarithms (Zou and Donner, Statistics in Medicine 27,
-    2008), which allow for autocorrelation. It compares these two launches only: the differences
-    between launches of fresh processes are not in it, and are often larger.
-    """
-    return differ_estimates(_cautious_estimate(a), _cautious_estimate(b))
 
 
 def differ_estimates(a: Estimate, b: Estimate) -> Difference:
@@ -136,14 +113,6 @@ def differ_estimates(a: Estimate, b: Estimate) -> Difference:
         return Difference(found.value, 0.0, math.inf, significant=False)
     near = found.value / found.low if found.value > 1 else found.high / found.value
     return Difference(*found, found.is_apart_from(1.0), math.log(near) / NORMAL_95)
-
-
-def _cautious_estimate(samples: Samples) -> Estimate:
-    """The median of these samples, shape (n,)."""
-    middle = median(samples) if samples.size else math.nan
-    if samples.size < FEWEST_FOR_INTERVAL:
-        return Estimate(middle)
-    return Estimate(middle, *(quantile_interval(samples, 0.5, caution=_STOPPED_CAUTION) or ()))
 
 
 def _difference(middle: float, low: float, high: float, error: float, dof: float) -> Difference:
@@ -191,5 +160,5 @@ def _student_difference(first: Floats, second: Floats) -> Difference:
         # Welch and Satterthwaite's, at least those of the smaller set.
         weighed = one**2 / (n - 1) + other**2 / (m - 1)
         dof = (one + other) ** 2 / weighed if weighed > 0 else float(min(n, m) - 1)
-    width = error * (student_95(dof) if dof >= 2 else FEW_STUDENT_95[1])
+    width = error * (student_95(dof) if dof >= 2 else student_95_from_one(1))
     return _difference(middle, middle - width, middle + width, error, dof)

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from halftrip.stats.autocorrelation import ranks
-from halftrip.stats.blocks import block_medians
+from halftrip.stats.distributions import NORMAL_50, NORMAL_99
 from halftrip.stats.granularity import counted
 from halftrip.stats.median import median
-from halftrip.stats.quantile import NORMAL_50, Floats, Samples
+from halftrip.stats.quantile import Floats, Samples
 
 Places = npt.NDArray[np.intp]
 
@@ -24,10 +24,9 @@ Places = npt.NDArray[np.intp]
 _SLOPE_BLOCKS = 120
 _TEST_BLOCKS = 30
 _FEWEST_FOR_TREND = 10
-# Two-sided, at 1 %.
-_TREND_Z = 2.5758293035489004
 
-# Slices that are all slower than the others are one choice out of at least this many.
+# That some slices are all slower than the others is known only if at least this many choices of as
+# many slices are possible.
 _FEWEST_ORDERS = 200
 
 _STEP_BLOCKS = 200
@@ -78,7 +77,7 @@ def trend(samples: Samples) -> Trend:
     slope = _slope(points) / length
     share = slope * samples.size / middle if middle > 0 else math.nan
     tested, _ = block_medians(samples, _TEST_BLOCKS)
-    return Trend(share, abs(_kendall_z(tested)) > _TREND_Z)
+    return Trend(share, abs(_kendall_z(tested)) > NORMAL_99)
 
 
 def slice_trend(medians: Sequence[float]) -> Trend:
@@ -86,7 +85,7 @@ def slice_trend(medians: Sequence[float]) -> Trend:
     points = np.asarray(medians, dtype=np.float64)
     middle = median(points)
     share = _slope(points) * points.size / middle if middle > 0 else math.nan
-    return Trend(share, abs(_kendall_z(points)) > _TREND_Z)
+    return Trend(share, abs(_kendall_z(points)) > NORMAL_99)
 
 
 def level_change(medians: Sequence[float], least: float) -> ChangePoint | None:
@@ -245,3 +244,17 @@ def _describe(samples: Samples, bounds: list[int], length: int, least: float) ->
         found.append(ChangePoint(index, before, after))
         start = index
     return found
+
+
+def block_medians(samples: Samples, most: int) -> tuple[Floats, int]:
+    """The medians of at most `most` blocks of equal length, and that length, in samples.
+
+    `samples` has shape (n,), n >= 1. The last n modulo the length belong to no block.
+    """
+    length = -(-samples.size // most)
+    blocks = samples.size // length
+    # As np.median, which at its first call imports a package for masked arrays.
+    ordered = samples[: blocks * length].reshape(blocks, length).astype(np.float64)
+    ordered.sort(axis=1)
+    medians: Floats = (ordered[:, (length - 1) // 2] + ordered[:, length // 2]) / 2
+    return medians, length

@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from halftrip.stats.granularity import granularity
+from halftrip.stats.distributions import student_95_from_one
+from halftrip.stats.granularity import granularity_of_ordered
 from halftrip.stats.median import FEWEST_FOR_INTERVAL, median, median_interval, median_of_ordered
-from halftrip.stats.quantile import FEW_STUDENT_95, Floats, Interval, Samples, in_order
+from halftrip.stats.quantile import Floats, Interval, Samples, in_order
 
 # The largest half width of an interval, as a logarithm: a wider one says nothing, exp() overflows.
 _WIDEST = 100.0
@@ -37,6 +38,13 @@ class SliceMedian(NamedTuple):
     step: float = 0.0
 
 
+def of_launch(slices: Sequence[SliceMedian]) -> SliceMedian:
+    """The median of a launch; only other launches tell how well it is known."""
+    return SliceMedian(
+        median([each.median for each in slices]), step=median([each.step for each in slices])
+    )
+
+
 def of_samples(times: Samples, unit: float = 0.0, within: bool = True) -> SliceMedian:
     """The median of a slice with these times, shape (n,), n >= 1, in time order. They were recorded
     in multiples of `unit` (0: not known). Without the interval `within` the slice, which takes most
@@ -56,7 +64,7 @@ def _step(ordered: Samples) -> float:
     """The step of these times, shape (n,), ascending; 0 where they are all equal, which does not
     tell it, and where most differ, so that a step is nothing beside their spread."""
     different = 1 + np.count_nonzero(ordered[1:] != ordered[:-1])
-    return granularity(ordered) if 1 < different <= ordered.size // 2 else 0.0
+    return granularity_of_ordered(ordered) if 1 < different <= ordered.size // 2 else 0.0
 
 
 def interval(slices: Sequence[SliceMedian]) -> Interval | None:
@@ -105,7 +113,7 @@ def between_medians(ordered: Floats) -> Interval | None:
         return None
     logarithms = np.log(ordered)
     mean = float(logarithms.mean())
-    width = min(FEW_STUDENT_95[k - 1] * float(logarithms.std(ddof=1)) / math.sqrt(k), _WIDEST)
+    width = min(student_95_from_one(k - 1) * float(logarithms.std(ddof=1)) / math.sqrt(k), _WIDEST)
     return Interval(math.exp(mean - width), math.exp(mean + width))
 
 

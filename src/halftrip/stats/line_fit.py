@@ -13,10 +13,11 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from halftrip.stats.curve_times import DRAWS, CurveTimes, Draws, clipped, estimate
+from halftrip.stats.distributions import NORMAL_50
 from halftrip.stats.estimate import Estimate
 from halftrip.stats.median import median
 from halftrip.stats.piecewise import STRAIGHTNESS
-from halftrip.stats.quantile import NORMAL_50, Floats
+from halftrip.stats.quantile import Floats
 
 # What of a line is never below 0: a message takes no less time for being longer; an empty one takes
 # some, but a piece of a curve that gets steeper begins below 0.

@@ -24,14 +24,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from halftrip.stats.estimate import Estimate, combined
-from halftrip.stats.linear_model import linear_fit
+from halftrip.stats.estimate import Estimate, combined, linear_fit
 
 # A line through two sizes has nothing left that says whether it is one.
 FEWEST_SIZES = 3
 
 
-class Stream(NamedTuple):
+class StreamTimes(NamedTuple):
     """The times of two windows of messages of `size` bytes, each with its acknowledgement: `more`
     is that of the one which has so many `messages` more than the one of `fewer`. A window with
     delays is compared with one of a single message, or with one that has the same delays: in that,
@@ -64,14 +63,14 @@ def both_overheads(delayed: Estimate, delay: float) -> Estimate:
     return delayed.scaled(1.0, -delay)
 
 
-def send_overhead(delayed: Stream, delay: float) -> Estimate:
+def send_overhead(delayed: StreamTimes, delay: float) -> Estimate:
     """o_s of a stream whose initiator computes for `delay` between its sends: there is a message
     every o_s + d, if the delay is longer than the gap."""
     return delayed.between(delay)
 
 
 def receive_overhead(
-    pingpong: Estimate, pingpong_delay: float, stream: Stream, stream_delay: float
+    pingpong: Estimate, pingpong_delay: float, stream: StreamTimes, stream_delay: float
 ) -> Estimate:
     """o_r: both overheads less o_s."""
     both = both_overheads(pingpong, pingpong_delay)
@@ -85,7 +84,7 @@ def latency(half: Estimate, both: Estimate, size: int, per_byte: Estimate | None
     return combined([(1.0, half), (-1.0, both), *bytes_])
 
 
-def gaps(streams: Sequence[Stream]) -> Gaps:
+def gaps(streams: Sequence[StreamTimes]) -> Gaps:
     """The line through the times between messages of streams without delays, of at least
     FEWEST_SIZES sizes, each once (`linear_fit`). Raises ValueError where a time is not above 0, or
     where there are too few.

@@ -6,6 +6,7 @@ numpy only: the ranks use it while they measure.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,11 @@ def median(values: npt.ArrayLike) -> float:
         return float(np.partition(array, half)[half])
     low, high = np.partition(array, (half - 1, half))[half - 1 : half + 1].tolist()
     return float(low + high) / 2
+
+
+def median_if_known(values: Sequence[float]) -> float:
+    """The median of `values`, at least one; NaN where any of them is not known (NaN)."""
+    return math.nan if any(map(math.isnan, values)) else median(list(values))
 
 
 def median_of_ordered(ordered: Samples | list[Any]) -> float:

@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from halftrip.stats.distributions import NORMAL_50, NORMAL_95
 from halftrip.stats.median import median
-from halftrip.stats.quantile import NORMAL_50, NORMAL_95, Floats
+from halftrip.stats.quantile import Floats
 from halftrip.stats.summary import Summary
 
 # Points may be off a straight piece by this share of the time, as a standard deviation: no real
@@ -25,7 +26,7 @@ PIECE_COST = 25.0
 _ROUNDING = 1e-6
 
 
-class Point(NamedTuple):
+class CurvePoint(NamedTuple):
     """One point of a curve.
 
     `size` is in bytes, `time` one way in ns, `spread` the half width of its 95 % interval relative
@@ -37,7 +38,7 @@ class Point(NamedTuple):
     spread: float
 
     @classmethod
-    def of(cls, size: int, summary: Summary) -> Point:
+    def of(cls, size: int, summary: Summary) -> CurvePoint:
         """The point of a configuration of that size."""
         width = summary.high - summary.low
         spread = width / (2 * summary.latency) if summary.latency else math.nan
@@ -55,14 +56,14 @@ class Joint(NamedTuple):
     gain: float
 
 
-def usable(points: Iterable[Point]) -> list[Point]:
+def usable(points: Iterable[CurvePoint]) -> list[CurvePoint]:
     """The points in order of size, each size once, the last one; without those that have no time or
     a time of 0."""
     by_size = {point.size: point for point in points if 0 < point.time < math.inf}
     return [by_size[size] for size in sorted(by_size)]
 
 
-def joints(curve: Sequence[Point]) -> list[Joint]:
+def joints(curve: Sequence[CurvePoint]) -> list[Joint]:
     """The joints of a curve, ascending; `curve` is as `usable` returns it."""
     size, time, spread = np.array(curve, dtype=np.float64).reshape(-1, 3).T
     weight = deviations(size, time, spread) ** -2
@@ -83,7 +84,7 @@ def joints_of(
 
 def deviations(size: Floats, time: Floats, spread: Floats) -> Floats:
     """The standard deviations, ns, by which points are off straight pieces; all shape (n,), as in
-    `Point`."""
+    `CurvePoint`."""
     deviation = np.where(np.isfinite(spread), spread, UNKNOWN_SPREAD) / NORMAL_95
     deviation = np.maximum(deviation, STRAIGHTNESS) * time
     return deviation * _scatter(size, time, deviation)

@@ -6,24 +6,18 @@ numpy only: the ranks use it while they measure.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from halftrip.stats.distributions import NORMAL_95, student_95, student_95_from_one
+from halftrip.stats.estimate import Estimate
+
 Floats = npt.NDArray[np.float64]
 Samples = npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
-# The two-sided 50 and 95 % quantiles of the normal distribution, and the 95 % ones of Student's t
-# with one to four degrees of freedom.
-NORMAL_50 = 0.6744897501960817
-NORMAL_95 = 1.959963984540054
-FEW_STUDENT_95 = {
-    1: 12.706204736432095,
-    2: 4.302652729911275,
-    3: 3.182446305284263,
-    4: 2.7764451051977987,
-}
 # Fewer samples show no correlation.
 _FEWEST = 3
 # np.sum and np.mean call it too, but take three times as long for a few hundred values.
@@ -38,27 +32,6 @@ class Interval(NamedTuple):
 
     low: float
     high: float
-
-
-def student_95(dof: float) -> float:
-    """The two-sided 95 % quantile of Student's t with `dof` >= 2 degrees of freedom, within 1 %.
-
-    The expansion about the normal quantile of Abramowitz and Stegun, 26.7.5.
-    """
-    return NORMAL_95 + sum([term / dof**k for k, term in enumerate(_TERMS, start=1)])
-
-
-def _terms(z: float) -> tuple[float, ...]:
-    """The terms of the expansion of `student_95` about the normal quantile `z`."""
-    return (
-        (z**3 + z) / 4,
-        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
-        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
-        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
-    )
-
-
-_TERMS = _terms(NORMAL_95)
 
 
 def long_run_variance(series: Floats) -> tuple[float, float]:
@@ -170,3 +143,65 @@ def at_least_independent(variance: float, dof: float, q: float) -> tuple[float, 
         return independent, math.inf
     weight = 1.0 / (1.0 + 0.25 * 2.0 / dof / excess / excess)
     return independent * (1.0 + excess * weight), dof / weight if weight else math.inf
+
+
+# A quantile is known if at least this many samples beyond it count as independent. With fewer,
+# bursts of late samples that happen to be alike would give it a wrong interval.
+_FEWEST_BEYOND = 12.0
+UNKNOWN = Estimate(math.nan)
+
+
+def tails(parts: Sequence[Floats], shares: Sequence[float]) -> list[Estimate]:
+    """The quantiles `shares` of the samples of all parts together, each of shape (n,), in time
+    order. The parts are independent: slices, or launches where there are several.
+
+    Samples beyond it come in bursts, so the variance of how many there are is estimated from how
+    much their number differs between the parts, and is never taken below that of independent
+    samples. Order statistics then bound the quantile, as they do the median in `quantile`. It is
+    not known where too few of them count as independent: p99.9 needs some 12,000 samples, and more
+    where late ones come in bursts.
+    """
+    parts = [part for part in parts if part.size]
+    if not parts:
+        return [UNKNOWN] * len(shares)
+    every = np.concatenate(parts)
+    ordered = np.sort(every)
+    if len(parts) == 1:
+        return [_of_one(every, ordered, q) for q in shares]
+    sizes = np.array([part.size for part in parts])
+    return [_of_several(every, sizes, ordered, q) for q in shares]
+
+
+def _of_one(samples: Floats, ordered: Floats, q: float) -> Estimate:
+    """The quantile of one part; `ordered` are its samples in ascending order."""
+    found = quantile_interval(samples, q, ordered=ordered)
+    return (
+        UNKNOWN
+        if found is None
+        else Estimate(quantile_of_ordered(ordered, q), found.low, found.high)
+    )
+
+
+def _of_several(
+    samples: Floats, sizes: npt.NDArray[np.intp], ordered: Floats, q: float
+) -> Estimate:
+    """The quantile of the samples of k parts, one part after the other; `sizes` has how many each
+    part has, shape (k,), none of them 0, and `ordered` the samples in ascending order."""
+    n, k = ordered.size, sizes.size
+    value = quantile_of_ordered(ordered, q)
+    begins = np.add.accumulate(sizes) - sizes
+    # Samples equal to the quantile count half, or those of a coarse clock would look one-sided.
+    beyond, up_to = (
+        np.add.reduceat(side, begins, dtype=np.intp) for side in (samples > value, samples >= value)
+    )
+    surplus = 0.5 * (beyond + up_to) - (1.0 - q) * sizes
+    variance = k / (k - 1.0) * float(np.var(surplus)) * k
+    margin = student_95_from_one(k - 1)
+    # Half a sample more, because a count is whole.
+    spread = max(margin * math.sqrt(variance), NORMAL_95 * math.sqrt(n * q * (1.0 - q))) + 0.5
+    expected = n * (1.0 - q)
+    if expected * expected < _FEWEST_BEYOND * max(variance, expected * q):
+        return UNKNOWN
+    above = max(0, math.floor(expected - spread))
+    below = max(0, math.floor(n * q - spread))
+    return Estimate(value, float(ordered[below]), float(ordered[n - 1 - above]))

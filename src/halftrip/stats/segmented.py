@@ -11,10 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from halftrip.stats.curve_times import CurveTimes, Draws, estimate
+from halftrip.stats.distributions import NORMAL_95
 from halftrip.stats.estimate import Estimate
 from halftrip.stats.line_fit import FittedLine, fit_line
 from halftrip.stats.piecewise import Joint, deviations, joints_of, pieces
-from halftrip.stats.quantile import NORMAL_95, Floats
+from halftrip.stats.quantile import Floats
 
 # At most this share of the points is left out as off every line: more are no exceptions.
 _MOST_OUTLIERS = 0.2
@@ -27,7 +28,7 @@ _OUTLIER_COST = 16.0
 _LEAST_STEP = 0.02
 
 
-class Segment(NamedTuple):
+class FittedPiece(NamedTuple):
     """The points with the indices `first` to `end` - 1 of a curve, and the line through them."""
 
     first: int
@@ -35,7 +36,7 @@ class Segment(NamedTuple):
     line: FittedLine
 
 
-class Change(NamedTuple):
+class Transition(NamedTuple):
     """What lies between two pieces: `low` is the largest size, bytes, that is on the first at any
     rate, and `high` the smallest that is on the second. `is_jump`: the pieces do not meet between
     them; `step` is then the time on the second relative to that on the first there, else the ratio
@@ -52,8 +53,8 @@ class Segmented(NamedTuple):
     is without `outliers`, the sizes (bytes) of points that are on no piece."""
 
     curve: CurveTimes
-    segments: list[Segment]
-    changes: list[Change]
+    segments: list[FittedPiece]
+    changes: list[Transition]
     outliers: list[float]
 
 
@@ -115,16 +116,16 @@ def _weights(curve: CurveTimes) -> Floats:
 
 def _segments(
     curve: CurveTimes, weights: Floats, drawn: Draws | None, starts: Sequence[int]
-) -> list[Segment]:
+) -> list[FittedPiece]:
     found = []
     for first, end in pairwise([*starts, curve.sizes.size]):
         part = None if drawn is None else drawn.part(slice(first, end))
         line = fit_line(curve.part(range(first, end)), weights[first:end], part, "slope")
-        found.append(Segment(first, end, line))
+        found.append(FittedPiece(first, end, line))
     return found
 
 
-def _change(curve: CurveTimes, joint: Joint, before: Segment, after: Segment) -> Change:
+def _change(curve: CurveTimes, joint: Joint, before: FittedPiece, after: FittedPiece) -> Transition:
     low, high = float(curve.sizes[joint.low]), float(curve.sizes[joint.high])
     steps = [_step(before.line, after.line, size) for size in (low, _middle(low, high), high)]
     at_low, middle, at_high = steps
@@ -133,8 +134,8 @@ def _change(curve: CurveTimes, joint: Joint, before: Segment, after: Segment) ->
         each.high < 1.0 - _LEAST_STEP / 2 for each in (at_low, at_high)
     )
     if is_jump or (math.isnan(middle.low) and _same_side(at_low, at_high)):
-        return Change(low, high, True, middle)
-    return Change(low, high, False, _ratio_of_slopes(before.line, after.line))
+        return Transition(low, high, True, middle)
+    return Transition(low, high, False, _ratio_of_slopes(before.line, after.line))
 
 
 def _same_side(one: Estimate, other: Estimate) -> bool:
@@ -172,7 +173,7 @@ def _ratio_of_slopes(before: FittedLine, after: FittedLine) -> Estimate:
 
 
 def _below_step(
-    curve: CurveTimes, segments: Sequence[Segment], changes: Sequence[Change]
+    curve: CurveTimes, segments: Sequence[FittedPiece], changes: Sequence[Transition]
 ) -> int | None:
     """The index of the jump that is the furthest below the step of the clock; None where none
     is."""

@@ -5,22 +5,24 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
 from halftrip.stats.interval import of_samples
-from halftrip.stats.median import FEWEST_FOR_INTERVAL, median
+from halftrip.stats.median import FEWEST_FOR_INTERVAL, median, median_if_known
 from halftrip.stats.quantile import Floats
 from halftrip.stats.settle import settled_from
 from halftrip.stats.states import State, block_states, states
-from halftrip.stats.summary import Slice, Summary, summarize
+from halftrip.stats.summary import SliceTimes, Summary, summarize
 
-# Of several launches, one with a smaller part of the slices of another was cut short.
+# Of several launches, one with less than a third of the slices of another was cut short.
 _SHORT = 3
 
 
-class SliceTimes(Protocol):
+class RecordedSlice(Protocol):
     """What a measurement has of one slice of a configuration, in the launch of number `launch`:
     the one-way times of each block, shape (n,), ns, in time order, all of them together, and the
     core-to-core round trips before the first block and after each, ns; empty where they are not
@@ -39,45 +41,68 @@ class SliceTimes(Protocol):
     def core_to_core_rtts(self) -> Sequence[float]: ...
 
 
-class ConfigurationTimes(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class ConfigurationTimes:
     """The times of a configuration in all slices with samples.
 
-    `launches`, `slices` and `rtts` have the launch of each slice, its times, and its median
-    core-to-core round trip (NaN: not known). `counted` says which slices count: not those in which
-    the path was still warming up. `launches_begun` is how many launches there were that were not
-    cut short, with samples or without.
+    `launches` and `slices` have the launch of each slice, and its times with their median.
+    `counted` says which slices count: not those in which the path was still warming up.
+    `launches_begun` is how many launches there were that were not cut short, with samples or
+    without.
     """
 
     launches_begun: int
     launches: Sequence[int]
-    slices: Sequence[Slice]
-    rtts: Sequence[float]
+    slices: Sequence[SliceTimes]
     counted: Sequence[bool]
 
-    @property
-    def by_launch(self) -> dict[int, list[Slice]]:
+    @cached_property
+    def by_launch(self) -> dict[int, list[SliceTimes]]:
         """The slices that count, by launch."""
-        found: dict[int, list[Slice]] = {}
+        found: dict[int, list[SliceTimes]] = {}
         for launch, each, counts in zip(self.launches, self.slices, self.counted, strict=True):
             if counts:
                 found.setdefault(launch, []).append(each)
         return found
 
     @property
+    def repeats(self) -> list[tuple[float, float]]:
+        """The core-to-core round trip (NaN: not known) and the median time of each launch, or, of a
+        single launch, of each slice: slices of one launch have in common what launches differ
+        by."""
+        launches = list(self.by_launch.values())
+        if len(launches) < 2:
+            return [(each.rtt, each.median.median) for slices in launches for each in slices]
+        return [
+            (
+                median_if_known([each.rtt for each in slices]),
+                median([each.median.median for each in slices]),
+            )
+            for slices in launches
+        ]
+
+    @cached_property
     def steady(self) -> list[Floats]:
         """The times of each slice that counts."""
         return [each.times for slices in self.by_launch.values() for each in slices]
 
 
 def configuration_times(
-    series: Sequence[SliceTimes], unit: float = 0.0, within: bool = True
+    series: Sequence[RecordedSlice], unit: float = 0.0, within: bool = True
 ) -> ConfigurationTimes:
     """The times of a configuration from all its slices, in the order of launch and slice; in each
     launch the leading slices of a path that was still warming up do not count, nor do launches that
     were cut short. Times were recorded in multiples of `unit`, ns (0: not known); `within` is that
     of `interval.of_samples`."""
     known = [(each, times) for each in series if (times := each.one_way_times).size]
-    slices = [Slice(times, of_samples(times, unit, within)) for _, times in known]
+    slices = [
+        SliceTimes(
+            times,
+            of_samples(times, unit, within),
+            median_if_known(each.core_to_core_rtts or [math.nan]),
+        )
+        for each, times in known
+    ]
     launches = [each.launch for each, _ in known]
     counted = [True] * len(known)
     for launch in dict.fromkeys(launches):
@@ -89,10 +114,6 @@ def configuration_times(
         launches_begun=len({each.launch for each in series} - short),
         launches=launches,
         slices=slices,
-        rtts=[
-            median(each.core_to_core_rtts) if each.core_to_core_rtts else math.nan
-            for each, _ in known
-        ],
         counted=counted,
     )
 
@@ -132,13 +153,13 @@ def summarize_configuration(
     return summary
 
 
-def rtt_states(series: Iterable[SliceTimes]) -> list[State]:
+def rtt_states(series: Iterable[RecordedSlice]) -> list[State]:
     """The states of the machine during these slices, the fastest first; none where round trips are
     not known."""
     return states([rtt for each in series for rtt in each.core_to_core_rtts])
 
 
-def by_state(series: Iterable[SliceTimes], known: Sequence[State]) -> list[Floats]:
+def by_state(series: Iterable[RecordedSlice], known: Sequence[State]) -> list[Floats]:
     """The times of the blocks in each of the states `known`, of all slices; blocks in which the
     state changed, and slices without round trips, belong to none."""
     of_state: list[list[Floats]] = [[np.empty(0)] for _ in known]

@@ -12,6 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from halftrip.stats.distributions import NORMAL_95, NORMAL_99, student_95, student_tail
 from halftrip.stats.median import median
 from halftrip.stats.quantile import (
     Floats,
@@ -19,7 +20,6 @@ from halftrip.stats.quantile import (
     in_order,
     long_run_variance,
     quantile_of_ordered,
-    student_95,
 )
 
 # Geweke's parts: the first quarter of the times is compared with their last half.
@@ -32,7 +32,7 @@ _FEWEST = 24
 _CLIP = 0.1
 # A difference of this many half widths of its 95 % interval is in 1 % of healthy series:
 # two-sided quantiles of the normal distribution.
-_STRICTER = 2.5758293035489004 / 1.959963984540054
+_STRICTER = NORMAL_99 / NORMAL_95
 
 # Leading slices are left out where chance alone gives such a beginning in less than half of this
 # share of cases, ...
@@ -133,23 +133,3 @@ def _tied_step(values: Floats) -> float:
     if not 1 < len(different) < values.size:
         return 0.0
     return min(after - before for before, after in itertools.pairwise(different))
-
-
-def student_tail(t: float, dof: int) -> float:
-    """The probability that Student's t with `dof` >= 1 degrees of freedom is beyond `t` >= 0 on
-    either side: Abramowitz and Stegun, 26.7.3 and 26.7.4."""
-    angle = math.atan(t / math.sqrt(dof))
-    cosine = math.cos(angle)
-    # The terms cos, 2/3 cos^3, ... of an odd number of degrees, or 1, 1/2 cos^2, ... of an even.
-    power = 1 if dof % 2 else 0
-    term = cosine if dof % 2 else 1.0
-    total = 0.0
-    while power <= dof - 2:
-        total += term
-        term *= (power + 1) / (power + 2) * cosine * cosine
-        power += 2
-    if dof % 2:
-        inside = 2.0 / math.pi * (angle + math.sin(angle) * total)
-    else:
-        inside = math.sin(angle) * total
-    return max(0.0, 1.0 - inside)

@@ -17,7 +17,8 @@ _LEAST_SHARE = 0.05
 _FEWEST = 2
 # A probe outside a state by no more than this factor belongs to it.
 _ROUNDING = 1.05
-# Where all probes are of one state, the nearest cores are those of this share of them.
+# If all probes are of one state, this share of them, the lowest or the highest, count as near or
+# far.
 _NEAREST_SHARE = 0.25
 
 

@@ -1,4 +1,4 @@
-"""The summary of one configuration, as a table shows it."""
+"""The summary of one configuration, as a table shows it, and the variance between launches."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from halftrip.stats.interval import SliceMedian, interval
+from halftrip.stats.estimate import Estimate
+from halftrip.stats.interval import SliceMedian, interval, of_launch
 from halftrip.stats.median import median
-from halftrip.stats.quantile import Floats, Interval
-from halftrip.stats.tails import UNKNOWN, Quantile, tails
+from halftrip.stats.quantile import UNKNOWN, Floats, Interval, tails
 
 _UNKNOWN = Interval(math.nan, math.nan)
 
 
-class Slice(NamedTuple):
-    """The one-way times of a slice, shape (n,), n >= 1, in time order, and their median."""
+class SliceTimes(NamedTuple):
+    """The one-way times of a slice, shape (n,), n >= 1, in time order, their median, and the median
+    core-to-core round trip beside them, ns (NaN: not known)."""
 
     times: Floats
     median: SliceMedian
+    rtt: float = math.nan
 
 
 class Summary(NamedTuple):
@@ -36,9 +38,9 @@ class Summary(NamedTuple):
     latency: float
     low: float
     high: float
-    p90: Quantile
-    p99: Quantile
-    p999: Quantile
+    p90: Estimate
+    p99: Estimate
+    p999: Estimate
     max: float
     bandwidth: float
     first: float
@@ -46,7 +48,7 @@ class Summary(NamedTuple):
 
 
 def summarize(
-    launches: Sequence[Sequence[Slice]],
+    launches: Sequence[Sequence[SliceTimes]],
     size: float,
     first: float,
     delivered: float = 1.0,
@@ -64,7 +66,7 @@ def summarize(
         return Summary(nan, nan, nan, UNKNOWN, UNKNOWN, UNKNOWN, nan, nan, first, 0)
     medians = [each.median for each in launches[0]]
     if len(launches) > 1:
-        medians = [_of_launch(launch) for launch in launches]
+        medians = [of_launch([each.median for each in launch]) for launch in launches]
     latency = median([each.median for each in medians])
     bounds = interval(medians) or _UNKNOWN
     parts = [each.times for each in launches[0]]
@@ -85,15 +87,37 @@ def summarize(
     )
 
 
-def _of_launch(launch: Sequence[Slice]) -> SliceMedian:
-    """The median of a launch, of which only other launches tell how well it is known."""
-    return SliceMedian(
-        median([each.median.median for each in launch]),
-        step=median([each.median.step for each in launch]),
-    )
-
-
 def relative_width(summary: Summary) -> float:
     """The interval's wider side, relative to the median; infinite where there is no interval."""
     width = max(summary.high - summary.latency, summary.latency - summary.low)
     return math.inf if math.isnan(width) or summary.latency <= 0 else width / summary.latency
+
+
+class Components(NamedTuple):
+    """Standard deviations, in the unit of the values: `between` the true values of launches, and
+    between the slices `within` one. NaN where there are too few values."""
+
+    between: float
+    within: float
+
+
+def variance_components(launches: Sequence[Sequence[float]]) -> Components:
+    """The components of values such as the medians of the slices of each launch.
+
+    By one-way analysis of variance with random effects, by the method of moments, for launches with
+    any number of slices (Searle, Casella and McCulloch, Variance Components, 1992, section
+    3.6). A negative estimate of a variance counts as 0.
+    """
+    groups = [np.asarray(launch, dtype=np.float64) for launch in launches if len(launch)]
+    sizes = np.array([group.size for group in groups], dtype=np.float64)
+    total, k = float(sizes.sum()), len(groups)
+    dof = total - k
+    within = sum(float(np.sum((g - g.mean()) ** 2)) for g in groups) / dof if dof else math.nan
+    if k < 2:
+        return Components(math.nan, math.sqrt(within))
+    means = np.array([group.mean() for group in groups])
+    grand = float(sizes @ means) / total
+    square = float(sizes @ (means - grand) ** 2) / (k - 1)
+    typical = (total - float(sizes @ sizes) / total) / (k - 1)
+    between = max(0.0, (square - within) / typical) if dof else math.nan
+    return Components(math.sqrt(between), math.sqrt(within))

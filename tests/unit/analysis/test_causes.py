@@ -14,7 +14,7 @@ from halftrip.analysis.causes import (
     moved,
     predictions,
 )
-from halftrip.analysis.fitted import Bend, Pieces, PiecewiseFit
+from halftrip.analysis.fit import Bend, Pieces, PiecewiseFit
 from halftrip.results.configuration import Tuning
 from halftrip.results.records import Launch
 from halftrip.results.threshold import Threshold

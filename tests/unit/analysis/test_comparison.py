@@ -4,7 +4,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from halftrip.analysis.comparison import Side, compare, sides_by, sides_of
+from halftrip.analysis.comparison import ComparedRun, compare, sides_by, sides_of
 from halftrip.errors import UsageError
 from halftrip.results.records import Launch
 from harness import runs
@@ -34,7 +34,7 @@ def launches(levels, *, size=8, slices=1, **fields):
 
 
 def side(*measured, name="a"):
-    return Side.of(runs.run(*(each for one in measured for each in one)), name)
+    return ComparedRun.of(runs.run(*(each for one in measured for each in one)), name)
 
 
 def only(base, new, **options):
@@ -189,7 +189,7 @@ def test_rows_measured_otherwise_are_refused_with_what_differs():
 
 def test_a_mean_is_not_compared_with_a_median():
     ours = side(launches(NEAR_100, transport="mpi", places="own"))
-    theirs = Side.of(imported_run(OSU), "osu.jsonl")
+    theirs = ComparedRun.of(imported_run(OSU), "osu.jsonl")
     with pytest.raises(UsageError, match=r"a has the median, osu.jsonl the mean; --anyway"):
         compare(ours, [theirs])
     (found,) = compare(ours, [theirs], anyway=True, launch_spread=0.02)
@@ -197,7 +197,7 @@ def test_a_mean_is_not_compared_with_a_median():
 
 
 def test_single_figures_need_what_launches_differ_by():
-    sides = [Side.of(imported_run(OSU), name) for name in "ab"]
+    sides = [ComparedRun.of(imported_run(OSU), name) for name in "ab"]
     with pytest.raises(UsageError, match="no row has an interval in both"):
         compare(sides[0], sides[1:])
     (found,) = compare(sides[0], sides[1:], launch_spread=0.002)
@@ -232,7 +232,7 @@ def varied(value, level):
 
 def test_variants_of_a_run_are_compared():
     run = runs.run(*varied("one", 100), *varied("two", 120))
-    sides = sides_by(run, "env.X", Side.of(run, "a.jsonl"))
+    sides = sides_by(run, "env.X", ComparedRun.of(run, "a.jsonl"))
     assert [each.name for each in sides] == ["one", "two"]
     (found,) = compare(sides[0], sides[1:])
     assert [row.word for row in found.rows] == ["slower"]

@@ -4,7 +4,7 @@ one launch that is unlike the others."""
 import pytest
 
 from halftrip.analysis.flags import evidences
-from halftrip.analysis.flags.imported import few_digits
+from halftrip.analysis.flags.samples import few_digits
 from halftrip.report.document import document
 from harness import runs
 from harness.flags import noise, pingpong

@@ -2,15 +2,15 @@
 
 import pytest
 
-from halftrip.analysis.loop_ratios import Row, Turn, loop_ratio
+from halftrip.analysis.loop_ratios import LoopRow, LoopTimes, loop_ratio
 from halftrip.report.loops import content, render
 from harness.screens import text_of
 
-ROW = Row("pipe", "pingpong", 8)
+ROW = LoopRow("pipe", "pingpong", 8)
 
 
 def turns(*halftrip, bare=1000.0):
-    return [Turn(bare, each) for each in halftrip]
+    return [LoopTimes(bare, each) for each in halftrip]
 
 
 @pytest.mark.parametrize(
@@ -30,14 +30,14 @@ def test_what_halftrip_adds_is_told_where_the_interval_allows_it(measured, word)
 
 
 def test_a_machine_that_changes_between_turns_does_not_change_the_ratio():
-    found = loop_ratio(ROW, [Turn(1000 * 3**n, 1020 * 3**n) for n in range(6)])
+    found = loop_ratio(ROW, [LoopTimes(1000 * 3**n, 1020 * 3**n) for n in range(6)])
     assert found.ratio == pytest.approx((1.02, 1.02, 1.02))
 
 
 def test_the_table_and_the_json_have_every_ratio_and_what_is_left_out():
     found = [
-        loop_ratio(ROW, [*turns(*[2000] * 6), *[Turn(1000, 2000, (1000, 3000))] * 2]),
-        loop_ratio(Row("tcp", "stream", 4096), turns(100, 900)),
+        loop_ratio(ROW, [*turns(*[2000] * 6), *[LoopTimes(1000, 2000, (1000, 3000))] * 2]),
+        loop_ratio(LoopRow("tcp", "stream", 4096), turns(100, 900)),
     ]
     screen = text_of(render(found, {"mpi": "no mpiexec"}, 100), 100)
     row = next(line.split() for line in screen.splitlines() if line.startswith("pipe"))

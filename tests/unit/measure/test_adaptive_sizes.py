@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from halftrip.analysis.breakpoints import breakpoints
 from halftrip.measure.adaptive_sizes import Refinement, next_sizes
 from halftrip.results.records import Failure
-from halftrip.stats.piecewise import Point
+from halftrip.stats.piecewise import CurvePoint
 from harness import runs
 
 DOUBLES = tuple(2**power for power in range(23))
@@ -33,7 +33,7 @@ def slope(at, share):
 
 def measure(curve, sizes, noise, spread, generator):
     return [
-        Point(size, curve(size) * (1 + noise * generator.standard_normal()), spread)
+        CurvePoint(size, curve(size) * (1 + noise * generator.standard_normal()), spread)
         for size in sizes
     ]
 
@@ -139,17 +139,21 @@ def test_without_intervals_only_large_jumps_are_found(spread):
 
 @pytest.mark.parametrize("count", range(4))
 def test_fewer_than_four_points_have_no_breakpoints(count):
-    points = [Point(2**k, random.Random(k).uniform(1, 1000), 0.01) for k in range(count)]
+    points = [CurvePoint(2**k, random.Random(k).uniform(1, 1000), 0.01) for k in range(count)]
     assert breakpoints(points) == ()
     assert count > 0 or next_sizes(points, DOUBLES) == ()
 
 
 def test_sizes_without_a_time_are_left_out_and_not_requested_again():
-    first, *points = Point(64, 0.0, math.inf), Point(128, 100.0, 0.01), Point(512, 150.0, 0.01)
+    first, *points = (
+        CurvePoint(64, 0.0, math.inf),
+        CurvePoint(128, 100.0, 0.01),
+        CurvePoint(512, 150.0, 0.01),
+    )
     assert next_sizes([first, *points], (64, 128, 256, 512, 1024)) == ()
     assert next_sizes([first, *points], (64, 128, 512)) == (320,)
     for time in (0.0, math.nan):
-        assert next_sizes([*points, Point(320, time, math.nan)], (128, 512)) == ()
+        assert next_sizes([*points, CurvePoint(320, time, math.nan)], (128, 512)) == ()
 
 
 # Curves of configurations.

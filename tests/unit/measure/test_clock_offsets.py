@@ -9,7 +9,7 @@ from halftrip.clock import raw_now
 from halftrip.measure import clock_offsets as module
 from halftrip.measure.clock_offsets import HostClocks, clock_comparisons
 from halftrip.results.records import ClockComparison
-from halftrip.stats.clock_line import Comparison
+from halftrip.stats.clock_line import MeasuredOffset
 from harness.groups import on_ranks
 
 AHEAD = 7 * 10**9
@@ -50,7 +50,7 @@ def test_all_ranks_learn_the_offsets_of_all_hosts_to_half_of_a_round_trip():
         assert abs(each.ahead - HOURS[HOSTS[each.rank]]) <= each.round_trip / 2
         assert each.launch == 3
         assert before < each.at < raw_now()
-        assert each.comparison == Comparison(each.at, each.ahead, each.round_trip / 2)
+        assert each.comparison == MeasuredOffset(each.at, each.ahead, each.round_trip / 2)
 
 
 @pytest.mark.usefixtures("own_clocks")
@@ -69,7 +69,7 @@ def test_the_clock_of_a_rank_is_that_of_its_host():
 def test_between_two_comparisons_the_difference_follows_a_line():
     clocks = HostClocks(None, ["a", "b"])
     for at in (0, 10**9):
-        clocks.add("b", Comparison(at, 50 + at // 10**5, 1.0))
+        clocks.add("b", MeasuredOffset(at, 50 + at // 10**5, 1.0))
     assert clocks.ahead(1, 10**9 // 2) == 50 + 5000
     assert clocks.ahead(0, 10**9 // 2) == 0
     # Ranks of one host share its clock and say nothing.

@@ -13,7 +13,7 @@ from halftrip.measure.batch_runner import BatchRunner
 from halftrip.measure.clock_offsets import HostClocks
 from halftrip.measure.host_log import HostLog
 from halftrip.results.host_counters import HostCounters
-from halftrip.stats.clock_line import Comparison
+from halftrip.stats.clock_line import MeasuredOffset
 from halftrip.telemetry.host import Counters
 from harness import runs
 from harness.groups import on_two_ranks
@@ -45,7 +45,7 @@ def logged(hosts, offsets, script):
     def take_part(rank, group):
         clocks = HostClocks(group, hosts)
         for host, offset in zip(hosts, offsets, strict=True):
-            clocks.add(host, Comparison(began, offset, error=1.0))
+            clocks.add(host, MeasuredOffset(began, offset, error=1.0))
         script(HostLog(setup_of(group, hosts), clocks, records.append, began, launch=3), rank)
 
     on_two_ranks(take_part)

@@ -2,14 +2,13 @@
 
 import json
 
-from halftrip.analysis.loggp import Figure, LogGPFit, Overheads
-from halftrip.analysis.max_rate import MaxRateFit
+from halftrip.analysis.loggp import LogGPFit, Overheads, Parameter
+from halftrip.analysis.max_rate import MaxRate, MaxRateFit
 from halftrip.analysis.netpipe_figures import NetpipeFigures, SizeFound
 from halftrip.report import loggp, max_rate
 from halftrip.report import netpipe_figures as netpipe_report
 from halftrip.results.names import Names
 from halftrip.stats.estimate import Estimate
-from halftrip.stats.max_rate import MaxRate
 from harness import runs
 from harness.screens import text_of
 
@@ -17,7 +16,7 @@ NAMES = Names({})
 
 
 def known(value):
-    return Figure(Estimate(value, 0.98 * value, 1.03 * value))
+    return Parameter(Estimate(value, 0.98 * value, 1.03 * value))
 
 
 def overheads(size, send=120.0):
@@ -53,7 +52,7 @@ def test_the_parameters_and_the_overheads_by_size():
 
 
 def test_reasons_are_said_once():
-    lacking = Figure(None, "no ping-pong with a delay; measure it: halftrip run loggp")
+    lacking = Parameter(None, "no ping-pong with a delay; measure it: halftrip run loggp")
     fits = [
         fit(name, latency=lacking, overheads=(), gap=lacking, per_byte=lacking, misfit=None)
         for name in ("shm", "tcp", "mpi")
@@ -64,10 +63,10 @@ def test_reasons_are_said_once():
 
 
 def test_where_the_model_does_not_fit_it_says_so():
-    below = overheads(64)._replace(receive=Figure(Estimate(-9.0, -12.0, -1.0)))
+    below = overheads(64)._replace(receive=Parameter(Estimate(-9.0, -12.0, -1.0)))
     for changes, said in (
         ({"misfit": 1.6}, "at 64 it is off by a factor of 1.6"),
-        ({"latency": Figure(Estimate(5.0, -10.0, 20.0))}, "L cannot be told from 0"),
+        ({"latency": Parameter(Estimate(5.0, -10.0, 20.0))}, "L cannot be told from 0"),
         ({"overheads": (below,)}, "shm: o_r of 64 is below 0"),
     ):
         assert said in shown(loggp.lines([fit(**changes)], NAMES, 120))
@@ -81,7 +80,7 @@ def test_the_content_is_json_with_units():
     assert found["L_reason"] is None
     assert found["overheads"][1]["size_bytes"] == 1024
     assert found["overheads"][0]["o_s_ns"] == 120.0
-    infinite = fit(misfit=float("inf"), latency=Figure(None, "why"))
+    infinite = fit(misfit=float("inf"), latency=Parameter(None, "why"))
     (found,) = json.loads(json.dumps(loggp.content([infinite]), allow_nan=False))
     assert found["misfit"] is found["L_ns"] is None
     assert found["L_reason"] == "why"

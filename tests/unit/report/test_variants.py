@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from halftrip.analysis.adjustment import typical_rtts
 from halftrip.analysis.flags import contradictions, evidences
+from halftrip.analysis.flags.flag import typical_rtts
 from halftrip.analysis.flags.machine import oversubscribed, unpinned
 from halftrip.analysis.layers import steps
 from halftrip.analysis.network import judged

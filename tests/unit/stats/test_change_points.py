@@ -13,7 +13,7 @@ from halftrip.stats.change_points import (
     FEWEST_RUNS,
     SHORTEST_LEVEL,
     Levels,
-    Step,
+    LevelStep,
     _partitions,
     changed_series,
     standard_error,
@@ -112,8 +112,8 @@ def test_of_several_series_the_chance_of_any_step_is_that_of_one():
 @pytest.mark.parametrize(
     ("values", "found"),
     [
-        ([0.0] * 5 + [0.1] * 7, [Step(5, 5, 5)]),
-        ([0.0] * 6 + [0.2] * 5 + [0.0] * 6, [Step(6, 6, 6), Step(11, 11, 11)]),
+        ([0.0] * 5 + [0.1] * 7, [LevelStep(5, 5, 5)]),
+        ([0.0] * 6 + [0.2] * 5 + [0.0] * 6, [LevelStep(6, 6, 6), LevelStep(11, 11, 11)]),
         ([1.5] * 50, []),
         # Less than any machine repeats by.
         ([0.0] * 15 + [0.001] * 15, []),

@@ -5,7 +5,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halftrip.stats.clock_line import _MOST, MOST_DRIFT, ClockLine, Comparison
+from halftrip.stats.clock_line import _MOST, MOST_DRIFT, ClockLine, MeasuredOffset
 
 # Rounding to whole ns: of the moments of an exchange, and of a reading.
 ROUNDING = 2.0
@@ -36,7 +36,7 @@ class Clocks:
             made.append((received - at, answered - (at + received) / 2, (at + received) / 2))
             at = received
         round_trip, ahead, middle = min(made)
-        return Comparison(round(middle), round(ahead), round_trip / 2)
+        return MeasuredOffset(round(middle), round(ahead), round_trip / 2)
 
     def check(self, line, at):
         """The truth at this moment is within the error of what the line says."""
@@ -81,7 +81,7 @@ def test_drift_between_comparisons_adds_nothing(drift, seed):
 
 
 def test_a_single_comparison_is_worth_less_from_second_to_second():
-    line = ClockLine([Comparison(0, 100, 50.0)])
+    line = ClockLine([MeasuredOffset(0, 100, 50.0)])
     errors = [line.at(at * SECOND).error for at in (0, 1, 2)]
     assert errors == [50.0, 50.0 + MOST_DRIFT * SECOND, 50.0 + 2 * MOST_DRIFT * SECOND]
     assert {line.at(at * SECOND).ahead for at in (-1, 0, 1)} == {100}
@@ -89,16 +89,16 @@ def test_a_single_comparison_is_worth_less_from_second_to_second():
 
 def test_a_rate_that_changes_is_in_the_error():
     """A line through comparisons of which each is exact does not fit."""
-    curve = [Comparison(at * SECOND, 1000 * at**2, 1.0) for at in range(6)]
+    curve = [MeasuredOffset(at * SECOND, 1000 * at**2, 1.0) for at in range(6)]
     assert ClockLine(curve).at(round(2.5 * SECOND)).error > 1000
     # Far from there it does not matter.
-    straight = [Comparison((at + 100) * SECOND, 10 * at, 1.0) for at in range(6)]
+    straight = [MeasuredOffset((at + 100) * SECOND, 10 * at, 1.0) for at in range(6)]
     assert ClockLine([*curve, *straight]).at(102 * SECOND).error < 5
 
 
 def test_of_very_many_comparisons_the_nearest_count():
     """A file may have any number of them."""
-    line = ClockLine([Comparison(at, at // 1000, 1.0) for at in range(0, 10**6, 10)])
+    line = ClockLine([MeasuredOffset(at, at // 1000, 1.0) for at in range(0, 10**6, 10)])
     assert len(line._near(500_000)) == 2 * _MOST
     assert line.at(500_000).ahead == 500
 
@@ -106,7 +106,7 @@ def test_of_very_many_comparisons_the_nearest_count():
 huge = st.integers(-(1 << 62), 1 << 62)
 
 
-@given(st.lists(st.builds(Comparison, huge, huge, st.floats(0, 1e17)), min_size=1), huge)
+@given(st.lists(st.builds(MeasuredOffset, huge, huge, st.floats(0, 1e17)), min_size=1), huge)
 @settings(max_examples=100)
 def test_any_figures_of_a_file_give_a_reading(comparisons, at):
     reading = ClockLine(comparisons).at(at)

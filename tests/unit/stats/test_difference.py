@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from halftrip.stats.difference import Difference, differ, differ_paired, differ_series
-from harness.noise import autoregression
+from halftrip.stats.difference import Difference, differ, differ_paired
 
 times = st.lists(st.floats(1.0, 1e6), min_size=1, max_size=12)
 unequal = st.lists(st.integers(1, 10**6), min_size=8, max_size=24, unique=True)
@@ -55,32 +54,6 @@ def test_a_factor_of_two_is_found(n, m):
 def test_one_launch_of_each_is_never_significant():
     assert differ([1.0], [2.0]) == Difference(2.0, 0.0, math.inf, False)
     assert math.isnan(differ([], [1.0]).ratio)
-
-
-@pytest.mark.parametrize("rho", [0.0, 0.6])
-@pytest.mark.parametrize("n", [100, 2000])
-def test_equal_series_rarely_differ_significantly(rho, n):
-    generator = np.random.default_rng(n)
-    alarms, count = 0, 100
-    for _ in range(count):
-        a, b = (10 + autoregression(generator, n, rho) for _ in range(2))
-        alarms += differ_series(a, b).significant
-    assert alarms / count <= 0.075
-
-
-def test_series_that_differ_by_five_percent():
-    generator = np.random.default_rng(1)
-    a, b = (100 + autoregression(generator, 1000, 0.6) for _ in range(2))
-    found = differ_series(a, 1.05 * b)
-    assert found.significant
-    assert found.low < 1.05 < found.high
-    assert found.high - found.low < 0.02
-
-
-@pytest.mark.parametrize("short", [[], [1.0], [0.0] * 100])
-def test_series_without_an_interval_are_never_significant(short):
-    found = differ_series(np.array(short), np.arange(1.0, 100.0))
-    assert (found.low, found.high, found.significant) == (0.0, math.inf, False)
 
 
 # Pairs that were measured together.

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from halftrip.stats import loggp
 from halftrip.stats.estimate import Estimate
-from halftrip.stats.loggp import Stream
+from halftrip.stats.loggp import StreamTimes
 
 WINDOW = 16
 SIZES = (1, 64, 1024, 16384)
@@ -34,7 +34,7 @@ class Path:
     def stream(self, size, delay=0.0):
         ends = self.one_way(size) + self.one_way(1)
         apart = max(self.gap + (size - 1) * self.per_byte, self.send + delay)
-        return Stream(size, known(ends), known(ends + (WINDOW - 1) * apart), WINDOW - 1)
+        return StreamTimes(size, known(ends), known(ends + (WINDOW - 1) * apart), WINDOW - 1)
 
 
 overhead = st.floats(10.0, 1e4)
@@ -64,7 +64,7 @@ def test_what_the_path_has_comes_out(path, size):
 
 
 def test_the_interval_of_a_sum_is_that_of_its_times():
-    stream = Stream(8, Estimate(1000, 970, 1040), Estimate(16_000, 15_910, 16_120), 15)
+    stream = StreamTimes(8, Estimate(1000, 970, 1040), Estimate(16_000, 15_910, 16_120), 15)
     found = stream.between(500)
     assert found.value == pytest.approx(1000 - 500)
     assert found.low == pytest.approx(found.value - math.hypot(90, 40) / 15)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 from scipy import stats
 
-from halftrip.stats.blocks import block_medians
+from halftrip.stats.drift import block_medians
 from halftrip.stats.median import FEWEST_FOR_INTERVAL, half_width, median, median_interval
 from harness.noise import autoregression
 

@@ -69,7 +69,7 @@ def test_slices_have_a_round_trip_and_blocks_a_state():
     moved = level(100, rtts=(100.0, 101.0, 250.0))
     far = level(200, rtts=(250.0, 251.0, 252.0))
     unknown = level(300)
-    *rtts, none = configuration_times([moved, far, unknown]).rtts
+    *rtts, none = (each.rtt for each in configuration_times([moved, far, unknown]).slices)
     assert rtts == [101.0, 251.0]
     assert math.isnan(none)
     states = rtt_states([moved, far, unknown])

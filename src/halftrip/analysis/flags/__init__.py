@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from halftrip.analysis.adjustment import typical_rtts
-from halftrip.analysis.flags import imported, machine, neighbours, samples
-from halftrip.analysis.flags.disturbed import disturbed
-from halftrip.analysis.flags.flag import Evidence, Flag, evidence
+from halftrip.analysis.flags import machine, neighbours, samples
+from halftrip.analysis.flags.flag import Evidence, Flag, Rule, evidence, typical_rtts
 from halftrip.results.configuration import Configuration
 from halftrip.results.run import Run
 
@@ -19,7 +17,6 @@ __all__ = [
     "evidences",
     "flags_by_configuration",
     "flags_of",
-    "judge",
 ]  # fmt: skip
 
 # In the order of tables; docs/flags.md explains each.
@@ -39,15 +36,15 @@ NAMES = (
     "oversubscribed",
 )
 
-_RULES: tuple[Callable[[Evidence], Flag | None], ...] = (
+_RULES: tuple[Rule, ...] = (
     samples.coarse_clock,
-    imported.few_digits,
+    samples.few_digits,
     samples.cold_start,
     samples.drift,
     samples.bimodal,
     samples.autocorrelated,
     samples.not_converged,
-    disturbed,
+    machine.disturbed,
     machine.above_bound,
     machine.other_state,
     machine.unpinned,
@@ -62,14 +59,9 @@ _EXPLAINED_BY = {
 
 def flags_by_configuration(run: Run) -> dict[Configuration, tuple[Flag, ...]]:
     """The flags of every row of a run."""
-    return {row.configuration: flags for row, flags in judge(run)}
-
-
-def judge(run: Run) -> list[tuple[Evidence, tuple[Flag, ...]]]:
-    """The evidence and the flags of every row of a run."""
     rows = evidences(run)
     beside = contradictions(rows)
-    return [(row, flags_of(row, beside.get(row.configuration, []))) for row in rows]
+    return {row.configuration: flags_of(row, beside.get(row.configuration, [])) for row in rows}
 
 
 def evidences(run: Run) -> list[Evidence]:
@@ -86,7 +78,7 @@ def contradictions(rows: Sequence[Evidence]) -> dict[Configuration, list[Flag]]:
     found: dict[Configuration, list[Flag]] = {}
     _add(found, neighbours.unlike_itself(rows))
     for curve in neighbours.curves(rows):
-        _add(found, imported.cold_first_row(curve))
+        _add(found, neighbours.cold_first_row(curve))
         outliers = neighbours.outlier_sizes(curve)
         _add(found, outliers)
         # That an outlier contradicts its neighbours is nothing new.
@@ -102,7 +94,7 @@ def contradictions(rows: Sequence[Evidence]) -> dict[Configuration, list[Flag]]:
 
 def flags_of(row: Evidence, beside: Sequence[Flag]) -> tuple[Flag, ...]:
     """All flags of a row; `beside` are those that other rows give it."""
-    own = [flag for rule in _RULES if (flag := rule(row)) is not None]
+    own = [flag for rule in _RULES if (flag := row.found_by(rule)) is not None]
     return _in_order([*own, *beside])
 
 

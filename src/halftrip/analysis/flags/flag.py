@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
-from halftrip.analysis.adjustment import Probed, adjusted_latency, typical_rtts
 from halftrip.analysis.summaries import (
     configuration_times,
     is_over_all_time,
@@ -17,7 +18,7 @@ from halftrip.results.delivery import Delivery, add_deliveries
 from halftrip.results.records import Measurement
 from halftrip.results.run import Run
 from halftrip.results.usage import Usage, add_both_ends
-from halftrip.stats.adjustment import Adjusted, Correlation, rank_correlation
+from halftrip.stats.adjustment import Adjusted, Correlation, adjusted, rank_correlation
 from halftrip.stats.median import median
 from halftrip.stats.quantile import Floats
 from halftrip.stats.series import ConfigurationTimes
@@ -36,7 +37,8 @@ class Flag(NamedTuple):
     advice: str
 
 
-class Evidence(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Evidence:
     """What is known of one row of a run: its measurements, one for each slice, their times, its
     summary, its latency at the run's typical core-to-core round trip (None: not known), how many of
     its messages arrived, the resource usage of both ends, and the core-to-core round trips, ns,
@@ -52,6 +54,13 @@ class Evidence(NamedTuple):
     usage: tuple[Usage, Usage] | None
     rtts: Sequence[float]
     median_rtt: float | None
+    _found: dict[Rule, Flag | None] = field(default_factory=dict)
+
+    def found_by(self, rule: Rule) -> Flag | None:
+        """What a rule finds. Rules are asked twice: for the flags and for the verdict."""
+        if rule not in self._found:
+            self._found[rule] = rule(self)
+        return self._found[rule]
 
     @property
     def is_over_all_time(self) -> bool:
@@ -67,15 +76,22 @@ class Evidence(NamedTuple):
             else list(zip(self.configuration.pair, self.usage, strict=True))
         )
 
-    @property
+    @cached_property
     def with_rtt(self) -> Correlation | None:
         """Whether the medians of slices go with the core-to-core round trip."""
-        return rank_correlation(self.times.rtts, [each.median.median for each in self.times.slices])
+        slices = self.times.slices
+        return rank_correlation(
+            [each.rtt for each in slices], [each.median.median for each in slices]
+        )
 
     @property
     def steady(self) -> list[Floats]:
         """The times of each slice that counts."""
         return self.times.steady
+
+
+# A rule finds a flag of a row in what is known of it, or none.
+Rule = Callable[[Evidence], Flag | None]
 
 
 def evidence(
@@ -117,3 +133,38 @@ def counted(count: int, noun: str) -> str:
 def percent(share: float) -> str:
     """A share in the text of a flag; ``anything`` for an infinite one."""
     return f"{significant(100 * share, 2)} %" if math.isfinite(share) else "anything"
+
+
+# A pair of cores whose round trip is probed: the ranks, their thread, the requested cores, and
+# whether the path is simulated.
+Probed = tuple[tuple[int, int], int, tuple[int | None, int | None], bool]
+
+
+def typical_rtts(run: Run) -> dict[Probed, float]:
+    """The median of all core-to-core round trips of each pair in the run, ns."""
+    probes: dict[Probed, list[float]] = {}
+    for measurement in run.measurements:
+        probes.setdefault(probed(measurement.configuration), []).extend(
+            measurement.core_to_core_rtts
+        )
+    return {pair: median(rtts) for pair, rtts in probes.items() if rtts}
+
+
+def probed(configuration: Configuration) -> Probed:
+    """Whose core-to-core round trip a configuration has."""
+    initiator, responder = configuration.ends
+    cores = initiator.core, responder.core
+    return configuration.pair, configuration.thread, cores, configuration.is_simulated
+
+
+def adjusted_latency(
+    times: ConfigurationTimes, rtts: dict[Probed, float], configuration: Configuration
+) -> Adjusted | None:
+    """The latency of a configuration at the typical core-to-core round trip of its pair. None if
+    that is not known, if fewer than six slices count (or, of several launches, six launches), or if
+    the round trip did not vary between these."""
+    typical = rtts.get(probed(configuration))
+    if typical is None:
+        return None
+    repeats = times.repeats
+    return adjusted([rtt for rtt, _ in repeats], [time for _, time in repeats], typical)

@@ -1,17 +1,23 @@
-"""Flags about the machine: its bounds, its state, and where the ranks ran."""
+"""Flags about the machine: its bounds, its state, and who had the cores of the ranks."""
 
 from __future__ import annotations
 
-from halftrip.analysis.adjustment import probed
-from halftrip.analysis.device_copies import Limit, device_limit, is_direct
-from halftrip.analysis.flags.flag import Evidence, Flag, us
+import numpy as np
+
+from halftrip.analysis.device_copies import CopyLimit, device_limit, is_direct
+from halftrip.analysis.flags.flag import FEWEST, Evidence, Flag, counted, percent, probed, us
+from halftrip.analysis.usage import ENDS, count_suspect
 from halftrip.results.memory_name import parse_memory
 from halftrip.results.records import Environment
+from halftrip.results.usage import CoreUse, Usage
 from halftrip.stats.series import rtt_states
 from halftrip.units import format_size, significant
 
 # Tolerance between measurements at different times.
 _SLACK = 1.25
+# A sample of more medians than this is a spike; spikes may take this share of all the time.
+_SPIKE = 10.0
+_MOST_SPIKES = 0.1
 
 
 def ranks_of(row: Evidence) -> list[Environment]:
@@ -57,14 +63,14 @@ def above_bound(row: Evidence) -> Flag | None:
     )
 
 
-def _copy_limit(row: Evidence) -> Limit | None:
+def _copy_limit(row: Evidence) -> CopyLimit | None:
     """The fastest copy of those that every message of a row needs; None where none is known: where
     managed memory and that of plug-ins is, only the device knows."""
     kinds = {parse_memory(end.memory).kind for end in row.configuration.ends}
     if not kinds <= {"host", "pinned"}:
         return device_limit(row.run, row.configuration)
     copies = [copy for copy in row.run.copy_times if copy.ns > 0]
-    found = [Limit(copy.size / copy.ns, copy.size, "memory is copied") for copy in copies]
+    found = [CopyLimit(copy.size / copy.ns, copy.size, "memory is copied") for copy in copies]
     return max(found, default=None)
 
 
@@ -126,3 +132,113 @@ def oversubscribed(row: Evidence) -> Flag | None:
         f"rank {shared[0].rank} shares {core} with another {other}",
         "use no more ranks than cores; what is measured here is the scheduler",
     )
+
+
+# disturbed: whether others had the cores of a row, and what that did to the samples.
+
+
+def disturbed(row: Evidence) -> Flag | None:
+    for found in (_taken(row), _steal(row), _spikes(row)):
+        if found is not None:
+            return found
+    return None
+
+
+def taken_ends(row: Evidence) -> list[tuple[int, Usage]]:
+    """The ends whose core other tasks had for much of the time: ranks and their usage."""
+    # Where ranks share a core, the other task is a rank of this run: `oversubscribed` says so.
+    shared = {environment.rank for environment in ranks_of(row) if environment.oversubscribed}
+    return [
+        (rank, usage)
+        for rank, usage in row.usage_by_rank
+        if usage.taken_share and rank not in shared
+    ]
+
+
+def steal_ends(row: Evidence) -> list[tuple[int, CoreUse, float]]:
+    """The ends whose core the hypervisor had for much of the time: ranks, cores, and the share."""
+    return [
+        (rank, usage.core, usage.steal_share or 0.0)
+        for rank, usage in row.usage_by_rank
+        if usage.core is not None and usage.much_steal
+    ]
+
+
+def core_of(row: Evidence, rank: int, core: CoreUse | None) -> str:
+    """The name of an end's core, with its host where the run has several."""
+    names = row.run.names
+    if core is None:
+        return f"the core of {names.rank(rank)}"
+    return f"core {core.number}{names.of_host(rank)}"
+
+
+def _taken(row: Evidence) -> Flag | None:
+    """Other tasks had the core of an end for much of the time."""
+    taken = [_others_had(row, rank, usage) for rank, usage in taken_ends(row)]
+    if not taken:
+        return None
+    return Flag(
+        "disturbed",
+        f"{'; '.join(taken)}{_losses(row)}",
+        "end what else runs there, or choose other cores with --cores",
+    )
+
+
+def _others_had(row: Evidence, rank: int, usage: Usage) -> str:
+    """For how much of the time others had the core of one end, and the busiest task there."""
+    core = usage.core
+    where = core_of(row, rank, core)
+    if core is not None:
+        where += f" (rank {rank})"
+    seen = f"others had {where} for {percent(usage.taken_share)} of the time"
+    if core is not None and core.busiest_task is not None:
+        seen += f"; just after, {core.busiest_task.name} had {percent(core.busiest_task.share)}"
+    return seen
+
+
+def _steal(row: Evidence) -> Flag | None:
+    """The hypervisor had the core of an end for much of the time."""
+    steal = [
+        f"{core_of(row, rank, core)} (rank {rank}) for {percent(share)}"
+        for rank, core, share in steal_ends(row)
+    ]
+    if not steal:
+        return None
+    return Flag(
+        "disturbed",
+        f"the hypervisor had {' and '.join(steal)} of the time{_losses(row)}",
+        "measure again when its other machines are quiet, or on one of your own",
+    )
+
+
+def _spikes(row: Evidence) -> Flag | None:
+    """Few samples took much of the time."""
+    times = np.concatenate(row.steady) if row.steady else np.empty(0)
+    if times.size < FEWEST or not row.summary.latency > 0:
+        return None
+    spikes = times > _SPIKE * row.summary.latency
+    share = float((times[spikes] - row.summary.latency).sum() / times.sum())
+    if share <= _MOST_SPIKES:
+        return None
+    return Flag(
+        "disturbed",
+        f"{counted(int(spikes.sum()), 'sample')} of more than {_SPIKE:.0f} medians took "
+        f"{percent(share)} of the time{_losses(row)}",
+        "look for what else runs on these cores; the median does not show it, mean and max do",
+    )
+
+
+def _losses(row: Evidence) -> str:
+    """How often each end lost its core, for how long it waited for it, and how many samples are
+    suspect because of that; empty where that is not known."""
+    suspect = count_suspect(row.measurements)
+    if row.usage is None or suspect is None:
+        return ""
+    lost = [_lost(name, usage) for name, usage in zip(ENDS, row.usage, strict=True)]
+    return f"; {'; '.join(lost)}; {counted(suspect, 'suspect sample')}"
+
+
+def _lost(name: str, usage: Usage) -> str:
+    lost = f"{name}: core lost {counted(usage.involuntary, 'time')}"
+    share = usage.waited_share
+    return lost if share is None else f"{lost}, waited {percent(share)} of the time"

@@ -16,14 +16,15 @@ from halftrip.stats.quantile import Interval
 from halftrip.stats.series import ConfigurationTimes
 from halftrip.units import format_size, significant
 
-# A size is an outlier where its time is off by more than this factor from all that its neighbours
-# lead to.
+# A size is an outlier if its time is off by more than this factor from every time that its
+# neighbours predict.
 _OFF = 1.3
 # A size and two neighbours on each side.
 _FEWEST_IN_CURVE = 5
 # A row contradicts another by this factor; less may be how a machine varies from second to second.
+# The first row of a tool that does not warm up is slower than a larger one by as much.
 _CONTRADICTS = 1.25
-# Two sizes lead to a third at most this many times their distance away.
+# Two sizes predict the time of a third one that is at most this many times their distance away.
 _FARTHEST = 4.5
 # Rows whose core-to-core round trips differ by more than this factor were in different states.
 _SAME_STATE = 1.25
@@ -46,18 +47,18 @@ _ALIKE_ADVICE = (
     "acknowledgements (Nagle's algorithm, a progress thread, interrupt coalescing)"
 )
 
-Curve = list[Evidence]
+CurveRows = list[Evidence]
 
 
-def curves(rows: Iterable[Evidence]) -> list[Curve]:
+def curves(rows: Iterable[Evidence]) -> list[CurveRows]:
     """The rows of each curve, in order of size."""
-    groups: dict[Configuration, Curve] = {}
+    groups: dict[Configuration, CurveRows] = {}
     for row in rows:
         groups.setdefault(row.configuration.curve, []).append(row)
     return [sorted(curve, key=lambda row: row.configuration.size) for curve in groups.values()]
 
 
-def outlier_sizes(curve: Curve) -> dict[Configuration, Flag]:
+def outlier_sizes(curve: CurveRows) -> dict[Configuration, Flag]:
     """Sizes whose time does not fit their neighbours: neither those on both sides nor, as at a
     change of protocol, those on one side. The worst is found first and left out of the curve, so
     that it does not spoil what its neighbours are compared with."""
@@ -89,9 +90,9 @@ _Point = tuple[float, float]
 
 
 def _departure(points: Sequence[_Point], i: int) -> float:
-    """The logarithm of the factor by which the time of point `i` is off from the nearest time that
-    its neighbours lead to; 0 between these times, and for the two points at each end, which have
-    neighbours on one side only."""
+    """The logarithm of the factor between the time of point `i` and the nearest time that its
+    neighbours predict; 0 if it lies between two predictions, and for the two points at each end,
+    which have neighbours on one side only."""
     if i < 2 or i > len(points) - 3:
         return 0.0
     size, time = points[i]
@@ -106,9 +107,9 @@ def _departure(points: Sequence[_Point], i: int) -> float:
 
 
 def _times_on_lines(a: _Point, b: _Point, size: float) -> list[float]:
-    """The times at another size on the straight line through two points, as where time is a latency
-    and bytes over a bandwidth, and on the line through their logarithms, if they are above 0. Empty
-    where the size is too far away."""
+    """The times at another size on the straight line through two points (a latency and bytes over a
+    bandwidth), and on the line through their logarithms, if they are above 0. Empty if the size is
+    too far away."""
     share = (size - a[0]) / (b[0] - a[0])
     if not -_FARTHEST <= share <= 1 + _FARTHEST:
         return []
@@ -119,15 +120,15 @@ def _times_on_lines(a: _Point, b: _Point, size: float) -> list[float]:
 
 
 def _uncertainty(row: Evidence) -> float:
-    """By how much a row may be off because its interval is wide, as a logarithm; infinite where it
-    has no interval, or one down to 0."""
+    """How wide the interval of a row is, as a logarithm; infinite if it has none, or one that
+    reaches 0."""
     summary = row.summary
     if math.isnan(summary.low) or summary.low <= 0:
         return math.inf
     return math.log(summary.high / summary.low)
 
 
-def faster_when_larger(curve: Curve) -> dict[Configuration, Flag]:
+def faster_when_larger(curve: CurveRows) -> dict[Configuration, Flag]:
     """Messages that are slower than a larger one, which could carry them: a guideline of Traeff,
     Gropp and Thakur, Self-consistent MPI Performance Guidelines (TPDS 2010)."""
     bounds = [_bounds(row) for row in curve]
@@ -154,6 +155,30 @@ def faster_when_larger(curve: Curve) -> dict[Configuration, Flag]:
 def _waits(times: Sequence[float]) -> bool:
     """Whether these times of several sizes, ns, are a wait that does not depend on the size."""
     return len(times) >= _FEWEST_ALIKE and max(times) <= _ALIKE * min(times) and min(times) >= _TICK
+
+
+def cold_first_row(curve: Sequence[Evidence]) -> dict[Configuration, Flag]:
+    """The first row of a table whose tool did not warm up, where a larger message was faster;
+    `curve` is in order of size."""
+    if len(curve) < 2:
+        return {}
+    first, *later = curve
+    source = first.run.source_of.get(first.configuration)
+    if source is None or source.warm_up != 0:
+        return {}
+    fastest = min(later, key=lambda row: row.summary.latency)
+    times = first.summary.latency / fastest.summary.latency
+    if not times >= _CONTRADICTS:
+        return {}
+    return {
+        first.configuration: Flag(
+            "cold-start",
+            f"{us(first.summary.latency)}, {significant(times, 2)} times as long as "
+            f"{format_size(fastest.configuration.known_size)}: the first row, and {source.tool} "
+            "does not warm up",
+            "leave it out, or measure it again behind another row",
+        )
+    }
 
 
 def slower_in_a_stream(rows: Iterable[Evidence]) -> dict[Configuration, Flag]:
@@ -252,20 +277,18 @@ def unlike_itself(rows: Iterable[Evidence]) -> dict[Configuration, Flag]:
 def _stretches(times: ConfigurationTimes) -> list[tuple[float, float]]:
     """The median time of each launch that counts, or of each slice where there is one launch, with
     its median core-to-core round trip (NaN: not known), ns."""
-    several = len(times.by_launch) > 1
-    groups: dict[int, list[int]] = {}
-    for number, (launch, counts) in enumerate(zip(times.launches, times.counted, strict=True)):
-        if counts:
-            groups.setdefault(launch if several else number, []).append(number)
+    launches = list(times.by_launch.values())
+    if len(launches) == 1:
+        launches = [[each] for each in launches[0]]
     return [
         (
-            median([times.slices[number].median.median for number in numbers]),
-            _median_or_nan([times.rtts[number] for number in numbers]),
+            median([each.median.median for each in slices]),
+            _median_of_known([each.rtt for each in slices]),
         )
-        for numbers in groups.values()
+        for slices in launches
     ]
 
 
-def _median_or_nan(rtts: Sequence[float]) -> float:
+def _median_of_known(rtts: Sequence[float]) -> float:
     known = [rtt for rtt in rtts if not math.isnan(rtt)]
     return median(known) if known else math.nan

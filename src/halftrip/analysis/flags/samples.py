@@ -10,7 +10,7 @@ import numpy as np
 from halftrip.analysis.flags.flag import FEWEST, Evidence, Flag, percent, us
 from halftrip.stats.autocorrelation import autocorrelation
 from halftrip.stats.drift import change_points, level_change, slice_trend, trend
-from halftrip.stats.granularity import granularity
+from halftrip.stats.granularity import granularity_of_ordered
 from halftrip.stats.median import FEWEST_FOR_INTERVAL, median, median_of_ordered
 from halftrip.stats.modes import LEAST_DISTANCE, two_modes
 from halftrip.stats.quantile import Floats
@@ -19,7 +19,8 @@ from halftrip.stats.states import State
 from halftrip.stats.summary import relative_width
 from halftrip.units import significant
 
-# A step of the clock may be this share of a sample; see batch.CLOCK_SHARE.
+# A step of the clock may be this share of a sample (see batch.CLOCK_SHARE), and so may the error of
+# a printed figure because of the digits that it lacks.
 _MOST_CLOCK_STEP = 0.01
 # The first iteration is always the slowest. It is worth a flag where it takes as long as this many
 # later ones; or as fewer, but so long that a person notices.
@@ -43,7 +44,9 @@ def coarse_clock(row: Evidence) -> Flag | None:
     slices = [np.sort(m.samples) for m in row.measurements if m.samples.size >= FEWEST]
     # Times that are all equal, but not 0, do not tell the step.
     steps = [
-        granularity(times) / middle if (middle := median_of_ordered(times)) > 0 else math.inf
+        granularity_of_ordered(times) / middle
+        if (middle := median_of_ordered(times)) > 0
+        else math.inf
         for times in slices
         if times[0] < times[-1] or times[-1] <= 0
     ]
@@ -58,6 +61,22 @@ def coarse_clock(row: Evidence) -> Flag | None:
         else "most samples took no time by this clock",
         "let samples hold more iterations (leave out --iterations); see halftrip doctor for the "
         "clock",
+    )
+
+
+def few_digits(row: Evidence) -> Flag | None:
+    """The printed time has too few digits for what the row claims."""
+    steps = [m.reported.step for m in row.measurements if m.reported is not None]
+    latency = row.summary.latency
+    # Several figures average their rounding out.
+    rounding = max(steps, default=0.0) / 2 / max(len(steps), 1) ** 0.5
+    if not latency > 0 or rounding <= _MOST_CLOCK_STEP * latency:
+        return None
+    return Flag(
+        "coarse-clock",
+        f"times are printed in steps of {us(max(steps))}, so that this one may be off by "
+        f"{percent(rounding / latency)}",
+        "measure it with a clock, and print it with digits, that tell more",
     )
 
 

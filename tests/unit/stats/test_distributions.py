@@ -1,4 +1,4 @@
-"""Quantiles and p-values of Student's t, and of many tests at once."""
+"""Student's t against known values; p-values of many tests."""
 
 import numpy as np
 import pytest
@@ -7,10 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from halftrip.stats import change_points
-from halftrip.stats.multiple_tests import adjusted_p_values
-from halftrip.stats.quantile import student_95
-from halftrip.stats.settle import student_tail
-from halftrip.stats.student import upper_tail
+from halftrip.stats.distributions import adjusted_p_values, student_95, student_tail, upper_tail
 
 
 @given(st.floats(-50, 50), st.floats(1, 2000))

@@ -1,4 +1,4 @@
-"""Variance between launches and within them."""
+"""The variance between launches and within them."""
 
 import math
 
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halftrip.stats.variance import variance_components
+from halftrip.stats.summary import variance_components
 
 values = st.floats(1, 1e6)
 

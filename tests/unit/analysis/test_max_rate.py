@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from halftrip.analysis.max_rate import PairsPoint, max_rate
 from halftrip.stats.estimate import Estimate
-from halftrip.stats.max_rate import Point, max_rate
 
 SIZES = (64, 4096, 65536, 1 << 20)
 PAIRS = (1, 2, 4, 8)
@@ -23,7 +23,7 @@ def points(start, per_pair, together, noise=0.0, seed=1):
             time = start + 1e9 * pairs * size / min(together, pairs * per_pair)
             time *= 1 + noise * generator.normal()
             half = 1.96 * noise * time
-            found.append(Point(pairs, size, Estimate(time, time - half, time + half)))
+            found.append(PairsPoint(pairs, size, Estimate(time, time - half, time + half)))
     return found
 
 
@@ -59,7 +59,7 @@ def test_the_intervals_cover_the_truth():
 
 def test_times_that_get_shorter_with_the_size_are_no_model():
     made = [
-        Point(pairs, size, Estimate(1e6 / size, 0.9e6 / size, 1.1e6 / size))
+        PairsPoint(pairs, size, Estimate(1e6 / size, 0.9e6 / size, 1.1e6 / size))
         for pairs in PAIRS
         for size in SIZES
     ]
@@ -69,7 +69,7 @@ def test_times_that_get_shorter_with_the_size_are_no_model():
 
 def test_an_interval_that_reaches_0_is_open_above():
     made = [
-        Point(pairs, size, Estimate(1e5 + size, 1e4, 2e5 + size))
+        PairsPoint(pairs, size, Estimate(1e5 + size, 1e4, 2e5 + size))
         for pairs in (1, 2)
         for size in (8, 64, 512)
     ]

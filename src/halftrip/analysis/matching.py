@@ -1,0 +1,144 @@
+"""Which rows of different runs are compared with each other, and stand beside each other.
+
+Rows match where their configurations are equal in all settings but the cores that were requested
+(`Configuration.without_cores`); links of a baseline, where they also measure the same whatever pair
+does (`Configuration.setting`). A row that was imported may lack settings, which its tool does not
+say: it matches the only row that it may be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from halftrip.analysis.rows import Row
+from halftrip.results.configuration import Configuration
+
+_Rows = Sequence[Row | None]
+
+
+# Two runs that are compared.
+
+
+def partners(
+    base: Collection[Configuration], new: Collection[Configuration], anyway: bool
+) -> dict[Configuration, Configuration]:
+    """The row of `new` for each row of `base` that has one: the same configuration; for an imported
+    row that lacks settings, the only one that it may be. With `anyway`, if none match at all: the
+    only one of the same transport and size."""
+    found = {each: each for each in base if each in new}
+    left = [each for each in base if each not in found]
+    others = [each for each in new if each not in found]
+    found |= _only_ones(left, others, _may_be_same)
+    if anyway and not found:
+        found |= _only_ones(left, others, _same_transport_and_size)
+    return found
+
+
+def _only_ones(
+    some: Iterable[Configuration],
+    others: Iterable[Configuration],
+    fits: Callable[[Configuration, Configuration], bool],
+) -> dict[Configuration, Configuration]:
+    """The pairs that fit, where neither fits another one."""
+    by_size: dict[tuple[str, int], list[Configuration]] = {}
+    for other in others:
+        by_size.setdefault((other.transport, other.size), []).append(other)
+    pairs = [
+        (each, other)
+        for each in some
+        for other in by_size.get((each.transport, each.size), ())
+        if fits(each, other)
+    ]
+    counts: dict[Configuration, int] = {}
+    for pair in pairs:
+        for each in set(pair):
+            counts[each] = counts.get(each, 0) + 1
+    return {each: other for each, other in pairs if counts[each] == counts[other] == 1}
+
+
+def _may_be_same(one: Configuration, other: Configuration) -> bool:
+    """Whether they are equal in all settings that are known of both, whatever the names of the
+    imported tables are; one of them has to lack a setting, or to have another such name."""
+    filled = [one.filled(other), other.filled(one)]
+    if filled == [one, other] and one.variant == other.variant:
+        return False
+    alike = [
+        msgspec.structs.replace(each, variant=(), places=each.message_places) for each in filled
+    ]
+    return alike[0] == alike[1]
+
+
+def _same_transport_and_size(one: Configuration, other: Configuration) -> bool:
+    return (one.transport, one.size) == (other.transport, other.size)
+
+
+# Several runs side by side.
+
+
+class MatchedRows(NamedTuple):
+    """A configuration, and its row in each run; None where that has none."""
+
+    configuration: Configuration
+    rows: _Rows
+
+
+def matched_rows(runs: Sequence[Sequence[Row]]) -> list[MatchedRows]:
+    """The configurations of all runs, in the order of the first run that has them. An imported row
+    that lacks settings stands beside the only row that it may be; where several tables of a text
+    have such a row, each gets a line of its own."""
+    by_run = [{row.configuration.without_cores: row for row in rows} for rows in runs]
+    known = {
+        each: [rows.get(each) for rows in by_run]
+        for each in dict.fromkeys(configuration for rows in by_run for configuration in rows)
+    }
+    beside = _beside(known)
+    imported: dict[Configuration, list[Configuration]] = {}
+    for each, other in beside.items():
+        imported.setdefault(other, []).append(each)
+    found = []
+    for each, rows in known.items():
+        if each in imported:
+            for theirs in imported[each]:
+                # As far as it is known by the other.
+                shown = msgspec.structs.replace(each, variant=theirs.variant)
+                both = zip(rows, known[theirs], strict=True)
+                found.append(MatchedRows(shown, [mine or other for mine, other in both]))
+        elif each not in beside:
+            found.append(MatchedRows(each, rows))
+    return found
+
+
+def _beside(known: Mapping[Configuration, _Rows]) -> dict[Configuration, Configuration]:
+    """The only configuration of another run that each imported one may be."""
+    alike: dict[tuple[object, ...], list[Configuration]] = {}
+    for each in known:
+        alike.setdefault(_kind(each), []).append(each)
+    found: dict[Configuration, Configuration] = {}
+    for each in known:
+        others = [other for other in alike[_kind(each)] if may_be(each, other)]
+        if len(others) == 1 and not _overlap(known[each], known[others[0]]):
+            found[each] = others[0]
+    return {each: other for each, other in found.items() if other not in found}
+
+
+def _kind(each: Configuration) -> tuple[object, ...]:
+    return each.transport, each.pattern, each.mode, each.known_size
+
+
+def may_be(imported: Configuration, other: Configuration) -> bool:
+    """Whether these are equal in all settings that are known of the first, which lacks some."""
+    filled = imported.filled(other)
+    return filled != imported and as_other(filled, other) == as_other(other, other)
+
+
+def as_other(each: Configuration, other: Configuration) -> Configuration:
+    """The same with places and variant as in another one: equal rows may name them differently."""
+    return msgspec.structs.replace(each, places=other.message_places, variant=other.variant)
+
+
+def _overlap(some: _Rows, others: _Rows) -> bool:
+    """Whether a run has both rows."""
+    return any(a is not None and b is not None for a, b in zip(some, others, strict=True))

@@ -1,0 +1,173 @@
+"""What ends used, by their counters too, and the samples that they lost."""
+
+import csv
+import io
+import math
+
+import numpy as np
+import pytest
+
+from halftrip.analysis.figure import fields
+from halftrip.analysis.figures import FIGURES
+from halftrip.analysis.rows import rows
+from halftrip.analysis.usage import EndUsage, count_suspect, message_costs, suspect
+from halftrip.report import csv as csv_format
+from halftrip.report.cost import render_cost
+from halftrip.report.document import document
+from halftrip.results.counts import CountedSlice, Counts
+from halftrip.results.run_file import load
+from harness import runs
+from harness.runs import configuration, measurement, run, save, usage
+from harness.screens import text_of
+
+
+@pytest.mark.parametrize(
+    ("changes", "payload"),
+    [
+        ({}, 2 * 1000 * 1000),
+        ({"pattern": "stream", "window": 64}, 64 * 1000 * 1000),
+        ({"pattern": "bidirectional", "window": 64}, 2 * 64 * 1000 * 1000),
+        ({"pattern": "exchange"}, 2 * 1000 * 1000),
+    ],
+)
+def test_cpu_time_is_divided_by_all_payload(changes, payload):
+    configuration = runs.configuration("tcp", 1000, "block", **changes)
+    usage = runs.usage(0.5, iterations=1000)
+    all_of_it, half = (EndUsage(configuration, usage, delivered) for delivered in (1.0, 0.5))
+    assert all_of_it.cpu_per_gigabyte == pytest.approx(0.5 / payload * 1e9)
+    assert half.cpu_per_gigabyte == pytest.approx(1.0 / payload * 1e9)
+    nothing = runs.configuration("tcp", 0, "block", **changes)
+    assert math.isnan(EndUsage(nothing, usage, 1.0).cpu_per_gigabyte)
+
+
+def test_figures_that_do_not_exist_are_none():
+    known, unknown = (
+        fields(FIGURES, row)
+        for usage in ((runs.usage(), runs.usage(core={"hertz": 2e9})), None)
+        for row in rows(runs.run(runs.measurement("tcp", 0, "block", usage=usage)))
+    )
+    of_ends = [name for name in unknown if name.startswith(("initiator_", "responder_"))]
+    assert {unknown[name] for name in of_ends} == {None}
+    assert known["responder_frequency_hz"] == 2e9
+    assert known["initiator_frequency_hz"] is None
+    assert known["initiator_cpu_s_per_gb"] is None
+    assert known["initiator_load"] == pytest.approx(0.5)
+
+
+PER_MESSAGE = [100, 101, 102, 103, 104, 105]
+
+
+def counts(instructions, cycles, iterations=1000):
+    return Counts(iterations=iterations, instructions=instructions, cycles=cycles, counted="all")
+
+
+def counted(number, per_message, launch=0, responder=True, **settings):
+    """A slice of 1000 ping-pongs, of two messages each, of 64 bytes."""
+    each = counts(2000 * per_message, 1000 * per_message)
+    return CountedSlice(
+        configuration=configuration(size=64, **settings),
+        slice=number,
+        launch=launch,
+        ends=(each, each if responder else None),
+    )
+
+
+def test_a_cost_is_of_each_message_with_an_interval_over_slices():
+    initiator, responder = message_costs([counted(n, each) for n, each in enumerate(PER_MESSAGE)])
+    assert initiator == responder
+    assert tuple(initiator.instructions) == (102.5, 100, 105)
+    assert tuple(initiator.cycles) == (51.25, 50, 52.5)
+    assert (initiator.per_cycle, initiator.counted) == (2.0, "all")
+
+
+def test_of_several_launches_their_medians_count():
+    slices = [counted(n, 100 + 10 * launch, launch) for launch in range(6) for n in range(3)]
+    cost, _ = message_costs(slices)
+    assert tuple(cost.instructions) == (125, 100, 150)
+
+
+def test_an_end_that_cannot_count_has_no_cost_and_a_single_slice_no_interval():
+    initiator, responder = message_costs([counted(0, 100, responder=False)])
+    assert responder is None
+    assert initiator.instructions.value == 100
+    assert not initiator.instructions.is_apart_from(1e9)
+    assert message_costs([]) == (None, None)
+
+
+def test_both_directions_at_once_are_messages_of_their_own():
+    cost, _ = message_costs([counted(0, 100, pattern="bidirectional", window=10)])
+    assert cost.instructions.value == pytest.approx(2 * 100 / (10 * 2))
+
+
+@pytest.mark.parametrize("has_counted", [True, False])
+def test_tables_and_csv_have_the_costs_of_a_run_that_counted(has_counted, tmp_path):
+    """Written and read again."""
+    slices = [counted(n, each) for n, each in enumerate(PER_MESSAGE)] if has_counted else []
+    made = run(measurement(size=64, usage=(usage(), usage())), counted_slices=tuple(slices))
+    of_run = document(load(save(made, tmp_path / "run.jsonl")))
+    table = text_of(render_cost(of_run, 300), 300)
+    assert ("102 [100, 105]" in table) == has_counted
+    assert ("per cycle" in table) == has_counted
+    row = next(csv.DictReader(io.StringIO(csv_format.render(of_run))))
+    names = ("instructions_per_message", "cycles_per_message_high", "instructions_per_byte")
+    found = [row[f"responder_{name}"] for name in (*names, "counted")]
+    assert found == (["102.5", "52.5", str(102.5 / 64), "all"] if has_counted else [""] * 4)
+
+
+QUIET = runs.usage()
+
+
+def made(samples, *ends, **changes):
+    return runs.measurement(iterations=1, samples=samples, usage=ends or None, **changes)
+
+
+def suspects(*arguments, **changes):
+    """The numbers of the suspect samples."""
+    return np.flatnonzero(suspect(made(*arguments, **changes))).tolist()
+
+
+def spikes(**heights):
+    """Twenty samples of 1 us, but for those that are named, as ``s3=9_001_000``."""
+    samples = [1000] * 20
+    for name, ns in heights.items():
+        samples[int(name[1:])] = ns
+    return samples
+
+
+def test_the_count_is_unknown_where_no_usage_is_known():
+    assert count_suspect([runs.measurement()]) is None
+    assert count_suspect([runs.measurement(usage=(QUIET, QUIET))]) == 0
+    assert count_suspect([runs.measurement(), runs.measurement(usage=(QUIET, QUIET))]) == 0
+
+
+def test_each_preemption_makes_the_longest_sample_of_its_block_suspect():
+    samples = [100, 900, 100, 800, 100, 100, 700, 100, 600, 100]
+    two = {"counts": [5, 5], "preemptions": [(1, 0), (0, 1)]}
+    assert suspects(samples, QUIET, QUIET, **two) == [1, 6]
+    # Only samples longer than the median of all.
+    many = {"counts": [5, 5], "preemptions": [(5, 5), (0, 0)]}
+    assert suspects(samples, QUIET, QUIET, **many) == [1, 3]
+
+
+def test_stolen_time_makes_as_many_samples_suspect_as_it_explains():
+    samples = spikes(s3=9_001_000, s7=5_001_000, s9=4_001_000, s11=1500)
+    assert suspects(samples, QUIET, runs.usage(core={"steal": 0.014})) == [3, 7]
+    # With more of it, all that exceed the median by another median.
+    assert suspects(samples, QUIET, runs.usage(core={"steal": 1.0})) == [3, 7, 9]
+    assert suspects(samples, QUIET, QUIET) == []
+    assert suspects([], QUIET, QUIET) == []
+
+
+def test_time_waited_for_a_core_is_explained_once():
+    samples = spikes(s3=9_001_000, s7=5_001_000, s9=4_001_000)
+    waited = runs.usage(1.0 - 0.0145, 0.0, voluntary=0, involuntary=9, waited=0.0145, core={})
+    assert suspects(samples, waited, QUIET, preemptions=[(0, 0)]) == [3, 7]
+    # The longest is explained by a preemption; what is left of the time explains one more.
+    assert suspects(samples, waited, QUIET, preemptions=[(1, 0)]) == [3, 7]
+    assert suspects(samples, waited, QUIET, preemptions=[(1, 2)]) == [3, 7, 9]
+
+
+def test_waiting_at_a_wake_up_is_no_loss_unless_others_had_the_core():
+    samples = spikes(s3=9_001_000)
+    assert suspects(samples, runs.usage(waited=0.1), QUIET) == []
+    assert suspects(samples, runs.usage(waited=0.1, core={"others": 0.5}), QUIET) == [3]
