@@ -15,8 +15,8 @@ import vl_convert
 
 from halftrip.errors import HalftripError, UsageError, system_reason
 from halftrip.plan.parsing import nearest
-from halftrip.plot.chart import Chart
-from halftrip.plot.theme import Theme, config
+from halftrip.plots.chart import Chart
+from halftrip.plots.theme import Theme, config
 
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 _VERSION = "6.4"
