@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 
 from halftrip.analysis.fitted import Bend, Line, Piece, Pieces
-from halftrip.export.segments import segments
+from halftrip.export.fitted_curve import segments
 from halftrip.stats.estimate import Estimate
 
 HEADER = 16
