@@ -22,6 +22,7 @@ from halftrip.plots.chart import (
     text,
 )
 from halftrip.plots.points import (
+    TEXT_SHARE,
     Axis,
     Level,
     Look,
@@ -133,7 +134,11 @@ def _chart(pattern: str, comparisons: Sequence[Comparison]) -> Chart:
         f"Hollow: not told apart.{beside}",
     ]
     ends = ends_of(records)
-    scale = log_scale([*ends, 1 - _NARROWEST, 1 + _NARROWEST])
+    reach = [*ends, 1 - _NARROWEST, 1 + _NARROWEST]
+    if size is not None:
+        # What a logarithmic axis has no place for is left out.
+        span = max(reach) / min(each for each in reach if each > 0)
+        reach.append(max(reach) * span**TEXT_SHARE)
     return by_size(
         "compare",
         pattern,
@@ -141,7 +146,7 @@ def _chart(pattern: str, comparisons: Sequence[Comparison]) -> Chart:
         Points(
             records=records,
             names=names,
-            axis=Axis(scale, ratio_axis("ratio of times", ends), foot=1.0),
+            axis=Axis(log_scale(reach), ratio_axis("ratio of times", ends), foot=1.0),
             unit="ratio",
             look=Look(size=40, hollow="datum.word === 'cannot tell'"),
             tip=_TIP,

@@ -28,8 +28,8 @@ from halftrip.plots.series import colour, dash, fill, shape
 
 # Pixels of a bar with the space beside it.
 _BAR = 34
-# Behind the longest bar, its text needs this share of the axis.
-_TEXT_SHARE = 0.2
+# Behind the longest bar, its text needs this share of what the bars take, on a narrow page, too.
+TEXT_SHARE = 0.3
 # Pixels of the longest name of a bar.
 _LONGEST_NAME = 320
 
@@ -135,7 +135,7 @@ def from_zero(axis: alt.Axis, values: Sequence[float]) -> Axis:
     """A linear axis for bars of these values, with room for their texts."""
     low, high = min([0.0, *values]), max([0.0, *values])
     span = high - low or 1.0
-    return Axis(alt.Scale(domain=[low * 1.05, high + _TEXT_SHARE * span], nice=False), axis)
+    return Axis(alt.Scale(domain=[low * 1.05, high + TEXT_SHARE * span], nice=False), axis)
 
 
 def by_size(

@@ -149,9 +149,10 @@ def _bars(drawing: Bars, width: int) -> str:
             cells[first] = cells[last] = "|"
         return f"{each.name[:longest]:{longest}}  {''.join(cells)}  {each.text}"
 
-    said = [f"#: from {drawing.foot:g}; |: the ends of the 95 % interval, where there is one"]
-    legend = (part for each in said for part in wrapped("", each, width))
-    return "\n".join([*map(line, drawing.bars), *legend])
+    legend = f"#: from {drawing.foot:g}"
+    if any(each.low is not None for each in drawing.bars):
+        legend += "; |: the ends of the 95 % interval, where there is one"
+    return "\n".join([*map(line, drawing.bars), *wrapped("", legend, width)])
 
 
 # Heat maps.
