@@ -26,8 +26,8 @@ from halftrip.plots.chart import (
 )
 from halftrip.plots.series import colour, dash, fill, shape
 
-# Pixels of a bar with the space beside it.
-_BAR = 34
+# Pixels of a bar with the space beside it: of few bars, and of many, which take so many together.
+_BAR, _SMALL_BAR, _ALL_BARS = 34, 20, 1000
 # Behind the longest bar, its text needs this share of what the bars take, on a narrow page, too.
 TEXT_SHARE = 0.3
 # Pixels of the longest name of a bar.
@@ -165,7 +165,8 @@ def by_size(
     else:
         title = f"{title.removesuffix(' by message size')}: {pattern} of {size}"
         view, drawing = _bars(points), _terminal_bars(points)
-        height = _BAR * len(points.records)
+        count = len(points.records)
+        height = count * max(_SMALL_BAR, min(_BAR, _ALL_BARS // count))
     return Chart(
         name=slug(kind, pattern),
         title=title,
