@@ -186,6 +186,25 @@ STYLES = Registry(
     },
 )
 
+# Each makes plots.chart.Charts of plots.chart.Subjects, or raises UsageError, which says what these
+# lack.
+PLOTS = Registry(
+    "halftrip.plots",
+    {
+        "latency": "halftrip.plots.curves:latency",
+        "bandwidth": "halftrip.plots.curves:bandwidth",
+        "rate": "halftrip.plots.curves:rate",
+        "samples": "halftrip.plots.samples:samples",
+        "distribution": "halftrip.plots.distribution:distribution",
+        "usage": "halftrip.plots.usage:usage",
+        "system": "halftrip.plots.system:system",
+        "pairs": "halftrip.plots.pairs:pairs",
+        "compare": "halftrip.plots.compare:compare",
+        "layers": "halftrip.plots.layers:layers",
+        "history": "halftrip.plots.history:history",
+    },
+)
+
 # Each is a report.document.Format: a function of a document.
 FORMATS = Registry(
     "halftrip.formats",

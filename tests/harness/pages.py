@@ -10,7 +10,7 @@ from pathlib import Path
 
 from halftrip.page import html, markdown, scaffold
 from halftrip.page.sections import Shown, report
-from halftrip.plot.chart import Subject
+from halftrip.plots.chart import Subject
 from halftrip.report.document import document
 from harness.need import need
 

@@ -3,7 +3,7 @@
 from hypothesis import strategies as st
 
 from halftrip.analysis.fit import Bend, Piece, Pieces, StraightLine
-from halftrip.export.segments import segments
+from halftrip.export.fitted_curve import segments
 from halftrip.stats.estimate import Estimate
 
 HEADER = 16

@@ -5,6 +5,7 @@ import importlib.metadata
 import pytest
 
 from halftrip.analysis.rows import rows
+from halftrip.cli.plot import plot
 from halftrip.cli.show import Shown, show_runs
 from halftrip.errors import UsageError
 from halftrip.plan.layers import make_plan, options_layer
@@ -14,6 +15,7 @@ from halftrip.registry import (
     LAUNCHERS,
     MEMORIES,
     MPI_TRANSPORTS,
+    PLOTS,
     SIMULATED,
     TRANSPORTS,
 )
@@ -21,7 +23,7 @@ from halftrip.transports.base import Transport
 from halftrip.transports.refusals import check_possible
 from harness import bench, runs
 
-REGISTRIES = (TRANSPORTS, MEMORIES, LAUNCHERS, FORMATS)
+REGISTRIES = (TRANSPORTS, MEMORIES, LAUNCHERS, FORMATS, PLOTS)
 
 MODULE = """
 from halftrip.transports.simulated import SimulatedTransport
@@ -31,12 +33,19 @@ class ExampleTransport(SimulatedTransport):
 
 def render(document):
     return f"{len(document.rows)} rows\\n"
+
+def plot(subjects):
+    from halftrip.registry import PLOTS
+    return [each._replace(title="Mine") for each in PLOTS.load("latency")(subjects)]
 """
 ENTRY_POINTS = """
 [halftrip.transports]
 example = example_plug_in:ExampleTransport
 tcp = example_plug_in:ExampleTransport
 lost = no_such_module:Transport
+
+[halftrip.plots]
+mine = example_plug_in:plot
 
 [halftrip.formats]
 count = example_plug_in:render
@@ -131,6 +140,13 @@ def test_a_transport_of_a_plug_in_can_be_planned(plug_ins):
     put = make_plan(options_layer({"transport": "example", "pattern": "put", "mode": "blocking"}))
     with pytest.raises(UsageError, match="example has no put, only pingpong, stream"):
         check_possible(put)
+
+
+def test_a_kind_of_picture_of_a_plug_in_can_be_drawn(plug_ins, tmp_path, capsys):
+    path = runs.save(runs.run(runs.measurement()), tmp_path / "run.jsonl")
+    plot([str(path)], kind="mine")
+    assert capsys.readouterr().out.startswith("Mine\n")
+    assert list(PLOTS) == [*PLOTS.built_in, "mine"]
 
 
 @pytest.mark.parametrize(

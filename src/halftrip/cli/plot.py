@@ -12,13 +12,15 @@ from halftrip.cli import app, inputs
 from halftrip.cli.inputs import Text
 from halftrip.cli.output import check_one_of, put, screen, writing
 from halftrip.errors import NotARunError, UsageError
+from halftrip.registry import PLOTS
 from halftrip.texts import printable
 
 if TYPE_CHECKING:
-    from halftrip.plot.chart import Subject
+    from halftrip.plots.chart import Subject
     from halftrip.report.selection import Selection
 
 _HISTORY = "history"
+_NAMES = [*PLOTS.built_in]
 
 
 @app.command("plot")
@@ -39,8 +41,8 @@ def plot(
             "-k",
             "--kind",
             metavar="NAME",
-            help="latency, bandwidth, rate, samples, distribution, usage, system, pairs, compare, "
-            "layers or history. [what the runs have most of]",
+            help=f"{', '.join(_NAMES[:-1])} or {_NAMES[-1]}. [what the runs have most of]",
+            autocompletion=lambda: [*PLOTS],
         ),
     ] = None,
     transport: inputs.Transports = None,
@@ -57,18 +59,11 @@ def plot(
 ) -> int:
     """Draw runs: in the terminal, or into a file."""
     selection = inputs.selection_of(transport, pattern, sizes, pair)
-    if tty and (output is not None or spec):
-        other = "--spec" if spec else "--output"
-        raise UsageError(f"--tty draws in the terminal, {other} does not; leave one out")
-    if theme is not None and output is None and not spec:
-        raise UsageError("--theme: the terminal has its own colours; only with --output")
-    if theme is not None and (output or "").lower().endswith(".html"):
-        raise UsageError("--theme: a page is light or dark as its reader's system is; leave it out")
+    _check(output, theme, tty, spec)
     try:
-        from halftrip.plot import kinds
-        from halftrip.plot import writing as files
-        from halftrip.plot.caveats import with_caveats
-        from halftrip.plot.theme import THEMES
+        from halftrip.plots import writing as files
+        from halftrip.plots.draw import draw
+        from halftrip.plots.theme import THEMES
     except ModuleNotFoundError as error:
         raise UsageError(
             f"pictures need Vega-Altair, vl-convert and plotext ({error.name} is missing): "
@@ -77,11 +72,11 @@ def plot(
     if theme is not None:
         check_one_of("--theme", theme, THEMES)
     colours = next(each for each in THEMES if theme in (None, each))
-    draw = None if kind is None else kinds.kind_named(kind)
+    if kind is not None:
+        check_one_of("--kind", kind, PLOTS)
     format_ = None if output is None or spec else files.ending(output)
     subjects = _subjects(runs or [], kind == _HISTORY, output, selection)
-    draw = draw or kinds.kind_named(kinds.usual_kind(subjects))
-    charts = with_caveats(draw(subjects), subjects)
+    charts = draw(subjects, kind)
     if spec:
         text = files.spec_text(charts, colours)
         if output is None:
@@ -90,7 +85,7 @@ def plot(
             return 0
         files.write(output, text.encode())
     elif output is None or format_ is None:
-        from halftrip.plot.terminal import render
+        from halftrip.plots.terminal import render
 
         put(render(charts, screen().width))
         return 0
@@ -105,12 +100,23 @@ def plot(
     return 0
 
 
+def _check(output: str | None, theme: str | None, tty: bool, spec: bool) -> None:
+    """Raises UsageError for options that exclude each other."""
+    if tty and (output is not None or spec):
+        other = "--spec" if spec else "--output"
+        raise UsageError(f"--tty draws in the terminal, {other} does not; leave one out")
+    if theme is not None and output is None and not spec:
+        raise UsageError("--theme: the terminal has its own colours; only with --output")
+    if theme is not None and (output or "").lower().endswith(".html"):
+        raise UsageError("--theme: a page is light or dark as its reader's system is; leave it out")
+
+
 def _subjects(
     paths: Sequence[str], is_history: bool, output: str | None, selection: Selection
 ) -> list[Subject]:
     """The runs, each by a name that no other one has. Raises UsageError where there is none, and
     where nothing is selected."""
-    from halftrip.plot.chart import Subject
+    from halftrip.plots.chart import Subject
     from halftrip.report.document import document
     from halftrip.report.selection import selected
 

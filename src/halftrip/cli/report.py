@@ -79,7 +79,7 @@ def page_name(path: str) -> str:
 
 def write_page(text: str, path: str, is_opened: bool, stream: TextIO) -> None:
     """Writes a page, says where it is, and opens it in a browser if it is to be `is_opened`."""
-    from halftrip.plot.writing import write
+    from halftrip.plots.writing import write
 
     write(path, text.encode(errors="replace"))
     said = [f"report: {printable(path)}"]
@@ -94,7 +94,7 @@ def report_text(
 ) -> str:
     """The report of the runs in these files, or of what is selected of them."""
     from halftrip.page.sections import Shown, report
-    from halftrip.plot.chart import Subject
+    from halftrip.plots.chart import Subject
     from halftrip.report.document import document
     from halftrip.report.selection import Selection, selected
 

@@ -16,10 +16,16 @@ import msgspec
 
 from halftrip.analysis.fit import Pieces
 from halftrip.analysis.loggp import loggp_fits
-from halftrip.errors import UsageError
-from halftrip.export.fitted_curve import FittedCurve, described, fit_of, fitted_curve
-from halftrip.export.names import row_name
-from halftrip.export.segments import LARGEST, eager_limit, problem, segments
+from halftrip.export.fitted_curve import (
+    LARGEST,
+    FittedCurve,
+    described,
+    eager_limit,
+    fit_of,
+    fitted_curve,
+    refuse,
+    segments,
+)
 from halftrip.report.document import Document
 from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import ROUND_TRIP, STREAM
@@ -78,13 +84,11 @@ def files(document: Document) -> Mapping[str, str]:
     """The options, a line each under a comment. Raises UsageError where the rows are not one
     ping-pong, or its pieces are no model."""
     found = fitted_curve(document, _TO)
-    trouble = problem(found.pieces)
     also = seen(document, found)
     told = parameters(found.pieces, also)
-    scale = None if trouble else scaled(told)
+    scale = scaled(told)
     if scale is None:
-        reason = trouble or f"a message takes more than LogGOPSim's {LARGEST} ns"
-        raise UsageError(f"--to {_TO}: {row_name(found.curve, with_size=False)}: {reason}")
+        refuse(_TO, found.curve, f"a message takes more than LogGOPSim's {LARGEST} ns")
     lines = _lines(document, found, told, scale, also)
     return {"-loggopsim.txt": "".join(f"{line}\n" for line in lines)}
 

@@ -8,6 +8,7 @@ import stat
 from collections.abc import Mapping
 
 from halftrip.errors import HalftripError, UsageError, system_reason
+from halftrip.files import beside, fill
 from halftrip.texts import printable
 
 # Where a name that is not free is a device.
@@ -46,23 +47,17 @@ def write(files: Mapping[str, bytes], force: bool) -> None:
     cannot be created, and HalftripError where it cannot be written; nothing new is left then."""
     for path in files:
         _check(path, force)
-    temporary: dict[str, str] = {}
     placed: list[str] = []
-    try:
-        for path, content in files.items():
-            temporary[path] = _temporary(path)
-            _write(temporary[path], path, content)
-        for path, made in temporary.items():
-            _place(made, path, force)
-            placed.append(path)
-    except HalftripError:
-        for path in [] if force else placed:
-            os.unlink(path)
-        raise
-    finally:
-        for made in temporary.values():
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(made)
+    with contextlib.ExitStack() as made:
+        names = {path: _made(made, path, content) for path, content in files.items()}
+        try:
+            for path, name in names.items():
+                _place(name, path, force)
+                placed.append(path)
+        except HalftripError:
+            for path in [] if force else placed:
+                os.unlink(path)
+            raise
 
 
 def _check(path: str, force: bool) -> None:
@@ -83,25 +78,17 @@ def _check(path: str, force: bool) -> None:
         raise UsageError(f"{printable(path)}: is no regular file, and is not replaced")
 
 
-def _temporary(path: str) -> str:
-    """The name that a file has while it is written. It ends in nothing that a collector looks
-    for."""
-    folder, name = os.path.split(os.path.realpath(path))
-    return os.path.join(folder, f".{name[:200]}.{os.getpid()}.tmp")
-
-
-def _write(made: str, path: str, content: bytes) -> None:
+def _made(made: contextlib.ExitStack, path: str, content: bytes) -> str:
+    """The name under which a file is written, until it is placed."""
     try:
-        descriptor = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        name = made.enter_context(beside(path))
     except OSError as error:
         raise _cannot(path, error) from None
     try:
-        with open(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+        fill(name, content)
     except OSError as error:
         raise HalftripError(f"{printable(path)}: {system_reason(error).lower()}") from None
+    return name
 
 
 def _place(made: str, path: str, force: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from halftrip.plot.chart import Chart
+from halftrip.plots.chart import Chart
 from halftrip.report.layout import Table
 
 

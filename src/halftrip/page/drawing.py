@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from halftrip.errors import UsageError
-from halftrip.plot.chart import Chart, Subject
-from halftrip.plot.kinds import KINDS
-from halftrip.plot.writing import single
+from halftrip.plots.chart import Chart, Subject
+from halftrip.plots.writing import single
+from halftrip.registry import PLOTS
 
 _ZOOM = {
     "name": "zoom",
@@ -31,7 +31,7 @@ def charts(subjects: Sequence[Subject], names: Iterable[str]) -> list[Chart]:
     found: list[Chart] = []
     for name in names:
         try:
-            found += KINDS[name](subjects)
+            found += PLOTS.load(name)(subjects)
         except UsageError:
             # It says that there is nothing to draw, which the page shows by its absence.
             continue

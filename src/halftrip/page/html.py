@@ -21,8 +21,8 @@ from halftrip.page.blocks import (
     Tabled,
 )
 from halftrip.page.drawing import script_json, specification, transports
-from halftrip.plot.chart import Chart
-from halftrip.plot.writing import said_of
+from halftrip.plots.chart import Chart
+from halftrip.plots.writing import said_of
 from halftrip.report.layout import Column, Line
 from halftrip.texts import printable, printable_lines
 

@@ -12,8 +12,8 @@ from halftrip import __version__
 from halftrip.page.bundle import bundle
 from halftrip.page.drawing import script_json
 from halftrip.page.html import choice, escaped, figure
-from halftrip.plot.chart import Chart
-from halftrip.plot.theme import THEMES, config
+from halftrip.plots.chart import Chart
+from halftrip.plots.theme import THEMES, config
 
 _HERE = Path(__file__).parent
 _NO_SCRIPT = "Pictures need JavaScript; what they show is in words below each, and in tables."

@@ -13,8 +13,8 @@ from halftrip.page.asked import asked, counted, repeat
 from halftrip.page.blocks import Block, Code, Drawn, Folded, Items, Report, Ruled, Said, Section
 from halftrip.page.drawing import charts, within
 from halftrip.page.rules import rules
-from halftrip.plot.chart import Subject
-from halftrip.plot.kinds import KINDS
+from halftrip.plots.chart import Subject
+from halftrip.registry import PLOTS
 from halftrip.report import notes, pairs, screen, side_by_side
 from halftrip.report.causes import trust
 from halftrip.report.document import Document
@@ -115,7 +115,7 @@ def _pictures(subjects: Sequence[Subject]) -> Iterable[Section]:
 def _compared(subjects: Sequence[Subject]) -> list[Block]:
     """What has changed from the first run to the others, or why that cannot be told."""
     try:
-        return [Drawn(each) for each in KINDS[_COMPARISON](subjects)]
+        return [Drawn(each) for each in PLOTS.load(_COMPARISON)(subjects)]
     except UsageError as error:
         return [Said(f"Nothing is compared: {error}.")]
 

@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from halftrip.analysis.rows import Row as ShownRow
 from halftrip.report.document import Document
 from halftrip.results.configuration import Configuration
-from halftrip.tools.lines import Lines, count, last_place, positive, whole, wrong
+from halftrip.tools.lines import Lines, count, positive, whole, wrong
 from halftrip.tools.lines import window as window_of
 from halftrip.tools.printing import check_size, exchanges, is_pingpong, lacks, mean, printed, text
-from halftrip.tools.tables import Format, Row, Table, recognised_by, settings, timed
+from halftrip.tools.tables import Format, Row, Table, by_rate, recognised_by, settings, timed
 
 TOOL = "dragon"
 _SIZE, _WINDOW = "MsgSize", "WindowSize"
@@ -74,10 +74,10 @@ def _row(line: int, found: re.Match[str]) -> Row:
         )
     window = window_of(line, found["window"])
     ns = 1e9 / amount if name == _RATE else 1e9 * size / amount
-    return Row(
-        line, size, ns,
+    return by_rate(
+        line, size, ns, value,
         {_SIZE: found["size"], _WINDOW: found["window"], "Samps": found["samples"], name: value},
-        iterations=iterations, launch=launch, step=ns * last_place(value) / amount,
+        iterations=iterations, launch=launch,
         bandwidth=amount * size if name == _RATE else amount,
         rate=amount if name == _RATE else amount / size if size else None,
         settings={"pattern": "stream", "window": window, "ownership": None, "places": "unknown"}

@@ -19,9 +19,19 @@ from halftrip.analysis.rows import Row as ShownRow
 from halftrip.report.document import Document
 from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import Pattern
-from halftrip.tools.lines import Lines, count, last_place, number, positive, quoted, whole, wrong
+from halftrip.tools.lines import Lines, count, number, positive, quoted, whole, wrong
 from halftrip.tools.printing import Curve, curves, exchanges, texts
-from halftrip.tools.tables import Format, Row, Table, below, date, recognised_by, settings, timed
+from halftrip.tools.tables import (
+    Format,
+    Row,
+    Table,
+    below,
+    by_rate,
+    date,
+    recognised_by,
+    settings,
+    timed,
+)
 
 TOOL = "imb"
 _VERSION = "2021.3"
@@ -174,8 +184,8 @@ class _Text:
         directions = 2 if benchmark.pattern == "bidirectional" else 1
         rate = positive(line, figures[_RATE], "no messages")
         ns = 1e9 * directions / rate
-        return Row(
-            line, size, ns, figures, repetitions, step=ns * last_place(figures[_RATE]) / rate,
+        return by_rate(
+            line, size, ns, figures[_RATE], figures, iterations=repetitions,
             bandwidth=(bandwidth or size * rate) / directions, rate=rate / directions,
         )  # fmt: skip
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from halftrip.results.patterns import Pattern
-from halftrip.tools.lines import Lines, Value, last_place, number, value_of, wrong
+from halftrip.tools.lines import Lines, Value, last_place, number, wrong
 from halftrip.tools.tables import Format, Row, Table, settings
 
 TOOL = "iperf3"
@@ -25,7 +25,7 @@ def _recognised(lines: Lines) -> int | None:
 
 
 def _read(lines: Lines) -> Sequence[Table]:
-    found = value_of(lines)
+    found = lines.json
     error = found.get("error")
     if error is not None:
         wrong(lines.first(r'.*"error":') or 0, f"iperf3 has failed: {error.text}")

@@ -107,6 +107,26 @@ class Lines:
         """Each line below that one, behind its number."""
         return ((number, self[number]) for number in range(line + 1, len(self) + 1))
 
+    def matches(
+        self, pattern: re.Pattern[str], before: int | None = None
+    ) -> Iterator[tuple[int, re.Match[str]]]:
+        """What the lines say that match, each behind its number, above the line number `before`."""
+        for n in range(1, len(self) + 1 if before is None else before):
+            if found := pattern.fullmatch(self[n]):
+                yield n, found
+
+    def rows(
+        self, heading: int, again: re.Pattern[str], row: str = r".*\S"
+    ) -> Iterator[tuple[int, str]]:
+        """The lines below that heading which begin with the pattern `row`, each behind its number.
+        Raises WrongLineError for a line that begins a second table, as `again` says."""
+        begin = re.compile(row)
+        for n, line in self.below(heading):
+            if again.match(line):
+                wrong(n, "a second table: import each by itself")
+            if begin.match(line):
+                yield n, line
+
     def next(
         self, line: int, pattern: re.Pattern[str], skipped: str, other: str, end: str
     ) -> tuple[int, re.Match[str]]:
@@ -132,17 +152,15 @@ class Lines:
         return self.text[:_HEAD].lstrip().startswith("{")
 
     @cached_property
-    def json(self) -> Any:
-        """The text as a value of JSON. Raises WrongLineError as `parse_json` does."""
-        return self.parse_json()
-
-    def parse_json(self, **options: Any) -> Any:
-        """The text as a value of JSON; `options` are those of json.loads. Raises WrongLineError,
-        which says where it stops to be JSON, if it is none."""
+    def json(self) -> Value:
+        """The text as a value of JSON. Raises WrongLineError, which says where it stops to be JSON,
+        if it is none."""
         if len(self.text) > _LONGEST_JSON:
             wrong(0, f"longer than {_LONGEST_JSON >> 20} MiB, which is no JSON of these tools")
         try:
-            found = json.loads(self.text, parse_constant=_no_constant, **options)
+            found = json.loads(
+                self.text, parse_constant=_no_constant, parse_float=_Digits, parse_int=_Digits
+            )
         except json.JSONDecodeError as error:
             wrong(error.lineno, f"no JSON: {error.msg}")
         except RecursionError:
@@ -150,7 +168,7 @@ class Lines:
         except ValueError as error:
             wrong(1, f"no JSON: {error}")
         self.is_value = True
-        return found
+        return Value("", found)
 
 
 def layout(line: str, **fields: str) -> re.Pattern[str]:
@@ -216,13 +234,6 @@ def window(line: int, text: str) -> int:
     return found
 
 
-def cell(line: int, value: Any, name: str) -> str:
-    """A figure of JSON as a cell; `name` is what a message calls it."""
-    if value is None or isinstance(value, (bool, dict, list)):
-        wrong(line, f"{name} is no figure")
-    return str(value).strip()
-
-
 def size_by(bandwidth: tuple[float, float], rate: tuple[float, float]) -> int | None:
     """The size of messages by bytes and messages per second, each with the unit of its last digit:
     the only whole number that both can be of, else the only power of two. None: there are several,
@@ -284,6 +295,17 @@ class Value:
         return self._held is True
 
     @property
+    def is_null(self) -> bool:
+        return self._held is None
+
+    @property
+    def cell(self) -> str:
+        """A number as it is written, or a text."""
+        if not isinstance(self._held, str):
+            wrong(0, f"{self.path} is no figure")
+        return str(self._held).strip()
+
+    @property
     def digits(self) -> str:
         """A number as it is written."""
         if not isinstance(self._held, _Digits):
@@ -303,8 +325,3 @@ class Value:
         if not isinstance(self._held, str) or isinstance(self._held, _Digits):
             wrong(0, f"{self.path} is no text")
         return self._held
-
-
-def value_of(lines: Lines) -> Value:
-    """The whole text as a value. Raises WrongLineError where it is no JSON."""
-    return Value("", lines.parse_json(parse_float=_Digits, parse_int=_Digits))

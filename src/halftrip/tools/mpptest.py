@@ -11,15 +11,15 @@ from collections.abc import Sequence
 
 from halftrip.results.reported import Spread, Variant
 from halftrip.tools.lines import Lines, number, quoted, whole, wrong
-from halftrip.tools.tables import Format, Row, Table, recognised_by, settings, timed
+from halftrip.tools.tables import Format, Row, Table, recognised_by, settings, spreads, timed
 
 TOOL = "mpptest"
 _HEADING = re.compile(r"#p0\s+p1\s+dist\s+len\s+ave time \(us\)\s+rate\s*")
 # Of a row; the commands of a plotter and comments stand around them.
-_ROW_BEGIN = re.compile(r"\s*([-+]?\d|nan)", re.IGNORECASE)
-_TYPE = re.compile(r".*\btype\s*=?\s*'?(?P<type>[\w-]+)['\"]?")
+_ROW_BEGIN = r"\s*([-+]?\d|(?i:nan))"
+_TYPE = re.compile(r".*\btype\s*=?\s*'?(?P<type>[\w-]+)['\"]?.*")
 _NAMES = ("p0", "p1", "dist", "len", "ave time (us)", "rate")
-_MORE: tuple[Spread, ...] = ("min", "max")
+_MORE: dict[str, Spread] = {"min": "min", "max": "max"}
 # The protocols that are read: in all of them a reply is sent after its message has arrived.
 _PROTOCOLS = ("blocking", "nonblocking", "persistent")
 _LARGEST_RANK = 10**6
@@ -28,12 +28,7 @@ _LARGEST_RANK = 10**6
 def _read(lines: Lines) -> Sequence[Table]:
     first = lines.need(_HEADING.pattern, "no heading #p0 p1 dist len ave time (us) rate")
     protocol = _protocol(lines, first)
-    rows: list[Row] = []
-    for n, line in lines.below(first):
-        if _HEADING.match(line):
-            wrong(n, "a second table: import each by itself")
-        if _ROW_BEGIN.match(line):
-            rows.append(_row(n, line))
+    rows = [_row(n, line) for n, line in lines.rows(first, again=_HEADING, row=_ROW_BEGIN)]
     configuration = settings("mpi", "pingpong", variant=protocol, places="own")
     facts = {"heading": lines[first].strip()}
     return [Table(TOOL, first, configuration, "mean", rows, facts=facts)]
@@ -41,10 +36,7 @@ def _read(lines: Lines) -> Sequence[Table]:
 
 def _protocol(lines: Lines, heading: int) -> Variant:
     """What the title says of the protocol: a variant, but for blocking, which is the usual one."""
-    for n in range(1, heading):
-        found = _TYPE.match(lines[n])
-        if found is None:
-            continue
+    for n, found in lines.matches(_TYPE, before=heading):
         said = found["type"]
         if said not in _PROTOCOLS:
             wrong(n, f"type {quoted(said)} is not read here: {', '.join(_PROTOCOLS)} are")
@@ -65,8 +57,7 @@ def _row(line: int, text: str) -> Row:
     size, time = whole(line, figures["len"]), figures["ave time (us)"]
     row = timed(line, size, time, 1e3, figures, settings={"pair": pair})
     number(line, figures["rate"])
-    spread = {name: 1e3 * number(line, figures[name]) for name in _MORE if name in figures}
-    return row._replace(spread=spread)
+    return row._replace(spread=spreads(line, figures, _MORE))
 
 
 FORMAT = Format("mpptest", recognised_by(_HEADING.pattern), _read)

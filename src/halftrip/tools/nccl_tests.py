@@ -9,10 +9,10 @@ collectives, and more than two ranks a ring.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from halftrip.tools.lines import Lines, cell, number, quoted, whole, wrong
+from halftrip.tools.lines import Lines, Value, number, quoted, whole, wrong
 from halftrip.tools.tables import Format, Row, Table, date, recognised_by, settings, timed
 
 TOOL = "nccl-tests"
@@ -23,9 +23,9 @@ _HEADING = re.compile(
 )
 _HEADING_BEGIN = re.compile(r"#\s+size\s+count\s+type\s")
 _NAMED = re.compile(r".*?\b(?P<program>[a-z]+(_[a-z]+)*_perf)\b")
-_RANK = re.compile(r"#\s+Rank\s+\d+ .*Pid\s+\d+ on\s+(?P<host>\S+) device")
-_ITERATIONS = re.compile(r"#.* iters: (?P<count>\d+) agg iters: (?P<each>\d+)\b")
-_VERSION = re.compile(r"# nccl-tests version (?P<version>\S+)")
+_RANK = re.compile(r"#\s+Rank\s+\d+ .*Pid\s+\d+ on\s+(?P<host>\S+) device.*")
+_ITERATIONS = re.compile(r"#.* iters: (?P<count>\d+) agg iters: (?P<each>\d+)\b.*")
+_VERSION = re.compile(r"# nccl-tests version (?P<version>\S+).*")
 _JSON = r'.*"nccl_version"\s*:'
 _RANKS = 2
 _FIRST = ("size", "count", "type", "redop", "root")
@@ -49,13 +49,9 @@ def _text(lines: Lines, first: int) -> Sequence[Table]:
     if heading is None:
         wrong(first, "columns of nccl-tests that are not read here")
     known, count = _preamble(lines, first)
-    rows: list[Row] = []
-    for n, line in lines.below(first):
-        if _HEADING_BEGIN.match(line):
-            wrong(n, "a second table: import each by itself")
-        # Between the rows, NCCL itself may write.
-        if re.match(r"\s*[-+]?(\d+\s|nan)", line):
-            rows += _line(n, line, count)
+    # Between the rows, NCCL itself may write.
+    found = lines.rows(first, again=_HEADING_BEGIN, row=r"\s*[-+]?(\d+\s|nan)")
+    rows = [row for n, line in found for row in _line(n, line, count)]
     if not any(_names(n, line) for n, line in lines):
         wrong(first, f"no line says that it is of {_PROGRAM}: a collective would look alike")
     return [_table(first, rows, **known)]
@@ -63,18 +59,15 @@ def _text(lines: Lines, first: int) -> Sequence[Table]:
 
 def _preamble(lines: Lines, heading: int) -> tuple[dict[str, Any], int | None]:
     """What is said above the heading of a table, and how many iterations were made."""
-    known: dict[str, Any] = {"hosts": []}
-    count = None
-    for n in range(1, heading):
-        line = lines[n]
-        if said := _VERSION.match(line):
-            known["version"] = said["version"]
-        elif said := _ITERATIONS.match(line):
-            count = whole(n, said["count"]) * whole(n, said["each"])
-        elif rank := _RANK.match(line):
-            known["hosts"].append(rank["host"])
-    _check_ranks(heading, len(known["hosts"]))
-    return known, count
+    hosts = [rank["host"] for _, rank in lines.matches(_RANK, before=heading)]
+    _check_ranks(heading, len(hosts))
+    versions = [said["version"] for _, said in lines.matches(_VERSION, before=heading)]
+    counts = [
+        whole(n, said["count"]) * whole(n, said["each"])
+        for n, said in lines.matches(_ITERATIONS, before=heading)
+    ]
+    known = {"hosts": hosts, "version": next(reversed(versions), None)}
+    return known, next(reversed(counts), None)
 
 
 def _names(n: int, line: str) -> bool:
@@ -112,52 +105,38 @@ def _line(n: int, line: str, iterations: int | None) -> list[Row]:
 
 
 def _json(lines: Lines, first: int) -> Sequence[Table]:
-    content = _object(first, lines.json, "the text")
-    arguments = content.get("args")
-    program = str(arguments[0]) if isinstance(arguments, list) and arguments else ""
+    content = lines.json
+    program = next((each.text for each in content["args"]), "")
     named = _NAMED.match(program.rpartition("/")[2])
     _check_program(first, named["program"] if named is not None else program or "a program")
-    config = _object(first, content.get("config"), "config")
-    devices = config.get("devices", content.get("devices"))
-    devices = devices if isinstance(devices, list) else []
+    config = content["config"]
+    devices = [*(config.get("devices") or content.get("devices") or ())]
     _check_ranks(first, len(devices))
-    hosts = [str(_object(first, each, "a device").get("hostname", "")) for each in devices]
+    hosts = ["" if (name := each.get("hostname")) is None else name.text for each in devices]
     started = content.get("start_time")
-    when = date(first, started, "%Y-%m-%d %H:%M:%S") if isinstance(started, str) else None
-    results = content.get("results")
-    if not isinstance(results, list) or not results:
+    when = None if started is None else date(first, started.text, "%Y-%m-%d %H:%M:%S")
+    results = [*(content.get("results") or ())]
+    if not results:
         wrong(first, "no results")
-    rows: list[Row] = []
-    for each in results:
-        rows += _result(first, _object(first, each, "a result"))
+    rows = [row for each in results for row in _result(first, each)]
     return [_table(first, rows, date=when, hosts=hosts)]
 
 
-def _object(line: int, value: Any, what: str) -> Mapping[str, Any]:
-    if not isinstance(value, dict):
-        wrong(line, f"{what} is no object of JSON")
-    return value
-
-
-def _result(line: int, result: Mapping[str, Any]) -> list[Row]:
-    first = {name: cell(line, result.get(name), name) for name in _FIRST}
+def _result(line: int, result: Value) -> Iterator[Row]:
+    first = {name: result[name].cell for name in _FIRST}
     count = result.get("actual_iterations")
-    iterations = None if count is None else whole(line, cell(line, count, "actual_iterations"))
-    found = []
+    iterations = None if count is None else count.whole
     for place in _PLACES:
         part = result.get(place)
         # Not every program measures both.
-        if part is None:
+        if part is None or part.is_null:
             continue
-        part = _object(line, part, place)
-        time = "cpu_time" if "cpu_time" in part else "time"
-        wrongs = part.get("nwrong")
+        time = "time" if part.get("cpu_time") is None else "cpu_time"
         names = {"time": time, "algbw": "alg_bw", "busbw": "bus_bw"}
-        figures = {ours: cell(line, part.get(name), name) for ours, name in names.items()}
-        figures["#wrong"] = "N/A" if wrongs is None else cell(line, wrongs, "nwrong")
-        figures = first | figures
-        found.append(_row(line, figures, place, iterations))
-    return found
+        figures = {ours: part[name].cell for ours, name in names.items()}
+        wrongs = part.get("nwrong")
+        figures["#wrong"] = "N/A" if wrongs is None or wrongs.is_null else wrongs.cell
+        yield _row(line, first | figures, place, iterations)
 
 
 # Both.

@@ -24,7 +24,7 @@ from typing import NamedTuple
 from halftrip.results.configuration import UNKNOWN
 from halftrip.results.reported import Spread, Statistic
 from halftrip.tools.lines import Lines, last_place, number, positive, quoted, whole, wrong
-from halftrip.tools.tables import Format, Row, Table, settings
+from halftrip.tools.tables import Format, Row, Table, by_rate, settings, spreads
 
 TOOL = "netperf"
 _BANNER = re.compile(
@@ -152,16 +152,14 @@ def _read(lines: Lines) -> Sequence[Table]:
 
 def _classic(lines: Lines) -> _Said | None:
     headings = [
-        (n, columns, match)
-        for n, line in lines
-        for heading, columns in _CLASSIC
-        if (match := heading.fullmatch(line))
+        (n, match, columns) for heading, columns in _CLASSIC for n, match in lines.matches(heading)
     ]
     if not headings:
         return None
-    if len(headings) > 1:
-        wrong(headings[1][0], "a second table: import each test by itself")
-    at, names, match = headings[0]
+    # No line is more than one of these.
+    (at, match, names), *others = sorted(headings, key=lambda each: each[0])
+    if others:
+        wrong(others[0][0], "a second table: import each test by itself")
     n = _next(lines, at)
     cells = _cells(lines, n, names)
     values = {name: (n, cell) for name, cell in cells.items()}
@@ -222,12 +220,10 @@ def _selected(lines: Lines, is_known: bool) -> _Said | None:
 def _keys(lines: Lines) -> _Said | None:
     values: dict[str, tuple[int, str]] = {}
     last = 0
-    for n, line in lines:
-        if found := _KEY.fullmatch(line):
-            if found["key"] in values:
-                wrong(n, f"{found['key']} a second time: import each test by itself")
-            values[found["key"]] = n, found["value"]
-            last = n
+    for last, found in lines.matches(_KEY):
+        if found["key"] in values:
+            wrong(last, f"{found['key']} a second time: import each test by itself")
+        values[found["key"]] = last, found["value"]
     if not values:
         return None
     return _Said(last, values, {key: value for key, (_, value) in values.items()})
@@ -313,13 +309,9 @@ def _transactions(said: _Said, size: int | None) -> tuple[Row, Statistic]:
         value = positive(line, cell, f"{key} of 0")
         is_rate = key in ("TRANSACTION_RATE", "THROUGHPUT")
         ns = 1e9 / value / 2 if is_rate else 1e3 * value / 2
-        spread = {
-            short: 1e3 * number(*said.values[name]) / 2
-            for name, short in _SPREADS.items()
-            if name in said.values
-        }
-        step = ns * last_place(cell) / value
-        row = Row(said.line, size, ns, said.figures, spread=spread, step=step)
+        cells = {key: said.of(key) for key in said.values}
+        spread = spreads(said.line, cells, _SPREADS, 1e3 / 2)
+        row = by_rate(said.line, size, ns, cell, said.figures, spread=spread)
         return row, "median" if key == "P50_LATENCY" else "mean"
     return wrong(said.line, f"none of {', '.join(_TIMES)}: select one")
 

@@ -53,14 +53,10 @@ def _read(lines: Lines) -> Sequence[Table]:
 def _screen(lines: Lines, first: int) -> list[Row]:
     rows: list[Row] = []
     for n, line in lines.below(first - 1):
-        if not line.strip():
-            continue
         found = _SCREEN.fullmatch(line)
         if found is None:
             if _SCREEN_BEGIN.match(line) or re.match(r"\s*\d", line):
                 wrong(n, "not all that NetPIPE prints of a size")
-            if _FILE.fullmatch(line):
-                wrong(n, "a line of np.out: import each by itself")
             continue
         if whole(n, found["n"]) != len(rows):
             wrong(n, f"row {found['n']}, where row {len(rows)} is expected")

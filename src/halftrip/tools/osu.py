@@ -20,7 +20,16 @@ from halftrip.results.patterns import Pattern
 from halftrip.results.reported import Spread
 from halftrip.tools.lines import Lines, last_place, number, quoted, whole, window, wrong
 from halftrip.tools.printing import Curve, curves, single_times, texts
-from halftrip.tools.tables import Format, Row, Table, below, recognised_by, settings
+from halftrip.tools.tables import (
+    Format,
+    Row,
+    Table,
+    below,
+    by_rate,
+    recognised_by,
+    settings,
+    spreads,
+)
 
 TOOL = "osu"
 _VERSION = "7.4"
@@ -85,12 +94,10 @@ def _read(lines: Lines) -> Sequence[Table]:
         places="same" if in_flight > 1 else "own",
     )  # fmt: skip
     names = _columns(lines[heading])
-    rows = []
-    for n, line in lines.below(heading):
-        if line.startswith("# OSU"):
-            wrong(n, "a second table: import each by itself")
-        if line.strip():
-            rows.append(_row(n, line, names, configuration))
+    rows = [
+        _row(n, line, names, configuration)
+        for n, line in lines.rows(heading, again=re.compile("# OSU"))
+    ]
     facts = {"title": "\n".join(said), "heading": lines[heading].rstrip()}
     version = title["version"]
     return [Table(TOOL, first, configuration, "mean", rows, version=version, facts=facts)]
@@ -114,10 +121,10 @@ def _row(line: int, text: str, names: Sequence[str], configuration: Configuratio
         wrong(line, "its validation failed: these figures are of broken messages")
     size = whole(line, figures[names[0]])
     values = {name: number(line, cell) for name, cell in figures.items() if name != _VALIDATION}
-    spread = {short: 1e3 * values[name] for name, short in _TIME_TAILS.items() if name in values}
     for name in _TIMES:
         if name in values:
             step = 1e3 * last_place(figures[name])
+            spread = spreads(line, figures, _TIME_TAILS)
             return Row(line, size, 1e3 * values[name], figures, spread=spread, step=step)
     rates = [name for name in _RATES if name in values]
     if not rates:
@@ -128,8 +135,7 @@ def _row(line: int, text: str, names: Sequence[str], configuration: Configuratio
     if not bandwidth > 0 and not rate:
         wrong(line, "no bandwidth")
     ns = 1e9 / rate if rate else 1e9 * size / bandwidth
-    step = ns * last_place(figures[name]) / values[name] if values[name] else 0.0
-    return Row(line, size, ns, figures, step=step, bandwidth=bandwidth, rate=rate)
+    return by_rate(line, size, ns, figures[name], figures, bandwidth=bandwidth, rate=rate)
 
 
 # Prints.

@@ -16,8 +16,18 @@ from typing import NamedTuple
 from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import Mode, Pattern
 from halftrip.results.reported import Spread, Statistic, Variant
-from halftrip.tools.lines import Lines, cell, count, last_place, number, quoted, whole, wrong
-from halftrip.tools.tables import Format, Row, Table, below, recognised_by, settings, timed
+from halftrip.tools.lines import Lines, count, number, quoted, whole, wrong
+from halftrip.tools.tables import (
+    Format,
+    Row,
+    Table,
+    below,
+    by_rate,
+    recognised_by,
+    settings,
+    spreads,
+    timed,
+)
 
 TOOL = "perftest"
 
@@ -45,7 +55,9 @@ _NAME = re.compile(
     r"|BW (?:peak|average)\[[^\]]+\]|MsgRate\[Mpps\]|CPU_Util\[%\]|tps average)\s*"
 )
 _HEADING_BEGIN = re.compile(r"\s*#bytes +#iterations ")
-_DEPTH = re.compile(r"\s*TX depth\s*: (?P<depth>\d+)\b")
+_DEPTH = re.compile(r"\s*TX depth\s*: (?P<depth>\d+)\b.*")
+# Rules and a warning stand between rows.
+_ROW_BEGIN = r"(?!-{9,}|\s*Conflicting CPU frequency).*\S"
 _JSON = r'.*"test_info"\s*:'
 _DEFAULT_DEPTH = 128
 _LARGEST_DEPTH = 10**6
@@ -86,23 +98,18 @@ def _read(lines: Lines) -> Sequence[Table]:
 
 
 def _text(lines: Lines, first: int) -> Table:
-    title, depth = None, _DEFAULT_DEPTH
-    for n in range(1, first):
-        if found := _TITLE.fullmatch(lines[n]):
-            title = (n, found["title"])
-        if found := _DEPTH.match(lines[n]):
-            depth = whole(n, found["depth"])
-    if title is None:
+    depths = [whole(n, found["depth"]) for n, found in lines.matches(_DEPTH, before=first)]
+    titles = [(n, found["title"]) for n, found in lines.matches(_TITLE, before=first)]
+    if not titles:
         wrong(first, "no line above says which test it is")
-    configuration = _configuration(*title, depth)
+    configuration = _configuration(*titles[-1], next(reversed(depths), _DEFAULT_DEPTH))
     names = _columns(first, lines[first])
-    rows: list[Row] = []
-    for n, line in lines.below(first):
-        if _HEADING_BEGIN.match(line) or _TITLE.fullmatch(line):
-            wrong(n, "a second table: import each by itself")
-        if line.strip() and not re.match(r"-{9,}|\s*Conflicting CPU frequency", line):
-            rows.append(_row(n, below(n, names, line.split()), configuration))
-    return _table(first, configuration, rows, title[1])
+    again = re.compile(f"{_HEADING_BEGIN.pattern}|{_TITLE.pattern}$")
+    rows = [
+        _row(n, below(n, names, line.split()), configuration)
+        for n, line in lines.rows(first, again, row=_ROW_BEGIN)
+    ]
+    return _table(first, configuration, rows, titles[-1][1])
 
 
 def _columns(line: int, text: str) -> list[str]:
@@ -125,18 +132,15 @@ def _columns(line: int, text: str) -> list[str]:
 
 def _json(lines: Lines, first: int) -> Table:
     content = lines.json
-    info = content.get("test_info") if isinstance(content, dict) else None
-    results = content.get("results") if isinstance(content, dict) else None
-    if not isinstance(info, dict) or not isinstance(results, dict):
-        wrong(first, "no JSON of perftest: it has test_info and results")
-    title = str(info.get("test", "")).strip()
+    info, results = content["test_info"], content["results"]
+    test, said = info.get("test"), info.get("TX_depth")
+    title = "" if test is None else test.text.strip()
     title = title if title.endswith("Test") else f"{title} Test"
-    depth = info.get("TX_depth", _DEFAULT_DEPTH)
-    configuration = _configuration(first, title, whole(first, str(depth)))
+    configuration = _configuration(first, title, _DEFAULT_DEPTH if said is None else said.whole)
     figures = {
-        column: cell(first, results[name], name)
+        column: cell.cell
         for name, column in _OF_JSON.items()
-        if name in results
+        if (cell := results.get(name)) is not None
     }
     line = lines.first(r'.*"MsgSize"\s*:') or first
     return _table(first, configuration, [_row(line, figures, configuration)], title)
@@ -168,7 +172,7 @@ def _row(line: int, figures: dict[str, str], configuration: Configuration) -> Ro
     values = {name: number(line, cell) for name, cell in figures.items()}
     main = next((each for each in ("t_typical[usec]", "t_avg[usec]") if each in values), None)
     if main is not None:
-        spread = {short: 1e3 * values[name] for name, short in _SPREADS.items() if name in values}
+        spread = spreads(line, figures, _SPREADS)
         return timed(line, size, figures[main], 1e3, figures, iterations=iterations, spread=spread)
     return _rate(line, size, figures, values, configuration)
 
@@ -193,8 +197,7 @@ def _rate(
     if not bandwidth > 0:
         wrong(line, "neither a latency nor a bandwidth")
     ns = 1e9 * size / bandwidth
-    step = ns * last_place(figures[name]) / values[name]
-    return Row(line, size, ns, figures, step=step, bandwidth=bandwidth, rate=rate or None)
+    return by_rate(line, size, ns, figures[name], figures, bandwidth=bandwidth, rate=rate or None)
 
 
 def _table(line: int, configuration: Configuration, rows: Sequence[Row], title: str) -> Table:

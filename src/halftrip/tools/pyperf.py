@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from halftrip.tools.lines import Lines, Value, quoted, value_of, wrong
+from halftrip.tools.lines import Lines, Value, quoted, wrong
 from halftrip.tools.tables import Format, Row, Table, date, settings, timed
 
 TOOL = "pyperf"
@@ -25,7 +25,7 @@ def _recognised(lines: Lines) -> int | None:
 
 
 def _read(lines: Lines) -> Sequence[Table]:
-    found = value_of(lines)
+    found = lines.json
     common = found.get("metadata")
     tables: list[Table] = []
     names: set[str] = set()

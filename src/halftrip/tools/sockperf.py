@@ -17,7 +17,7 @@ from halftrip.results.configuration import UNKNOWN
 from halftrip.results.patterns import Pattern
 from halftrip.results.reported import Spread
 from halftrip.tools.lines import Lines, last_place, number, positive, size_by, whole, wrong
-from halftrip.tools.tables import Format, Row, Table, recognised_by, settings, timed
+from halftrip.tools.tables import Format, Row, Table, by_rate, recognised_by, settings, timed
 
 TOOL = "sockperf"
 _COLOUR = re.compile(r"\x1b\[[\d;]{0,20}m", re.ASCII)
@@ -176,9 +176,7 @@ def _throughput(text: _Text) -> tuple[int, Row]:
     if not size:
         wrong(at, "bandwidth and message rate do not tell the size of a message")
     figures = {"messages/s": cell, "MBps": megabytes, "Mbps": bits}
-    ns = 1e9 / rate
-    step = ns * last_place(cell) / rate
-    return at, Row(at, size, ns, figures, step=step, bandwidth=bandwidth, rate=rate)
+    return at, by_rate(at, size, 1e9 / rate, cell, figures, bandwidth=bandwidth, rate=rate)
 
 
 def _figures(n: int, line: str) -> tuple[int, float, float, float] | None:

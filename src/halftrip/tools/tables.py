@@ -10,7 +10,7 @@ from halftrip.results.block import Times
 from halftrip.results.configuration import UNKNOWN, Configuration, EndSettings
 from halftrip.results.patterns import Mode, Pattern
 from halftrip.results.reported import Listing, Spread, Statistic, Variant
-from halftrip.tools.lines import Lines, last_place, positive, quoted, wrong
+from halftrip.tools.lines import Lines, last_place, number, positive, quoted, wrong
 
 
 class Row(NamedTuple):
@@ -60,6 +60,28 @@ def timed(
     of 0, and `known` are other fields of it."""
     time, step = unit * positive(line, cell, none), unit * last_place(cell)
     return Row(line, size, time, figures, step=step, **known)
+
+
+def by_rate(
+    line: int, size: int | None, ns: float, cell: str, figures: Mapping[str, str], **known: Any
+) -> Row:
+    """The row of a message whose time, `ns`, is inverse to the figure in a cell; `known` are other
+    fields of it."""
+    rate = float(cell)
+    step = ns * last_place(cell) / rate if rate else 0.0
+    return Row(line, size, ns, figures, step=step, **known)
+
+
+def spreads(
+    line: int, figures: Mapping[str, str], names: Mapping[str, Spread], unit: float = 1e3
+) -> dict[Spread, float]:
+    """The cells that say how times are spread, ns, by the names of their columns, in a unit of so
+    many ns."""
+    return {
+        short: unit * number(line, figures[name])
+        for name, short in names.items()
+        if name in figures
+    }
 
 
 class Table(NamedTuple):

@@ -63,15 +63,12 @@ def _read(lines: Lines) -> Sequence[Table]:
     if at is None:
         wrong(len(lines), "no heading with iterations, latency, bandwidth and message rate")
     said: dict[str, tuple[int, str]] = {}
-    kind = "latency"
-    for n in range(1, at):
-        if found := _SAID.fullmatch(lines[n]):
-            if found["name"] in said:
-                wrong(n, f"{found['name']} a second time: import each test by itself")
-            said[found["name"]] = n, found["value"]
-        elif found := _KIND.fullmatch(lines[n]):
-            kind = found["kind"]
-    configuration = _configuration(said, kind)
+    for n, found in lines.matches(_SAID, before=at):
+        if found["name"] in said:
+            wrong(n, f"{found['name']} a second time: import each test by itself")
+        said[found["name"]] = n, found["value"]
+    kinds = [found["kind"] for _, found in lines.matches(_KIND, before=at)]
+    configuration = _configuration(said, next(reversed(kinds), "latency"))
     is_csv = _CSV.fullmatch(lines[at]) is not None
     heading = _CSV.fullmatch(lines[at]) or _TEXT.fullmatch(lines[at])
     time = heading["time"] if heading else ""

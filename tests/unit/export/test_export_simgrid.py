@@ -10,7 +10,7 @@ from halftrip.errors import UsageError
 from halftrip.export import loggopsim, simgrid
 from halftrip.export.fitted_curve import FittedCurve
 from halftrip.export.loggopsim import Seen
-from halftrip.export.smpi import divisions, factors
+from halftrip.export.simgrid import divisions, factors
 from halftrip.report.document import document
 from halftrip.report.selection import Selection, selected
 from harness import runs

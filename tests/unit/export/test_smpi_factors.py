@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halftrip.export.segments import LARGEST, eager_limit, problem, segments
-from halftrip.export.smpi import factors
+from halftrip.export.fitted_curve import LARGEST, eager_limit, problem, segments
+from halftrip.export.simgrid import factors
 from harness.pieces import curves, pieces, sizes_on, smpi_time, time_on
 
 

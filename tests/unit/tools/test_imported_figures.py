@@ -255,6 +255,13 @@ def test_file_and_screen_of_one_run_of_netpipe_agree():
     assert file[0].reported.bandwidth == pytest.approx(1 / 7.63e-6, rel=2e-3)
 
 
+def test_figures_of_json_are_as_they_were_written():
+    text = sample("nccl-tests", "sendrecv-json", ('"time":16.214513', '"time":16.20'))
+    found, *_ = imported_run(text).measurements
+    assert found.reported.figures["time"] == "16.20"
+    assert found.reported.step == pytest.approx(10.0)
+
+
 def test_the_bandwidth_of_perftests_json_is_that_of_its_message_rate():
     text = sample("perftest", "send-lat-json", ("Send Latency", "Send BW"))
     begin, end = text.index('"t_min"'), text.rindex("}\n}") - 1

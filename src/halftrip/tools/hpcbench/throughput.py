@@ -17,9 +17,9 @@ from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import Mode, Pattern
 from halftrip.results.records import Measurement
 from halftrip.tools.hpcbench.log import DATE, TOOL, date_of, line_of
-from halftrip.tools.lines import Lines, count, last_place, layout, number, positive, whole, wrong
+from halftrip.tools.lines import Lines, count, layout, number, positive, whole, wrong
 from halftrip.tools.printing import Curve, exchanges, lacks
-from halftrip.tools.tables import Row, Table, below, date, settings
+from halftrip.tools.tables import Row, Table, below, by_rate, date, settings
 
 HOW = "-p pingpong,stream, or a recipe: halftrip run hpcbench-fixed"
 # The kinds of tests.
@@ -165,11 +165,9 @@ def _row(
     ns = 1e3 * _bits(configuration, size, iterations) / rate
     if not ns > 0:
         wrong(line, f"{size} bytes, of which no time can be told")
-    return Row(
-        line, size, ns, figures,
-        iterations=iterations, slice=place if said else 0,
-        step=ns * last_place(figures[_RATE]) / rate,
-        bandwidth=1e9 * size / ns,
+    return by_rate(
+        line, size, ns, figures[_RATE], figures,
+        iterations=iterations, slice=place if said else 0, bandwidth=1e9 * size / ns,
     )  # fmt: skip
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import textwrap
@@ -14,9 +13,10 @@ from typing import Any
 import vl_convert
 
 from halftrip.errors import HalftripError, UsageError, system_reason
+from halftrip.files import beside, fill
 from halftrip.plan.parsing import nearest
-from halftrip.plot.chart import Chart
-from halftrip.plot.theme import Theme, config
+from halftrip.plots.chart import Chart
+from halftrip.plots.theme import Theme, config
 
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 _VERSION = "6.4"
@@ -43,7 +43,9 @@ def joint(charts: Sequence[Chart]) -> dict[str, Any]:
     parts = [_part(chart, _WIDTH, True) for chart in charts]
     columns = 1 if len(charts) <= _MOST_BELOW else 2
     # Each has its own colours and shapes.
-    resolve = {"scale": dict.fromkeys(("color", "shape", "strokeDash", "fill"), "independent")}
+    resolve = {
+        "scale": dict.fromkeys(("color", "shape", "strokeDash", "fill", "stroke"), "independent")
+    }
     return {
         "$schema": _SCHEMA,
         "concat": parts,
@@ -139,16 +141,13 @@ def picture(charts: Sequence[Chart], format_: str, theme: Theme) -> bytes:
 
 def write(path: str, content: bytes) -> None:
     """Writes a file, whole or not at all. Raises UsageError where it cannot be written."""
-    partial = f"{path}.{os.getpid()}.tmp"
     try:
         if os.path.exists(path) and not os.path.isfile(path):
             # A pipe, or /dev/stdout.
             Path(path).write_bytes(content)
             return
-        Path(partial).write_bytes(content)
-        os.replace(partial, path)
+        with beside(path) as made:
+            fill(made, content)
+            os.replace(made, path)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            # What was written of it; there may not even be a directory.
-            os.unlink(partial)
         raise HalftripError(f"{path}: {system_reason(error).lower()}") from None

@@ -10,23 +10,18 @@ import altair as alt
 from halftrip.analysis import history as analysis
 from halftrip.analysis.history import History, RowHistory, RunFigures, run_figures
 from halftrip.errors import UsageError
-from halftrip.plot.chart import (
+from halftrip.plots.chart import (
     Chart,
     Drawing,
     Record,
     Subject,
-    View,
     curves_of,
-    known,
-    layered,
     log_scale,
-    named,
     ratio_axis,
     text,
-    visible,
 )
-from halftrip.plot.series import colour
-from halftrip.plot.theme import HUES
+from halftrip.plots.points import Axis, Look, Moment, Points, ends_of, record, view_of
+from halftrip.plots.theme import HUES
 from halftrip.report.fields import name_of, varying
 from halftrip.report.history import answer
 from halftrip.results.configuration import Configuration
@@ -37,6 +32,12 @@ from halftrip.stats.median import median
 _MOST_NAMED = HUES - 1
 _OTHERS = "all other rows"
 _MOMENT = "%Y-%m-%d %H:%M"
+_TIP = (
+    alt.Tooltip("what:N"),
+    alt.Tooltip("file:N", title="run"),
+    alt.Tooltip("at:T", title="when", format=_MOMENT),
+    alt.Tooltip("y:Q", format=".4~f", title="ratio"),
+)
 
 
 def history(subjects: Sequence[Subject]) -> list[Chart]:
@@ -57,25 +58,36 @@ def history(subjects: Sequence[Subject]) -> list[Chart]:
     records = [record for row in rows for record in _records(found, row, names)]
     # The last colour is grey.
     series = [*names.values(), *([_OTHERS] if len(names) < len(rows) else [])]
-    said = [f"{len(rows)} rows are drawn: latency or bandwidth / its median over all runs."]
+    said = f"{len(rows)} rows are drawn: latency or bandwidth / its median over all runs."
+    ends = ends_of(records)
+    axis = ratio_axis("figure / median of the row", ends)
+    points = Points(
+        records=records,
+        names=series,
+        axis=Axis(log_scale([*ends, 0.95, 1.05]), axis, foot=1.0),
+        unit="ratio",
+        look=Look(
+            size=26, has_shapes=False, interval_width=1, joined="key", opacity=0.7, dashes=None
+        ),
+        tip=_TIP,
+        data={"events": _events(found)},
+        moments=[Moment("events", "what")],
+    )
+    x = alt.X(
+        "at:T",
+        axis=alt.Axis(title="when (UTC)", grid=False, format=_MOMENT, tickCount=5),
+        scale=alt.Scale(type="utc"),
+    )
     return [
         Chart(
             name="history",
             title=f"History of {len(found.runs)} runs",
-            lines=[
-                *map(text, answer(found)),
-                *said,
-            ],
+            lines=[*map(text, answer(found)), said],
             marks=["Bars: 95 % interval. Upright: where a level changed."],
-            view=_view(series, records),
-            data={"points": records, "events": _events(found)},
+            view=view_of(points, x),
+            data={"points": records, **points.data},
             text=" ".join(answer(found)),
-            drawing=Drawing(
-                "run",
-                "ratio",
-                curves_of(records, [*names.values()], x="run"),
-            ),
-            height=300,
+            drawing=Drawing("run", "ratio", curves_of(records, [*names.values()], x="run")),
         )
     ]
 
@@ -92,18 +104,18 @@ def _records(found: History, row: RowHistory, names: Mapping[Configuration, str]
     typical = median([figure.value for figure in row.figures.values()])
     name = names.get(row.configuration, _OTHERS)
     return [
-        {
-            "series": name,
-            "transport": row.configuration.transport,
-            "key": str(found.rows.index(row)),
-            "at": _moment(found, place),
-            "run": place + 1,
-            "file": text(found.runs[place].name),
-            "y": figure.value / typical,
-            "low": known(figure.low / typical),
-            "high": known(figure.high / typical),
-            "what": text(row.configuration.title),
-        }
+        record(
+            name,
+            row.configuration.transport,
+            place,
+            (figure.value / typical, figure.low / typical, figure.high / typical),
+            f"{figure.value / typical:.4g}",
+            key=str(found.rows.index(row)),
+            at=_moment(found, place),
+            run=place + 1,
+            file=text(found.runs[place].name),
+            what=text(row.configuration.title),
+        )
         for place, figure in row.figures.items()
     ]
 
@@ -120,34 +132,3 @@ def _events(found: History) -> list[Record]:
         }
         for event in found.events
     ]
-
-
-def _view(series: Sequence[str], records: Sequence[Record]) -> View:
-    ends = [each[end] for each in records for end in ("low", "y", "high") if each[end]]
-    scale = log_scale([*ends, 0.95, 1.05])
-    x = alt.X(
-        "at:T",
-        axis=alt.Axis(title="when (UTC)", grid=False, format=_MOMENT, tickCount=5),
-        scale=alt.Scale(type="utc"),
-    )
-    axis = ratio_axis("figure / median of the row", ends)
-    points = visible(alt.Chart(named("points")))
-    hues = colour(series)
-
-    def y(field: str) -> alt.Y:
-        return alt.Y(f"{field}:Q", scale=scale, axis=axis)
-
-    tip = [
-        alt.Tooltip("what:N"),
-        alt.Tooltip("file:N", title="run"),
-        alt.Tooltip("at:T", title="when", format=_MOMENT),
-        alt.Tooltip("y:Q", format=".4~f", title="ratio"),
-    ]
-    return layered(
-        alt.Chart(named("events")).mark_rule(strokeDash=[3, 3]).encode(x=x, tooltip="what:N"),
-        points.mark_line(strokeWidth=1.5, opacity=0.7).encode(
-            x=x, y=y("y"), color=hues, detail="key:N"
-        ),
-        points.mark_rule(strokeWidth=1).encode(x=x, y=y("low"), y2="high:Q", color=hues),
-        points.mark_circle(size=26, opacity=1).encode(x=x, y=y("y"), color=hues, tooltip=tip),
-    )

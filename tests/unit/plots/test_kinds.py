@@ -14,12 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halftrip.errors import UsageError
-from halftrip.plot import writing
-from halftrip.plot.caveats import with_caveats
-from halftrip.plot.chart import EMPTY, Grid, Subject
-from halftrip.plot.kinds import KINDS, kind_named, usual_kind
-from halftrip.plot.terminal import render
-from halftrip.plot.thinning import extremes, ranks
+from halftrip.plots import writing
+from halftrip.plots.chart import EMPTY, Bars, Grid, Subject
+from halftrip.plots.distribution import ranks
+from halftrip.plots.draw import draw, usual_kind
+from halftrip.plots.samples import extremes
+from halftrip.plots.terminal import render
+from halftrip.registry import PLOTS
 from halftrip.report.document import document
 from halftrip.results.records import Failure, RunEnd, Skip
 from halftrip.results.run_file import load
@@ -74,7 +75,7 @@ def usual():
 def charts_of(kind, subjects):
     """The charts; an empty list where there is one line instead."""
     try:
-        return with_caveats(KINDS[kind](subjects), subjects)
+        return draw(subjects, kind)
     except UsageError as error:
         said = str(error)
     assert said
@@ -98,12 +99,12 @@ def check(charts):
     json.loads(writing.spec_text(charts, "light"))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PLOTS)
 def test_of_a_usual_run(usual, kind):
     subjects = [subject(usual, "a"), subject(usual, "b")]
     if kind == "pairs":
         with pytest.raises(UsageError, match="one pair has been measured"):
-            KINDS[kind](subjects)
+            draw(subjects, kind)
         return
     charts = charts_of(kind, subjects)
     assert charts
@@ -122,7 +123,7 @@ def test_of_runs_of_every_format(path):
     run = subject(load(path))
     # What is drawn where no kind is asked for can be drawn.
     assert charts_of(usual_kind([run]), [run]) or path.stem == "1-imported"
-    for kind in KINDS:
+    for kind in PLOTS:
         charts = charts_of(kind, [run])
         if charts:
             check(charts)
@@ -133,7 +134,7 @@ def test_of_runs_of_every_format(path):
 @pytest.mark.parametrize("path", IMPORTS, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_of_imported_runs(path):
     found = subject(imported_run(path.read_bytes(), path.parent.name))
-    drawn = {kind: charts_of(kind, [found]) for kind in KINDS}
+    drawn = {kind: charts_of(kind, [found]) for kind in PLOTS}
     for charts in drawn.values():
         if charts:
             check(charts)
@@ -233,12 +234,51 @@ def test_a_legend_names_what_differs_and_nothing_else():
     assert {record["series"] for record in chart.data["points"]} == {"spin", "block"}
 
 
+@pytest.mark.parametrize("kind", ["latency", "bandwidth", "rate", "compare", "layers", "usage"])
+def test_a_single_size_is_drawn_as_bars(kind):
+    used = (runs.usage(0.9, 0.05), runs.usage(0.4, 0.2))
+    names = ("shm", "mp-shm", "tcp")
+    measured = [each for name in names for each in sized(64, transport=name, usage=used)]
+    subjects = [subject(runs.run(*measured), name) for name in "ab"[: 1 + (kind == "compare")]]
+    chart = charts_of(kind, subjects)[0]
+    check([chart])
+    assert chart.title.endswith(": pingpong of 64 B")
+    assert "by message size" not in chart.title
+    assert isinstance(chart.drawing, Bars)
+    points = chart.data["points"]
+    bars = [bar.name for bar in chart.drawing.bars]
+    assert len(set(bars)) == len(points) == len(bars)
+    # A name of 11 pixels has a line of its own.
+    assert chart.height >= 20 * len(bars)
+    marks = [
+        each["mark"]["type"] for each in chart.view.to_dict(context={"top_level": False})["layer"]
+    ]
+    assert "bar" in marks
+    assert marks.count("tick") == 2
+    assert "point" not in marks
+    shown = render([chart], 100).splitlines()
+    assert max(map(len, shown)) <= 100
+    for bar in chart.drawing.bars:
+        (line,) = [line for line in shown if line.startswith(f"{bar.name} ")]
+        assert line.endswith(f"  {bar.text}")
+        assert ("|" in line) == (bar.low is not None)
+
+
+def test_rows_of_one_size_and_one_name_stay_points():
+    pairs = [(one, other) for other in range(9) for one in range(other)]
+    measured = [runs.measurement(pair=pair, seed=n) for n, pair in enumerate(pairs)]
+    (chart,) = charts_of("latency", [subject(runs.run(*measured))])
+    check([chart])
+    assert not isinstance(chart.drawing, Bars)
+    assert len(chart.data["points"]) == len(pairs)
+
+
 def test_a_single_row_and_figures_without_an_interval_are_drawn():
     (chart,) = charts_of("latency", [subject(runs.run(runs.measurement()))])
     check([chart])
     assert len(chart.data["points"]) == 1
     assert chart.data["points"][0]["interval"] == "none"
-    assert "The point has no interval." in chart.lines
+    assert "The bar has no interval." in chart.lines
     text = (GOLDEN / "imports" / "osu" / "latency.txt").read_bytes()
     (chart,) = charts_of("latency", [subject(imported_run(text))])
     assert any("Points: the mean" in line for line in chart.marks)
@@ -256,16 +296,14 @@ def test_names_that_somebody_has_written_are_texts():
 
 
 def test_what_cannot_be_drawn_is_one_line():
-    with pytest.raises(UsageError, match="'latencies' is not known; did you mean latency"):
-        kind_named("latencies")
     nothing = subject(runs.run())
-    for kind in KINDS:
+    for kind in PLOTS:
         assert charts_of(kind, [nothing]) == []
     one, other = subject(runs.run(*sized(8)), "a"), subject(runs.run(*sized(16)), "b")
     with pytest.raises(UsageError, match="have no row in common"):
-        KINDS["compare"]([one, other])
+        draw([one, other], "compare")
     with pytest.raises(UsageError, match="have no row in common"):
-        KINDS["history"]([one, other])
+        draw([one, other], "history")
     for name, said in (
         ("picture.gif", ".gif is not known"),
         ("picture", "has no ending; allowed: .svg"),

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import altair as alt
 import numpy as np
+from numpy.typing import NDArray
 
-from halftrip.analysis.rows import Row
 from halftrip.analysis.summaries import configuration_times
 from halftrip.errors import UsageError
-from halftrip.plot.chart import (
+from halftrip.plots.chart import (
     BYTES,
     Chart,
     Curve,
@@ -24,14 +24,13 @@ from halftrip.plot.chart import (
     named,
     place_of_size,
     rounded,
+    si_axis,
     size_axis,
     slug,
-    time_axis,
     visible,
 )
-from halftrip.plot.samples import is_sampled
-from halftrip.plot.series import Line, colour, dash, in_common, lines_of
-from halftrip.plot.thinning import ranks
+from halftrip.plots.samples import is_sampled
+from halftrip.plots.series import Line, colour, dash, in_common, lines_by_pattern
 from halftrip.stats.quantile import Floats
 from halftrip.units import format_size, size_in_words
 
@@ -54,26 +53,16 @@ _KERNEL = 1 / 40
 def distribution(subjects: Sequence[Subject]) -> list[Chart]:
     """The shares of samples up to each time at a few sizes of each pattern, and the densities by
     size of a few curves. Raises UsageError where no row has samples."""
-    patterns = dict.fromkeys(
-        row.configuration.pattern
-        for subject in subjects
-        for row in subject.document.rows
-        if is_sampled(row)
-    )
-    if not patterns:
+    found = lines_by_pattern(subjects, is_sampled)
+    if not found:
         raise UsageError(
             "--kind distribution: no row has samples; a figure of another tool has none"
         )
-    charts: list[Chart] = []
-    for pattern in patterns:
-
-        def drawn(row: Row, pattern: str = pattern) -> bool:
-            return is_sampled(row) and row.configuration.pattern == pattern
-
-        lines = lines_of(subjects, drawn)
-        charts += _shares(pattern, lines)
-        charts += _violins(pattern, lines)
-    return charts
+    return [
+        chart
+        for pattern, lines in found.items()
+        for chart in (*_shares(pattern, lines), *_violins(pattern, lines))
+    ]
 
 
 def _times(line: Line) -> Floats:
@@ -124,7 +113,7 @@ def _share_chart(pattern: str, size: int, lines: Sequence[Line]) -> Chart | None
         visible(alt.Chart(named("points")))
         .mark_line(interpolate="step-after", strokeWidth=2)
         .encode(
-            x=alt.X("x:Q", scale=log_scale(values), axis=time_axis("one-way time", values)),
+            x=alt.X("x:Q", scale=log_scale(values), axis=si_axis("one-way time", "s", values)),
             y=alt.Y("y:Q", axis=alt.Axis(title="share of samples up to that time", format="%")),
             color=colour(names),
             strokeDash=dash(names),
@@ -172,6 +161,18 @@ def _thinned_says(records: Sequence[Record], lines: Sequence[Line]) -> str:
 def _medians(lines: Sequence[Line]) -> str:
     said = (f"{line.name}: median {line.row.summary.latency / 1e3:.3g} us" for line in lines[:8])
     return f"{'; '.join(said)}."
+
+
+def ranks(count: int, most: int) -> NDArray[np.int64]:
+    """At most `most` ranks of `count` ordered values, ascending, from the lowest to the highest:
+    evenly in the middle, and more and more densely towards both ends, where tails are."""
+    if count <= most:
+        return np.arange(count, dtype=np.int64)
+    limit = np.log(count)
+    logits = np.linspace(-limit, limit, most)
+    shares = 1 / (1 + np.exp(-logits))
+    found = np.round(shares * (count - 1)).astype(np.int64)
+    return np.unique(np.concatenate([[0], found, [count - 1]]))[::1]
 
 
 # Violins.
@@ -275,7 +276,7 @@ def _density(times: Floats) -> list[tuple[float, float]]:
 
 
 def _violin_view(name: str, sizes: Sequence[float], values: Sequence[float]) -> View:
-    scale, axis = log_scale(values), time_axis("one-way time of a sample", values)
+    scale, axis = log_scale(values), si_axis("one-way time of a sample", "s", values)
 
     def at(field: str) -> alt.X:
         return size_axis(sizes, field, _ROOM)

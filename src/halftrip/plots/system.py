@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import altair as alt
 
 from halftrip.errors import UsageError
-from halftrip.plot.chart import (
+from halftrip.plots.chart import (
     Chart,
     Drawing,
     Record,

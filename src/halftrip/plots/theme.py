@@ -61,6 +61,7 @@ def config(theme: Theme) -> dict[str, Any]:
         },
         "text": {"color": lesser, "fontSize": 11},
         "rule": {"color": lesser},
+        "tick": {"color": lesser},
         "rect": {"color": grid},
         "concat": {"spacing": 32},
     }  # fmt: skip

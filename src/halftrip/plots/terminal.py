@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import plotext
 
-from halftrip.plot.chart import BYTES, Chart, Curve, Drawing, Grid
+from halftrip.plots.chart import BYTES, Bar, Bars, Chart, Curve, Drawing, Grid
 from halftrip.report.wrapping import wrapped
 from halftrip.units import format_size, significant
 
@@ -36,6 +36,8 @@ def render(charts: Sequence[Chart], width: int) -> str:
 def _drawn(chart: Chart, width: int) -> str:
     if isinstance(chart.drawing, Grid):
         return _grid(chart.drawing)
+    if isinstance(chart.drawing, Bars):
+        return _bars(chart.drawing, width)
     return _curves(chart.drawing, width)
 
 
@@ -121,6 +123,36 @@ def _label(value: float, unit: str) -> str:
 def _short(value: float) -> str:
     text = significant(value, 3)
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+# Bars.
+
+
+def _bars(drawing: Bars, width: int) -> str:
+    """A line for each bar, with the ends of its interval, and its figure behind."""
+    values = [drawing.foot, *(each.value for each in drawing.bars)]
+    values += [end for each in drawing.bars for end in (each.low, each.high) if end is not None]
+    low, high = min(values), max(values)
+    longest = min(max(len(each.name) for each in drawing.bars), width // 2)
+    room = max(width - longest - max(len(each.text) for each in drawing.bars) - 4, 1)
+
+    def column(value: float) -> int:
+        return round((value - low) / (high - low) * (room - 1)) if high > low else 0
+
+    def line(each: Bar) -> str:
+        cells = [" "] * room
+        first, last = sorted((column(drawing.foot), column(each.value)))
+        cells[first : last + 1] = "#" * (last + 1 - first)
+        if each.low is not None and each.high is not None:
+            first, last = column(each.low), column(each.high)
+            cells[first : last + 1] = "-" * (last + 1 - first)
+            cells[first] = cells[last] = "|"
+        return f"{each.name[:longest]:{longest}}  {''.join(cells)}  {each.text}"
+
+    legend = f"#: from {drawing.foot:g}"
+    if any(each.low is not None for each in drawing.bars):
+        legend += "; |: the ends of the 95 % interval, where there is one"
+    return "\n".join([*map(line, drawing.bars), *wrapped("", legend, width)])
 
 
 # Heat maps.

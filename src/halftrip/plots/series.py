@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import altair as alt
 
 from halftrip.analysis.rows import Row
-from halftrip.plot.chart import Subject, text
-from halftrip.plot.theme import DASHES, HUES, SHAPES
+from halftrip.plots.chart import Subject, text
+from halftrip.plots.theme import DASHES, HUES, SHAPES
 from halftrip.report.fields import Field, common, curve_name, varying
 from halftrip.results.configuration import Configuration
 
@@ -53,6 +53,18 @@ def lines_of(subjects: Sequence[Subject], chosen: Callable[[Row], bool]) -> list
         curve = curves.setdefault(row.configuration.curve, str(len(curves)))
         found.append(Line(subject, row, text(name), f"{runs[subject.name]}-{curve}"))
     return found
+
+
+def lines_by_pattern(
+    subjects: Sequence[Subject], chosen: Callable[[Row], bool]
+) -> dict[str, list[Line]]:
+    """The chosen rows by their pattern, in the order of rows, each with names for those lines."""
+    rows = [row for subject in subjects for row in subject.document.rows if chosen(row)]
+
+    def of(pattern: str) -> list[Line]:
+        return lines_of(subjects, lambda row: row.configuration.pattern == pattern and chosen(row))
+
+    return {each: of(each) for each in dict.fromkeys(row.configuration.pattern for row in rows)}
 
 
 def needed(configurations: Iterable[Configuration]) -> list[Field]:
@@ -147,14 +159,23 @@ def legend(names: Sequence[str]) -> Any:
     )
 
 
-def colour(names: Sequence[str]) -> alt.Color:
+def _series(names: Sequence[str], has_legend: bool = True, **scale: Any) -> dict[str, Any]:
+    """What channels of series with these names have in common."""
+    return {
+        "shorthand": "series:N",
+        "scale": alt.Scale(domain=[*names], **scale),
+        "legend": legend(names) if has_legend else None,
+    }
+
+
+def colour(names: Sequence[str], has_legend: bool = True) -> alt.Color:
     """The colours of series with these names."""
-    return alt.Color("series:N", scale=alt.Scale(domain=[*names]), legend=legend(names))
+    return alt.Color(**_series(names, has_legend))
 
 
-def fill(names: Sequence[str], hollow: str) -> Any:
+def fill(names: Sequence[str], hollow: str, has_legend: bool = True) -> Any:
     """The same for what points are filled with; nothing where the expression `hollow` is true."""
-    filled = alt.Fill("series:N", scale=alt.Scale(domain=[*names]), legend=legend(names))
+    filled = alt.Fill(**_series(names, has_legend))
     return alt.condition(hollow, alt.value("transparent"), filled)
 
 
@@ -162,14 +183,10 @@ def shape(names: Sequence[str]) -> alt.Shape:
     """The shapes of the points of series with these names."""
     # Where a colour comes again, it has another shape.
     shapes = [SHAPES[(place + place // HUES) % len(SHAPES)] for place in range(len(names))]
-    return alt.Shape(
-        "series:N", scale=alt.Scale(domain=[*names], range=shapes), legend=legend(names)
-    )
+    return alt.Shape(**_series(names, range=shapes))
 
 
 def dash(names: Sequence[str]) -> alt.StrokeDash:
     """The dashes of the lines of series with these names: whole ones up to the last colour."""
     dashes = [DASHES[place // HUES % len(DASHES)] for place in range(len(names))]
-    return alt.StrokeDash(
-        "series:N", scale=alt.Scale(domain=[*names], range=dashes), legend=legend(names)
-    )
+    return alt.StrokeDash(**_series(names, range=dashes))

@@ -44,15 +44,28 @@ class Curve(NamedTuple):
 
 
 def curves_of(
-    records: Sequence[Record], names: Sequence[str], x: str = "x", y: str = "y"
+    records: Sequence[Record],
+    names: Sequence[str],
+    x: str = "x",
+    y: str = "y",
+    label: str = "series",
+    joined: str | None = None,
 ) -> list[Curve]:
-    """A curve of the records of each of these series, of the fields `x` and `y`."""
+    """A curve of the fields `x` and `y` of records for each of these names, which stand in the
+    field `label`, with a gap where the field `joined` changes."""
     found: dict[str, tuple[list[float], list[float]]] = {name: ([], []) for name in names}
+    last: dict[str, object] = {}
     for each in records:
-        if each["series"] in found:
-            xs, ys = found[each["series"]]
-            xs.append(each[x])
-            ys.append(each[y])
+        name = each[label]
+        if name not in found:
+            continue
+        xs, ys = found[name]
+        if joined is not None and last.setdefault(name, each[joined]) != each[joined]:
+            xs.append(math.nan)
+            ys.append(math.nan)
+            last[name] = each[joined]
+        xs.append(each[x])
+        ys.append(each[y])
     return [Curve(name, *columns) for name, columns in found.items()]
 
 
@@ -70,6 +83,24 @@ class Drawing(NamedTuple):
     x_is_log: bool = False
     y_is_log: bool = False
     points: bool = False
+
+
+class Bar(NamedTuple):
+    """A bar for a terminal: its name, its figure with the interval, None where there is none, and
+    the figure in words."""
+
+    name: str
+    value: float
+    low: float | None
+    high: float | None
+    text: str
+
+
+class Bars(NamedTuple):
+    """Bars for a terminal, which begin at `foot`."""
+
+    foot: float
+    bars: Sequence[Bar]
 
 
 class Grid(NamedTuple):
@@ -93,7 +124,7 @@ class Chart(NamedTuple):
     view: View
     data: Mapping[str, Sequence[Record]]
     text: str
-    drawing: Drawing | Grid
+    drawing: Drawing | Bars | Grid
     height: int = 300
 
 
@@ -179,16 +210,6 @@ def ratio_axis(title: str, values: Iterable[float]) -> alt.Axis:
     return _log_axis(title, "format(datum.value, '.3~f')", values)
 
 
-def time_axis(title: str, values: Iterable[float]) -> alt.Axis:
-    """An axis of times in seconds."""
-    return si_axis(title, "s", values)
-
-
-def bandwidth_axis(title: str, values: Iterable[float]) -> alt.Axis:
-    """An axis of bytes per second, 1 GB = 10^9 bytes."""
-    return si_axis(title, "B/s", values)
-
-
 def size_axis(sizes: Iterable[float], field: str = "x", room: float = _ROOM) -> alt.X:
     """The axis of message sizes, bytes, by powers of two, for a `field` of records, with `room`
     beside the outermost as `log_scale` has it; empty messages stand left of all."""
@@ -224,11 +245,6 @@ def place_of_size(size: int) -> float:
 
 
 # Values for people.
-
-
-def in_seconds(ns: float) -> float | None:
-    """A time, ns, in s; None where it is not known."""
-    return ns * 1e-9 if math.isfinite(ns) else None
 
 
 def rounded(value: float) -> float:

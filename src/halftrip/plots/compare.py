@@ -12,26 +12,28 @@ from halftrip.analysis.comparison import ComparedRun, Comparison, sides_of
 from halftrip.analysis.comparison import compare as compare_sides
 from halftrip.analysis.row_change import RowChange
 from halftrip.errors import UsageError
-from halftrip.plot.chart import (
-    BYTES,
+from halftrip.plots.chart import (
     Chart,
-    Drawing,
     Record,
     Subject,
-    View,
-    curves_of,
-    known,
-    layered,
     log_scale,
-    named,
     place_of_size,
     ratio_axis,
-    size_axis,
-    slug,
     text,
-    visible,
 )
-from halftrip.plot.series import colour, fill, needed, shape
+from halftrip.plots.points import (
+    TEXT_SHARE,
+    Axis,
+    Level,
+    Look,
+    Points,
+    by_size,
+    ends_of,
+    interval_says,
+    only_size,
+    record,
+)
+from halftrip.plots.series import needed
 from halftrip.report.fields import curve_name
 from halftrip.results.names import Names
 from halftrip.units import size_in_words
@@ -41,6 +43,12 @@ _NARROWEST = 0.05
 # Rows of one size stand side by side: each this factor further right, all within the second.
 _SHIFT, _MOST_SHIFTED = 1.07, 1.4
 _WORDS = {"cannot tell": "not told apart"}
+_TIP = (
+    alt.Tooltip("series:N", title="what"),
+    alt.Tooltip("size:N"),
+    alt.Tooltip("figure:N", title="change"),
+    alt.Tooltip("word:N", title="verdict"),
+)
 
 
 def compare(subjects: Sequence[Subject]) -> list[Chart]:
@@ -101,11 +109,10 @@ def _chart(pattern: str, comparisons: Sequence[Comparison]) -> Chart:
     middle = (len(names) - 1) / 2
     shifts = {name: step ** (place - middle) for place, name in enumerate(names)}
     records = [_record(point, shifts[point.name]) for point in points]
-    sizes = [place_of_size(point.row.configuration.size) for point in points]
+    size = only_size(records)
     base = text(comparisons[0].base.name)
     news = text(", ".join(each.new.name for each in comparisons))
     threshold = comparisons[0].threshold
-    title = f"Time of {news} / time of {base}: {pattern}"
     counts = {
         word: sum(point.row.word == word for point in points)
         for word in ("slower", "faster", "same", "cannot tell")
@@ -120,77 +127,51 @@ def _chart(pattern: str, comparisons: Sequence[Comparison]) -> Chart:
     ]  # fmt: skip
     alone = sum(configuration.pattern == pattern for configuration in others)
     rows = "1 row" if alone == 1 else f"{alone} rows"
-    return Chart(
-        name=slug("compare", pattern),
-        title=title,
+    within = f"Shaded: within the threshold of {100 * threshold:g} %."
+    beside = " Rows of a size stand side by side." if size is None else ""
+    marks = [
+        f"{interval_says(size is not None)}: 95 % interval. {within}",
+        f"Hollow: not told apart.{beside}",
+    ]
+    ends = ends_of(records)
+    reach = [*ends, 1 - _NARROWEST, 1 + _NARROWEST]
+    if size is not None:
+        # What a logarithmic axis has no place for is left out.
+        span = max(reach) / min(each for each in reach if each > 0)
+        reach.append(max(reach) * span**TEXT_SHARE)
+    return by_size(
+        "compare",
+        pattern,
+        f"Time of {news} / time of {base}",
+        Points(
+            records=records,
+            names=names,
+            axis=Axis(log_scale(reach), ratio_axis("ratio of times", ends), foot=1.0),
+            unit="ratio",
+            look=Look(size=40, hollow="datum.word === 'cannot tell'"),
+            tip=_TIP,
+            data={"same": [{"low": 1 / (1 + threshold), "high": 1 + threshold, "y": 1.0}]},
+            levels=[Level("same", is_shaded=True)],
+        ),
+        text=f"Rows: {said}.",
         lines=[
             f"Rows: {said}. Above 1: slower than {base}.",
             *([f"Left out: {rows} of one run only, or that cannot be compared."] if alone else []),
         ],
-        marks=[
-            f"Bars: 95 % interval. Shaded: within the threshold of {100 * threshold:g} %.",
-            "Hollow: not told apart. Rows of a size stand side by side.",
-        ],
-        view=_view(names, records, sizes),
-        data={
-            "points": records,
-            "same": [{"low": 1 / (1 + threshold), "high": 1 + threshold, "y": 1.0}],
-        },
-        text=f"{title}. Rows: {said}.",
-        drawing=Drawing(
-            BYTES,
-            "ratio",
-            curves_of(records, names),
-            x_is_log=True,
-            points=True,
-        ),
+        marks=marks,
+        sizes=[place_of_size(point.row.configuration.size) for point in points],
         height=260,
     )
 
 
 def _record(point: _Point, shift: float) -> Record:
     configuration, difference = point.row.configuration, point.row.difference
-    return {
-        "series": point.name,
-        "transport": configuration.transport,
-        "x": place_of_size(configuration.size) * shift,
-        "y": difference.ratio,
-        "low": known(difference.low),
-        "high": known(difference.high),
-        "word": point.row.word,
-        "size": size_in_words(configuration.size),
-        "change": f"{100 * (difference.ratio - 1):+.2g} %",
-    }
-
-
-def _view(names: Sequence[str], records: Sequence[Record], sizes: Sequence[float]) -> View:
-    ends = [each[end] for each in records for end in ("low", "y", "high") if each[end]]
-    scale = log_scale([*ends, 1 - _NARROWEST, 1 + _NARROWEST])
-    axis = ratio_axis("ratio of times", ends)
-    x = size_axis(sizes)
-    points = visible(alt.Chart(named("points")))
-    same = alt.Chart(named("same"))
-    hues = colour(names)
-
-    def y(field: str) -> alt.Y:
-        return alt.Y(f"{field}:Q", scale=scale, axis=axis)
-
-    tip = [
-        alt.Tooltip("series:N", title="what"),
-        alt.Tooltip("size:N"),
-        alt.Tooltip("change:N"),
-        alt.Tooltip("word:N", title="verdict"),
-    ]
-    return layered(
-        same.mark_rect(opacity=0.5).encode(y=y("low"), y2="high:Q"),
-        same.mark_rule().encode(y=y("y")),
-        points.mark_rule(strokeWidth=1.5).encode(x=x, y=y("low"), y2="high:Q", color=hues),
-        points.mark_point(size=40, opacity=1, strokeWidth=1.5).encode(
-            x=x,
-            y=y("y"),
-            color=hues,
-            shape=shape(names),
-            fill=fill(names, "datum.word === 'cannot tell'"),
-            tooltip=tip,
-        ),
+    return record(
+        point.name,
+        configuration.transport,
+        place_of_size(configuration.size) * shift,
+        (difference.ratio, difference.low, difference.high),
+        f"{100 * (difference.ratio - 1):+.2g} %",
+        word=point.row.word,
+        size=size_in_words(configuration.size),
     )

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import altair as alt
 import numpy as np
+from numpy.typing import NDArray
 
 from halftrip.analysis.rows import Row
 from halftrip.analysis.summaries import configuration_times
 from halftrip.errors import UsageError
-from halftrip.plot.chart import (
+from halftrip.plots.chart import (
     Chart,
     Drawing,
     Record,
@@ -21,14 +23,14 @@ from halftrip.plot.chart import (
     log_scale,
     named,
     rounded,
+    si_axis,
     slug,
     text,
-    time_axis,
     visible,
 )
-from halftrip.plot.series import Line, colour, lines_of
-from halftrip.plot.thinning import extremes
+from halftrip.plots.series import Line, colour, lines_of
 from halftrip.results.records import Measurement
+from halftrip.stats.quantile import Floats
 from halftrip.units import format_size
 
 # So many rows have a chart each, the least trusted first.
@@ -163,7 +165,7 @@ def _view(names: Sequence[str], values: Sequence[float]) -> View:
     hues = colour([*launches, *(["warming up"] if len(launches) < len(names) else [])])
     x = alt.X("x:Q", axis=alt.Axis(title="sample, in time order", grid=False, format=",d"),
               scale=alt.Scale(nice=False))  # fmt: skip
-    y = alt.Y("y:Q", scale=log_scale(values), axis=time_axis("one-way time of a sample", values))
+    y = alt.Y("y:Q", scale=log_scale(values), axis=si_axis("one-way time of a sample", "s", values))
     slices = visible(alt.Chart(named("slices")))
     stripes = slices.transform_filter("datum.shade == 1").mark_rect(opacity=0.25)
     return layered(
@@ -186,3 +188,20 @@ def _view(names: Sequence[str], values: Sequence[float]) -> View:
             tooltip=[alt.Tooltip("slice:N"), alt.Tooltip("y:Q", format=".3s", title="median, s")],
         ),
     )
+
+
+# Fewer points, without losing one that stands out.
+
+
+def extremes(values: Floats, most: int) -> NDArray[np.int64]:
+    """The indices, ascending, of at most `most` of `values`, shape (n,): of each of equally long
+    stretches the first of its lowest and the first of its highest values, so that no outlier is
+    lost. All of them, where there are no more; `most` is 2 at least."""
+    if values.size <= most:
+        return np.arange(values.size, dtype=np.int64)
+    bounds = np.linspace(0, values.size, most // 2 + 1).astype(np.int64)
+    kept: list[int] = []
+    for first, end in pairwise(bounds):
+        part = values[first:end]
+        kept += sorted({int(first + np.argmin(part)), int(first + np.argmax(part))})
+    return np.array(kept, dtype=np.int64)

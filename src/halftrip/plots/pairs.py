@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import altair as alt
 
 from halftrip.errors import UsageError
-from halftrip.plot.chart import Chart, Grid, Record, Subject, View, layered, named, slug, text
+from halftrip.plots.chart import Chart, Grid, Record, Subject, View, layered, named, slug, text
 from halftrip.report.matrix import Matrix, by_setting
 from halftrip.report.numbers import number
 from halftrip.results.configuration import Configuration

@@ -1,0 +1,356 @@
+"""Latency, bandwidth and messages per second by message size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import altair as alt
+
+from halftrip.analysis.breakpoints import Breakpoint
+from halftrip.analysis.rows import Row
+from halftrip.errors import UsageError
+from halftrip.plots.chart import (
+    EMPTY,
+    Chart,
+    Record,
+    Subject,
+    log_scale,
+    place_of_size,
+    si_axis,
+)
+from halftrip.plots.points import (
+    Axis,
+    Level,
+    Look,
+    Moment,
+    Points,
+    by_size,
+    ends_of,
+    from_zero,
+    interval_says,
+    only_size,
+    record,
+)
+from halftrip.plots.series import Line, in_common, lines_by_pattern
+from halftrip.report.numbers import number
+from halftrip.stats.median import median
+from halftrip.units import format_size, size_in_words
+
+# Two sizes are joined if the larger is at most this many times the smaller: between others, more
+# may have happened than anybody has measured.
+_NEAR = 4.1
+_JOINED_SAYS = (
+    "Sizes at most four times apart are joined, if there is no jump between them, and none failed."
+)
+# Bounds of several runs that differ by less than this factor are one line.
+_SAME_BOUND = 1.4
+_LOOK = Look(size=38, hollow="datum.verdict === 'no'", joined="piece", width=2.0, has_band=True)
+_TIP = (
+    alt.Tooltip("what:N", title="what"),
+    alt.Tooltip("size:N", title="size"),
+    alt.Tooltip("figure:N", title="figure"),
+    alt.Tooltip("interval:N", title="95 %"),
+    alt.Tooltip("verdict:N", title="verdict"),
+    alt.Tooltip("cause:N", title="cause"),
+)
+
+
+class _Figure(NamedTuple):
+    """What is drawn: its kind and title, that of its axis, and its unit there; the figure of a row
+    with its interval in that unit, which rows have it, and how it is written; and what it is of,
+    where the pattern leaves that open."""
+
+    kind: str
+    title: str
+    axis: str
+    unit: str
+    of: Callable[[Row], tuple[float, float, float]]
+    has: Callable[[Row], bool]
+    text: Callable[[float], str]
+    means: str
+    more_is_better: bool = True
+
+
+def _time(row: Row) -> tuple[float, float, float]:
+    summary = row.summary
+    return summary.latency * 1e-9, summary.low * 1e-9, summary.high * 1e-9
+
+
+def _inverse(row: Row, value: float) -> tuple[float, float, float]:
+    """A figure that is inverse to the time, with its interval."""
+    summary = row.summary
+    if row.is_over_all_time or not 0 < summary.low <= summary.latency <= summary.high:
+        return value, math.nan, math.nan
+    return value, value * summary.latency / summary.high, value * summary.latency / summary.low
+
+
+_LATENCY = _Figure(
+    kind="latency",
+    title="One-way latency",
+    axis="one-way latency",
+    unit="s",
+    of=_time,
+    has=lambda row: not row.configuration.is_rate,
+    text=lambda value: f"{number(value * 1e9, 3, 1e3)} us",
+    means="Latency: half of a round trip, where there is one.",
+    more_is_better=False,
+)
+_BANDWIDTH = _Figure(
+    kind="bandwidth",
+    title="Bandwidth",
+    axis="bandwidth (1 GB = 10^9 B)",
+    unit="B/s",
+    of=lambda row: _inverse(row, row.bandwidth),
+    has=lambda row: row.bandwidth > 0,
+    text=lambda value: f"{number(value, 3, 1e6)} MB/s",
+    means="Bandwidth: payload, in all directions in which it is sent at once.",
+)
+_RATE = _Figure(
+    kind="rate",
+    title="Message rate",
+    axis="messages per second",
+    unit="/s",
+    of=lambda row: _inverse(row, row.rate),
+    has=lambda row: row.rate > 0,
+    text=lambda value: f"{number(value, 3)} /s",
+    means="Messages: in all directions in which they are sent at once.",
+)
+
+
+def latency(subjects: Sequence[Subject]) -> list[Chart]:
+    """The latencies of all rows whose result is the time of a message. Raises UsageError where
+    there are none."""
+    lacks = "no row's result is the time of a message; --kind bandwidth shows the rest"
+    return _charts(subjects, _LATENCY, lacks)
+
+
+def bandwidth(subjects: Sequence[Subject]) -> list[Chart]:
+    """The bandwidths of all rows. Raises UsageError where there are none."""
+    return _charts(subjects, _BANDWIDTH, "no row has a bandwidth; --kind latency shows times")
+
+
+def rate(subjects: Sequence[Subject]) -> list[Chart]:
+    """The messages per second of all rows. Raises UsageError where there are none."""
+    return _charts(subjects, _RATE, "no row has messages per second")
+
+
+def _charts(subjects: Sequence[Subject], figure: _Figure, lacks: str) -> list[Chart]:
+    """A chart for each pattern."""
+
+    def drawn(row: Row) -> bool:
+        return row.configuration.size_known and figure.has(row) and figure.of(row)[0] > 0
+
+    found = lines_by_pattern(subjects, drawn)
+    if not found:
+        raise UsageError(f"--kind {figure.kind}: {lacks}")
+    return [_chart(pattern, lines, figure) for pattern, lines in found.items()]
+
+
+def _chart(pattern: str, lines: Sequence[Line], figure: _Figure) -> Chart:
+    bends = _bends_of(lines)
+    records = _records(lines, figure, bends)
+    data = {
+        "bends": [_bend_record(*each) for each in bends],
+        "bounds": _bounds(lines) if figure is _LATENCY else [],
+    }
+    size = only_size(records)
+    values = [*ends_of(records), *(each["y"] for each in data["bounds"])]
+    axis = si_axis(figure.axis, figure.unit, values, is_log=size is None)
+    points = Points(
+        records=records,
+        names=[*dict.fromkeys(line.name for line in lines)],
+        axis=Axis(log_scale(values), axis) if size is None else from_zero(axis, values),
+        unit=figure.unit,
+        look=_LOOK,
+        tip=_TIP,
+        is_log=True,
+        data=data,
+        levels=[Level("bounds", has_text=True)],
+        moments=[Moment("bends", "bend", of_series=True)],
+    )
+    return by_size(
+        figure.kind,
+        pattern,
+        f"{figure.title} by message size",
+        points,
+        text=_in_words(lines, figure),
+        lines=[*in_common(lines), *_doubts(lines, figure, "point" if size is None else "bar")],
+        marks=_says(lines, figure, records, data, size is not None),
+    )
+
+
+def _doubts(lines: Sequence[Line], figure: _Figure, mark: str) -> list[str]:
+    """How many marks have no interval, and how many others are not to be trusted."""
+
+    def marks(count: int) -> str:
+        if count == len(lines):
+            return f"The {mark} has" if count == 1 else f"All {count} {mark}s have"
+        return f"{count} of {len(lines)} {mark}s {'has' if count == 1 else 'have'}"
+
+    unknown = [line for line in lines if not math.isfinite(figure.of(line.row)[1])]
+    bad = sum(line.row.verdict.word == "no" for line in lines if line not in unknown)
+    said = []
+    if unknown:
+        said.append(f"{marks(len(unknown))} no interval.")
+    if bad:
+        said.append(f"{marks(bad)} the verdict no: do not rely on them.")
+    return said
+
+
+def _says(
+    lines: Sequence[Line],
+    figure: _Figure,
+    records: Sequence[Record],
+    data: dict[str, list[Record]],
+    is_bars: bool,
+) -> list[str]:
+    """What the figures are, and what bands, bars and lines mean, as far as there are any."""
+    statistics = dict.fromkeys(
+        "median" if line.row.source is None else line.row.source.statistic for line in lines
+    )
+    what = "Bars" if is_bars else "Points"
+    said = [f"{figure.means} {what}: the {' or '.join(statistics)}."]
+    if any(each["low"] is not None for each in records):
+        said.append(f"{interval_says(is_bars, 'Bands and bars')}: its 95 % interval.")
+    said = [" ".join([*said, "Hollow: the verdict no, or no interval."])]
+    if is_bars:
+        return [*said, *(f"Dashed: {each['what']}." for each in data["bounds"])]
+    if len({each["piece"] for each in records}) < len(records):
+        said.append(_JOINED_SAYS)
+    if data["bends"]:
+        said.append("Dashed and upright: where a curve bends or jumps.")
+    return said
+
+
+# Records.
+
+
+def _records(
+    lines: Sequence[Line], figure: _Figure, bends: Sequence[tuple[Line, Breakpoint]]
+) -> list[Record]:
+    records = []
+    curves: dict[str, list[Line]] = {}
+    for line in lines:
+        curves.setdefault(line.key, []).append(line)
+    for key, of_curve in curves.items():
+        ordered = sorted(of_curve, key=lambda line: line.configuration.size)
+        jumps = [each for line, each in bends if line.key == key]
+        piece = 0
+        for place, line in enumerate(ordered):
+            if place and not _joined(ordered[place - 1], line, jumps):
+                piece += 1
+            records.append(_record(line, figure, f"{key}-{piece}"))
+    return records
+
+
+def _record(line: Line, figure: _Figure, piece: str) -> Record:
+    value, low, high = figure.of(line.row)
+    verdict, configuration = line.row.verdict, line.configuration
+    has_interval = math.isfinite(low) and math.isfinite(high) and low > 0
+    return record(
+        line.name,
+        configuration.transport,
+        place_of_size(configuration.size),
+        (value, low, high) if has_interval else (value, math.nan, math.nan),
+        figure.text(value),
+        piece=piece,
+        verdict=verdict.word,
+        what=line.name if line.name != configuration.transport else line.subject.name,
+        size=size_in_words(configuration.size),
+        interval=" to ".join(map(figure.text, (low, high))) if has_interval else "none",
+        cause="" if verdict.cause is None else verdict.cause.name,
+    )
+
+
+def _joined(one: Line, other: Line, jumps: Sequence[Breakpoint]) -> bool:
+    """Whether a straight line between two neighbours says what is between them."""
+    low, high = one.configuration.size, other.configuration.size
+    if low == 0 or high > _NEAR * low:
+        return False
+    # One that is known less precisely is a change of slope, which lines follow.
+    jumped = Breakpoint(low, high) in jumps
+    failed = any(
+        failure.configuration.curve == one.configuration.curve
+        and low < failure.configuration.size < high
+        for failure in one.subject.document.failures
+    )
+    return not jumped and not failed
+
+
+# Where a curve bends, and the bound of the machine.
+
+
+def _bends_of(lines: Sequence[Line]) -> list[tuple[Line, Breakpoint]]:
+    """The breakpoints of the curves that have been refined, each with a line of that curve."""
+    found: dict[tuple[str, Breakpoint], Line] = {}
+    by_row = {(line.subject.name, line.configuration): line for line in lines}
+    for subject in dict.fromkeys(line.subject.name for line in lines):
+        document = next(line.subject.document for line in lines if line.subject.name == subject)
+        for curve in document.curves:
+            of_curve = [
+                by_row[key]
+                for row in curve.rows.values()
+                if (key := (subject, row.configuration)) in by_row
+            ]
+            for bend in curve.breakpoints if of_curve else ():
+                found.setdefault((of_curve[0].key, bend), of_curve[0])
+    return [(line, bend) for (_, bend), line in found.items()]
+
+
+def _bend_record(line: Line, bend: Breakpoint) -> Record:
+    """The mark of a breakpoint."""
+    low, high = (max(float(each), EMPTY) for each in bend)
+    return {
+        "series": line.name,
+        "transport": line.configuration.transport,
+        "x": math.sqrt(low * high),
+        "low": low,
+        "high": high,
+        "what": f"{line.name} bends from {format_size(bend.low)} to {format_size(bend.high)} bytes",
+    }
+
+
+def _bounds(lines: Sequence[Line]) -> list[Record]:
+    """The machine's own limit of latencies, of all runs in which one core has talked to another."""
+    documents = {line.subject.name: line.subject.document for line in lines}.values()
+    halves = sorted(
+        median(document.baselines.core_to_core_rtts) / 2
+        for document in documents
+        if document.baselines.core_to_core_rtts
+        and len({each.host for each in document.run.first_ranks}) == 1
+    )
+    groups: list[list[float]] = []
+    for half in halves:
+        if groups and half <= _SAME_BOUND * groups[-1][0]:
+            groups[-1].append(half)
+        else:
+            groups.append([half])
+    return [{"y": median(group) * 1e-9, "what": _bound_in_words(group)} for group in groups]
+
+
+def _bound_in_words(halves: Sequence[float]) -> str:
+    low, high = f"{halves[0]:.0f}", f"{halves[-1]:.0f}"
+    return f"half a core-to-core round trip, {low if low == high else f'{low} to {high}'} ns"
+
+
+# For who cannot see it.
+
+
+def _in_words(lines: Sequence[Line], figure: _Figure) -> str:
+    """The best line at the smallest size and at the largest."""
+    said = []
+    sizes = sorted({line.configuration.size for line in lines})
+    for size in dict.fromkeys((sizes[0], sizes[-1])):
+        at_size = [line for line in lines if line.configuration.size == size]
+        best = (max if figure.more_is_better else min)(
+            at_size, key=lambda line: figure.of(line.row)[0]
+        )
+        word = "highest" if figure.more_is_better else "lowest"
+        said.append(
+            f"{word} at {size_in_words(size)}: {figure.text(figure.of(best.row)[0])} ({best.name})"
+        )
+    count = len({line.key for line in lines})
+    curves = "1 curve" if count == 1 else f"{count} curves"
+    return f"{curves}; {'; '.join(said)}."

@@ -1,0 +1,293 @@
+"""Makes charts of figures with intervals: points by message size or in time, or bars where there is
+only one size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import altair as alt
+
+from halftrip.plots.chart import (
+    BYTES,
+    Bar,
+    Bars,
+    Chart,
+    Drawing,
+    Record,
+    View,
+    curves_of,
+    known,
+    layered,
+    named,
+    size_axis,
+    slug,
+    visible,
+)
+from halftrip.plots.series import colour, dash, fill, shape
+
+# Pixels of a bar with the space beside it: of few bars, and of many, which take so many together.
+_BAR, _SMALL_BAR, _ALL_BARS = 34, 20, 1000
+# Behind the longest bar, its text needs this share of what the bars take, on a narrow page, too.
+TEXT_SHARE = 0.3
+# Pixels of the longest name of a bar.
+_LONGEST_NAME = 320
+
+
+class Axis(NamedTuple):
+    """An axis of figures; bars begin at `foot`."""
+
+    scale: alt.Scale
+    axis: alt.Axis
+    foot: float = 0.0
+
+
+class Level(NamedTuple):
+    """A line at the figure `y` of each record of this data set. `has_text`: it is dashed, and has
+    the text `what`; `is_shaded`: so is what is between the figures `low` and `high`."""
+
+    data: str
+    has_text: bool = False
+    is_shaded: bool = False
+
+
+class Moment(NamedTuple):
+    """A dashed line at the place `x` of each record of this data set, with a tooltip of this title:
+    of one series, or of all."""
+
+    data: str
+    title: str
+    of_series: bool = False
+
+
+class Look(NamedTuple):
+    """How points look: their `size`, and where they are `hollow`, an expression (None: nowhere).
+    Those with the same value of the field `joined` have a line between them, with a `width`, an
+    `opacity` and dashes. `has_band`: a band shows intervals, too."""
+
+    size: int
+    hollow: str | None = None
+    has_shapes: bool = True
+    interval_width: float = 1.5
+    joined: str | None = None
+    width: float = 1.5
+    opacity: float = 1.0
+    dashes: Callable[[Sequence[str]], alt.StrokeDash] | None = dash
+    has_band: bool = False
+
+
+class Points(NamedTuple):
+    """Figures to draw, of series with these names: see `record`. `unit` is that of the axis in a
+    terminal, which is logarithmic if it `is_log`, `tip` what a tooltip shows, and `data` has what
+    `levels` and `moments` are of. The field `label` names a bar, and a curve in a terminal."""
+
+    records: Sequence[Record]
+    names: Sequence[str]
+    axis: Axis
+    unit: str
+    look: Look
+    tip: Sequence[alt.Tooltip]
+    is_log: bool = False
+    data: Mapping[str, Sequence[Record]] = {}
+    levels: Sequence[Level] = ()
+    moments: Sequence[Moment] = ()
+    label: str = "series"
+
+
+def record(
+    series: str, transport: str, x: float, figure: Sequence[float], text: str, **more: Any
+) -> Record:
+    """A figure with its interval, at a place, and as a `text`; ends that are not known are
+    None."""
+    value, low, high = figure
+    return {
+        "series": series,
+        "transport": transport,
+        "x": x,
+        "y": value,
+        "low": known(low),
+        "high": known(high),
+        "figure": text,
+        **more,
+    }
+
+
+def ends_of(records: Sequence[Record]) -> list[float]:
+    """All figures, and the known ends of their intervals."""
+    found = (each[name] for each in records for name in ("low", "y", "high"))
+    return [each for each in found if each is not None]
+
+
+def only_size(records: Sequence[Record], label: str = "series") -> str | None:
+    """The `size` that all records have, where bars can show them; None where they have several, or
+    where two have the same label."""
+    sizes = {each["size"] for each in records}
+    labels = {each[label] for each in records}
+    return next(iter(sizes)) if len(sizes) == 1 and len(labels) == len(records) else None
+
+
+def interval_says(is_bars: bool, marks: str = "Bars") -> str:
+    """The marks that are intervals: in a chart of points, they are these."""
+    return "Lines at the ends of bars" if is_bars else marks
+
+
+def from_zero(axis: alt.Axis, values: Sequence[float]) -> Axis:
+    """A linear axis for bars of these values, with room for their texts."""
+    low, high = min([0.0, *values]), max([0.0, *values])
+    span = high - low or 1.0
+    return Axis(alt.Scale(domain=[low * 1.05, high + TEXT_SHARE * span], nice=False), axis)
+
+
+def by_size(
+    kind: str,
+    pattern: str,
+    title: str,
+    points: Points,
+    text: str,
+    lines: Sequence[str] = (),
+    marks: Sequence[str] = (),
+    sizes: Sequence[float] | None = None,
+    height: int = 300,
+) -> Chart:
+    """A chart of the figures of a pattern by message size, and bars where there is one size only;
+    `sizes` are places on the axis (None: those of all figures)."""
+    size = only_size(points.records, points.label)
+    if size is None:
+        title = f"{title}: {pattern}"
+        x = size_axis(sizes or [each["x"] for each in points.records])
+        view = view_of(points, x)
+        labels = [*dict.fromkeys(each[points.label] for each in points.records)]
+        joined = points.look.joined
+        curves = curves_of(points.records, labels, label=points.label, joined=joined)
+        drawing: Drawing | Bars = Drawing(
+            BYTES, points.unit, curves, x_is_log=True, y_is_log=points.is_log, points=joined is None
+        )
+    else:
+        title = f"{title.removesuffix(' by message size')}: {pattern} of {size}"
+        view, drawing = _bars(points), _terminal_bars(points)
+        count = len(points.records)
+        height = count * max(_SMALL_BAR, min(_BAR, _ALL_BARS // count))
+    return Chart(
+        name=slug(kind, pattern),
+        title=title,
+        lines=lines,
+        marks=marks,
+        view=view,
+        data={"points": points.records, **points.data},
+        text=f"{title}. {text}",
+        drawing=drawing,
+        height=height,
+    )
+
+
+# Points.
+
+
+def view_of(points: Points, x: alt.X) -> View:
+    """The marks of points over this axis."""
+    look, hues = points.look, colour(points.names)
+    drawn = visible(alt.Chart(named("points")))
+    y, low = (_channel(alt.Y, points.axis, name) for name in ("y", "low"))
+    layers = [*_levels(points, alt.Y, False), *_moments(points, x, False)]
+    if look.has_band:
+        band = drawn.mark_area(opacity=0.22, interpolate="linear")
+        layers.append(band.encode(x=x, y=low, y2="high:Q", color=hues, detail=f"{look.joined}:N"))
+    if look.joined is not None:
+        line = drawn.mark_line(strokeWidth=look.width, opacity=look.opacity)
+        dashes = {} if look.dashes is None else {"strokeDash": look.dashes(points.names)}
+        layers.append(line.encode(x=x, y=y, color=hues, detail=f"{look.joined}:N", **dashes))
+    if any(each["low"] is not None for each in points.records):
+        interval = drawn.mark_rule(strokeWidth=look.interval_width)
+        layers.append(interval.encode(x=x, y=low, y2="high:Q", color=hues))
+    filled = look.hollow is None
+    more: dict[str, Any] = {} if filled else {"fill": fill(points.names, look.hollow or "")}
+    more |= {"shape": shape(points.names)} if look.has_shapes else {}
+    mark = {"filled": True} if filled else {"strokeWidth": 1.5}
+    point = drawn.mark_point(size=look.size, opacity=1, **mark)
+    layers.append(point.encode(x=x, y=y, color=hues, tooltip=[*points.tip], **more))
+    return layered(*layers, *_moments(points, x, True), *_levels(points, alt.Y, True))
+
+
+def _channel(kind: type[alt.X | alt.Y], axis: Axis, field: str) -> Any:
+    return kind(f"{field}:Q", scale=axis.scale, axis=axis.axis)
+
+
+def _levels(points: Points, figure: type[alt.X | alt.Y], has_text: bool) -> Iterator[alt.Chart]:
+    """The lines at figures, which are on this axis."""
+    across = "y" if figure is alt.Y else "x"
+    for level in points.levels:
+        if level.has_text != has_text or not points.data[level.data]:
+            continue
+        base = alt.Chart(named(level.data))
+        at = {across: _channel(figure, points.axis, "y")}
+        if level.is_shaded:
+            low = {across: _channel(figure, points.axis, "low"), f"{across}2": "high:Q"}
+            yield base.mark_rect(opacity=0.5).encode(**low)
+        if not has_text:
+            yield base.mark_rule().encode(**at)
+            continue
+        yield base.mark_rule(strokeDash=[8, 4]).encode(**at, tooltip="what:N")
+        # A text beside an upright line would stand on bars: there, it is below the title.
+        if across == "y":
+            text = base.mark_text(align="right", baseline="bottom", dy=-3, dx=-4)
+            yield text.encode(x=alt.value("width"), **at, text="what:N")
+
+
+def _moments(points: Points, x: alt.X, of_series: bool) -> Iterator[alt.Chart]:
+    for each in points.moments:
+        if each.of_series != of_series or not points.data[each.data]:
+            continue
+        tip = alt.Tooltip("what:N", title=each.title)
+        base = alt.Chart(named(each.data))
+        if of_series:
+            rule = visible(base).mark_rule(strokeDash=[3, 3], strokeWidth=1)
+            yield rule.encode(x=x, color=colour(points.names), tooltip=tip)
+        else:
+            yield base.mark_rule(strokeDash=[3, 3]).encode(x=x, tooltip=tip)
+
+
+# Bars.
+
+
+def _bars(points: Points) -> View:
+    """A bar for each figure, with its interval across its end and its text behind both."""
+    axis, look, label = points.axis, points.look, points.label
+    names = [each[label] for each in points.records]
+    drawn = visible(alt.Chart(named("points")))
+    y = alt.Y(
+        f"{label}:N", sort=names, axis=alt.Axis(title=None, labelLimit=_LONGEST_NAME, ticks=False)
+    )
+    x, low, high = (_channel(alt.X, axis, name) for name in ("y", "low", "high"))
+    foot = alt.datum(axis.foot)
+    hues = colour(points.names, has_legend=False)
+    filled: dict[str, Any] = {"color": hues}
+    if look.hollow is not None:
+        filled = {"stroke": hues, "fill": fill(points.names, look.hollow, has_legend=False)}
+    bar = drawn.mark_bar(height=alt.RelativeBandSize(0.6), fillOpacity=0.7, strokeWidth=1.5)
+    layers = [
+        *_levels(points, alt.X, False),
+        bar.encode(x=x, x2=foot, y=y, tooltip=[*points.tip], **filled),
+    ]
+    interval = drawn.transform_filter("datum.low !== null && datum.high !== null")
+    layers += [
+        interval.mark_rule(strokeWidth=2).encode(x=low, x2="high:Q", y=y),
+        *(
+            interval.mark_tick(thickness=2, size=12, opacity=1).encode(x=end, y=y)
+            for end in (low, high)
+        ),
+    ]
+    text = drawn.transform_calculate(end=f"max({axis.foot}, datum.y, datum.high)")
+    layers.append(
+        text.mark_text(align="left", baseline="middle", dx=6).encode(
+            x=_channel(alt.X, axis, "end"), y=y, text="figure:N"
+        )
+    )
+    return layered(*layers, *_levels(points, alt.X, True))
+
+
+def _terminal_bars(points: Points) -> Bars:
+    found = [
+        Bar(each[points.label], each["y"], each["low"], each["high"], each["figure"])
+        for each in points.records
+    ]
+    return Bars(points.axis.foot, found)
