@@ -47,8 +47,8 @@ _VAGUE = 1.5
 
 
 class Prediction(NamedTuple):
-    """That a curve may bend between the sizes `low` and `high`, bytes, both included; `multiple` is
-    how many times the threshold it is."""
+    """A curve may bend between the sizes `low` and `high`, bytes, both included: at `multiple`
+    times the threshold."""
 
     low: float
     high: float
@@ -126,7 +126,7 @@ def predictions(
             for count in range(1, _MOST_PIECES + 1):
                 yield Prediction(count * least, count * most, count)
         case "capacity":
-            # What fills it to the last byte may be handled in either way.
+            # A message that fills it to the last byte may be handled in either way.
             least = min(least, most - 1)
             yield Prediction(least / curve.window, most / curve.window)
         case "cache":
@@ -171,7 +171,7 @@ def _clarity(bend: Bend) -> tuple[bool, float]:
 
 
 def _of_bend(bend: Bend, within: Sequence[Candidate]) -> BendCauses:
-    # Of a threshold, only the first of several places.
+    # A threshold that predicts several places here counts at the likeliest.
     first: dict[str, Candidate] = {}
     for each in sorted(within, key=lambda each: _place(bend, each)):
         first.setdefault(each.threshold.name, each)
@@ -213,7 +213,7 @@ def _applies(threshold: Threshold, curve: Configuration, ends: Sequence[Environm
         return False
     if threshold.transport:
         is_same = not ends or threshold.same_host in (None, ends[0].host == ends[1].host)
-        # What MPI does with messages is not what it does with its windows.
+        # Thresholds of MPI are about messages, not about its windows.
         is_sent = not curve.is_one_sided
         return (
             threshold.transport == curve.transport
@@ -299,7 +299,7 @@ def bend_at(found: Sequence[BendCauses], size: int) -> BendCauses | None:
         low, high = max(each.bend.low, 1), max(each.bend.high, 1)
         return max(low / max(size, 1), max(size, 1) / high, 1.0)
 
-    # Of several that hold it, that in whose middle it is.
+    # If several bends hold the size, the one whose middle is nearest counts.
     def off(each: BendCauses) -> float:
         return abs(math.log(max(size, 1)) - _logarithm(each.bend.low, each.bend.high))
 

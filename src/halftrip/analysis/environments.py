@@ -32,7 +32,7 @@ _OF_A_LAUNCH = re.compile(
 
 
 class Change(NamedTuple):
-    """What differs between two runs: its name, and what it was in either, as text."""
+    """A fact that differs between two runs: its name, and its value in each, as text."""
 
     name: str
     base: str
@@ -94,7 +94,7 @@ def _facts(run: Run) -> dict[str, str]:
 
 
 def _tools(run: Run) -> dict[str, str]:
-    """What has measured, and its version."""
+    """The tool that has measured, and its version."""
     if not run.sources:
         return {"tool": _HALFTRIP, _HALFTRIP: run.header.halftrip}
     found = _known("tool", (each.tool for each in run.sources))
@@ -126,7 +126,7 @@ def _on(state: bool | None) -> str | None:
 
 
 def _devices(devices: Sequence[Device]) -> dict[str, str]:
-    """What is known of the devices whose memory a run names."""
+    """The properties of the devices whose memory a run names."""
     return {
         **_known("device", (each.name for each in devices)),
         **_known("CUDA driver", (each.driver for each in devices)),
@@ -176,7 +176,7 @@ def _ranges(cores: Sequence[int | None]) -> str:
         return "not pinned"
     known = [core for core in cores if core is not None]
     parts: list[str] = []
-    # Of consecutive numbers, the difference from their place is the same.
+    # Consecutive numbers have the same difference from their place.
     for _, group in groupby(enumerate(known), lambda each: each[1] - each[0]):
         row = [core for _, core in group]
         parts += [f"{row[0]}-{row[-1]}"] if len(row) > 2 else map(str, row)
@@ -187,7 +187,7 @@ _Of = Callable[[NetworkPath], str | None]
 
 
 def _network(run: Run) -> dict[str, str]:
-    """What the ends of all paths between hosts know of their interfaces and of TCP."""
+    """The interfaces and TCP settings at both ends of all paths between hosts."""
     paths = [each.path for each in run.connections]
     figures: dict[str, _Of] = {
         "interface": lambda path: path.interface.name if path.interface else None,

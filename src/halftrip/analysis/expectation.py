@@ -125,7 +125,7 @@ class Judged(NamedTuple):
 
     @property
     def variant(self) -> str:
-        """What its launches had of what is varied, in words."""
+        """The variant of its launches, in words; empty where nothing is varied."""
         return in_words(self.configurations[0].variant)
 
 
@@ -255,7 +255,7 @@ def _rows(document: Judgeable, figure: str) -> Sequence[Row]:
 
 
 def _of_size(rows: Sequence[Row], choose: Any) -> list[Row]:
-    """Of each transport the rows of its smallest, or largest, size."""
+    """The rows of the smallest, or largest, size of each transport."""
     sizes: dict[str, list[int]] = {}
     for row in rows:
         if row.configuration.size_known:

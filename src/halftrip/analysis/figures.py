@@ -142,7 +142,7 @@ USAGE: tuple[Figure[EndUsage], ...] = (
 def _per_message(
     name: str, words: str, per_byte: Shown = NOT_SHOWN
 ) -> tuple[Figure[MessageCost], ...]:
-    """What a message costs of a counter, with both ends of its interval, and a byte of it."""
+    """A counter's count for each message, with both ends of its interval, and for each byte."""
     return (
         Figure(f"{name}_per_message", "number?", lambda cost: getattr(cost, name).value,
                f"{words} for each message"),

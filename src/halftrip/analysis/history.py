@@ -223,7 +223,7 @@ def _changes(
         unsure = [n for n, each in enumerate(factors) if not each.significant]
         if not unsure:
             break
-        # What is left has other neighbours then.
+        # The other steps have other neighbours then.
         del steps[min(unsure, key=lambda n: abs(math.log(factors[n].ratio)))]
     found = []
     for step, factor in zip(steps, factors, strict=True):

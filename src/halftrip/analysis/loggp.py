@@ -18,7 +18,7 @@ from halftrip.stats.curve_times import Over
 from halftrip.stats.estimate import Estimate, combined
 from halftrip.units import significant, size_in_words
 
-# What measures all that the model needs.
+# The command that measures all that the model needs.
 COMMAND = "halftrip run loggp"
 # Beyond this factor, a line of g and G does not describe the times between messages.
 MISFIT = 1.1
@@ -135,7 +135,7 @@ class _Rows:
 
     @property
     def over(self) -> Over | None:
-        """What the intervals of the rows that were asked for are over."""
+        """Whether the intervals of the rows that were used are over launches or slices."""
         found = [each for each in self._known.values() if each is not None]
         if not found:
             return None

@@ -19,7 +19,7 @@ RatioWord = Literal["same", "slower", "faster", "unknown"]
 
 
 class LoopRow(NamedTuple):
-    """What is compared."""
+    """A row that is measured by both."""
 
     path: str
     pattern: str

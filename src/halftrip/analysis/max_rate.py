@@ -29,7 +29,7 @@ from halftrip.stats.median import median
 FEWEST_SIZES = 3
 # The scatter of a model that describes times as well as they are known; less is no merit.
 _LEAST_SCATTER = 0.005
-# By how much what one pair gets and what all get may disagree about which of them limits.
+# The factor by which R_C and R_N may disagree with the numbers of pairs that each of them limits.
 _SLACK = 1.1
 
 
@@ -63,7 +63,7 @@ def max_rate(points: Sequence[PairsPoint]) -> MaxRate:
     """
     numbers = sorted({point.pairs for point in points})
     found: list[tuple[float, int, LinearFit]] = []
-    # Of models that are equally good, the first counts: one without R_N.
+    # If models are equally good, the first counts: one without R_N.
     for last in (*reversed(numbers), 0):
         fit = linear_fit(_factors(points, last, numbers), [point.time for point in points])
         if _agrees(fit, last, numbers):
@@ -104,7 +104,7 @@ def _agrees(fit: LinearFit, last: int, numbers: Sequence[int]) -> bool:
     after = numbers[numbers.index(last) + 1]
     if not last / _SLACK <= turn <= after * _SLACK:
         return False
-    # Of the fewest pairs surely R_C is the limit, and of the most surely R_N.
+    # R_C is surely the limit of the fewest pairs, and R_N of the most.
     _, one, other = fit.parameters
     fewest, most = (other.scaled(number) for number in (numbers[0], numbers[-1]))
     is_known = not math.isnan(one.low + other.low)
@@ -116,7 +116,7 @@ def _criterion(fit: LinearFit, count: int) -> float:
     return 2 * count * math.log(scatter) + len(fit.parameters) * math.log(count)
 
 
-# What measures several numbers of pairs.
+# A command that measures several numbers of pairs.
 COMMAND = "halftrip run -n 8 --concurrent-pairs 1,2,4 -s 8,1K,64K,1M"
 
 

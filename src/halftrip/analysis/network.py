@@ -67,9 +67,9 @@ def slow_parts(run: Run, configurations: Iterable[Configuration]) -> list[Suspec
 
 
 def suspect_rows(run: Run) -> list[Configuration]:
-    """What is to be measured again before slow hosts and links are named: all links, if they are
-    few; else those of each suspected host, and each suspected link with some others of both its
-    hosts, which lead to hosts that are not suspected."""
+    """The rows to measure again before slow hosts and links are named: all links, if they are few;
+    else those of each suspected host, and each suspected link with some others of both its hosts,
+    which lead to hosts that are not suspected."""
     found: dict[Configuration, None] = {}
     for configurations in judged(run.by_configuration):
         suspected = slow_parts(run, configurations) or ()

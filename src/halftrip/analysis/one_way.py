@@ -18,7 +18,7 @@ from halftrip.stats.quantile import Floats
 LARGEST_SHARE = 0.1
 # Each end's timestamps are known as CLOCK_MONOTONIC_RAW to about 50 ns.
 _CONVERSION_NS = 100.0
-# Of several slices, clocks have to be known well enough in this share.
+# Clocks have to be known well enough in at least this share of the slices.
 _FEWEST_SLICES = 0.5
 # One way takes longer than the other where it takes this many times as long, in all slices.
 _UNEVEN = 1.25

@@ -86,7 +86,8 @@ class RowChange(NamedTuple):
         return self.new.arrived / self.base.arrived if self.base.arrived else math.nan
 
     def figure(self, repeats: Repeats) -> float:
-        """What is shown of either side: a one-way time, ns, or a bandwidth, bytes per second."""
+        """The figure of either run that is shown: a one-way time, ns, or a bandwidth, bytes per
+        second."""
         time, each = repeats.middle, self.configuration
         if not each.is_rate:
             return time
@@ -127,7 +128,7 @@ def judged(change: RowChange, p_adjusted: float, threshold: float, spread: Sprea
     not explain it, the same within it, or that it cannot be told."""
     most = math.log1p(threshold)
     found = change.difference
-    # Of launches at two levels, more would be at two levels, too.
+    # If launches are at two levels, more of them would be, too.
     launches = None if change.reason else _launches_needed(change, most, spread)
     word: ChangeWord = "cannot tell"
     reason = change.reason
@@ -243,5 +244,5 @@ def _launches_needed(change: RowChange, most: float, spread: Spread) -> int:
     known = [each for each in several if not math.isnan(each)]
     between = math.sqrt(sum(each**2 for each in known) / len(known)) if known else spread.value
     n = 2.0 * ((NORMAL_95 + _POWER_80) * between / most) ** 2
-    # What one has was too few, whatever the approximation says.
+    # The present number was too few, whatever the approximation says.
     return max(_FEWEST_LAUNCHES, math.ceil(n), change.base.launches + 1, change.new.launches + 1)

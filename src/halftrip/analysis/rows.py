@@ -31,7 +31,7 @@ from halftrip.stats.adjustment import Adjusted, Correlation
 from halftrip.stats.median import median
 from halftrip.stats.summary import Components, Summary
 
-# Of messages from this size on, bytes, the bandwidth says more than the latency.
+# From this size on, bytes, the bandwidth says more than the latency.
 LARGE = 64 << 10
 
 

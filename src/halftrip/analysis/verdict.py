@@ -25,9 +25,9 @@ NOT_OK: tuple[Word, ...] = ("caution", "no")
 
 # The cause of rows of which a source gives single figures.
 NO_INTERVAL = "no interval"
-# That of figures that no machine can have.
+# The cause of figures that no machine can have.
 IMPOSSIBLE = "impossible"
-# What to do where another tool has measured, which has no options of ours.
+# The advice if another tool has measured, which does not have halftrip's options.
 _TO_OTHERS = "measure it again, several times"
 # The interval's wider side, as a share of the latency, up to which a row is ok, and up to which it
 # may be used with caution.
@@ -138,7 +138,7 @@ def _wandered(row: Evidence) -> Cause | None:
     halves = np.array([each.half_width for each in slices])
     known = halves[~np.isnan(halves)]
     low, high = (quantile_of_ordered(medians, share) for share in (0.25, 0.75))
-    # Of few samples, a slice does not know how well it knows its median.
+    # With few samples, a slice has no interval of its median.
     if 2 * known.size <= halves.size or high - low <= 2 * median(known):
         return None
     seen = f"from {us(low)} to {us(high)}"
@@ -199,7 +199,7 @@ def _odd_launch(row: Evidence) -> Cause | None:
 
 
 def _few_samples(row: Evidence) -> Cause:
-    """What is left: too little was measured."""
+    """No other cause was found: too little was measured."""
     slices = sum(row.times.counted)
     if slices == 1 and row.measurements[0].reported is not None:
         seen = "its source gives a single figure, and nothing by which to tell how far it holds"

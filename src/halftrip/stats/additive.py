@@ -17,7 +17,7 @@ from halftrip.stats.distributions import NORMAL_95
 from halftrip.stats.median import median
 from halftrip.stats.quantile import Floats, Samples, quantiles_of_ordered
 
-# What is slow with this probability counts as slow.
+# A node or link counts as slow with at least this probability.
 _SURE = 0.99
 # Expected numbers of slow nodes and links; divided by how many there are, prior probabilities, so
 # that looking at more finds no more by chance (Scott and Berger, Annals of Statistics 38, 2010).
@@ -96,7 +96,7 @@ def fit(pairs: Mapping[tuple[int, int], Samples], threshold: float = 1.10) -> Ho
     if not all(pairs[key].min() > 0 and pairs[key].max() < math.inf for key in keys):
         raise ValueError("times are positive and finite")
     logs = [np.log(pairs[key]) for key in keys]
-    # Of three hosts with a slow one, most pairs are slow.
+    # Among three hosts with a slow one, most pairs are slow.
     center = sorted(median(each) for each in logs)[int(_CENTER * (len(logs) - 1))]
     hosts = sorted({host for key in keys for host in key})
     model = _model([each - center for each in logs], np.searchsorted(hosts, np.array(keys).T))

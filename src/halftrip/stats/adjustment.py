@@ -53,7 +53,7 @@ def adjusted(rtts: Sequence[float], medians: Sequence[float], rtt: float) -> Adj
     slope, slope_error = _slope(x, y)
     moved = np.sort(y + slope * (math.log(rtt) - x))
     middle = median(moved)
-    # Of six or more, so by order statistics.
+    # There are six or more, so it is by order statistics.
     bounds = between_medians(moved)
     if bounds is None:
         return None

@@ -110,7 +110,7 @@ class Levels:
         return max(float(self._errors[count]) / self._freedom(count), _LEAST_SPREAD**2)
 
     def _least_t(self, level: float, count: int) -> float:
-        """What t has to be for a change at any of the places, by Bonferroni's inequality."""
+        """The least t of a change at any of the places, by Bonferroni's inequality."""
         places = self._values.size - 2 * SHORTEST_LEVEL + 1
         return _student(1.0 - level / 2 / places, self._freedom(count))
 

@@ -15,8 +15,8 @@ from halftrip.stats.quantile import Floats
 # What is repeated: launches, slices of one, or nothing, so that only the distances of the points
 # from a line tell how well it is known.
 Over = Literal["launches", "slices", "residuals"]
-# Of so many draws, a standard deviation is known within 7 %: 50 to 200 are enough for it (Efron and
-# Tibshirani, section 6.4).
+# With so many draws, a standard deviation is known within 7 %: 50 to 200 are enough for it (Efron
+# and Tibshirani, section 6.4).
 DRAWS = 100
 # A time that is known exactly still has its rounding.
 _LEAST_DEVIATION = 1e-9
@@ -101,7 +101,7 @@ def draws(curve: CurveTimes, count: int = DRAWS) -> Draws | None:
         drawn[:, columns] = _widened(_medians(values[places]), slices)
     (alone,) = np.nonzero(counts == 1)
     several = counts > 1
-    # What is measured once varies as the others do.
+    # A size that was measured once is taken to vary as the others do.
     usual = np.median(drawn[:, several].std(axis=0, ddof=1) / curve.times[several])
     noise = generator.standard_normal((count, alone.size))
     drawn[:, alone] = curve.times[alone] * (1.0 + usual * noise)

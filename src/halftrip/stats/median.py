@@ -17,9 +17,9 @@ from halftrip.stats.quantile import Interval, Samples, in_order, quantile_interv
 # Below this the order statistics of independent samples cannot bound the median at 95 %:
 # 2 * 0.5**n > 0.05. At six the lowest and the highest do.
 FEWEST_FOR_INTERVAL = 6
-# By how many standard errors of its width an interval to stop by is widened. Without this, stopping
-# at 1 % covers 92 % of series with a first-order autocorrelation of 0.6 and some 300
-# samples; with it, 93 % (benchmarks/coverage.py).
+# An interval to stop by is widened by so many standard errors of its width. Without this, stopping
+# at 1 % covers 92 % of series with a first-order autocorrelation of 0.6 and some 300 samples; with
+# it, 93 % (benchmarks/coverage.py).
 _STOPPING_CAUTION = math.sqrt(2.0)
 
 

@@ -19,7 +19,7 @@ from halftrip.stats.summary import Summary
 STRAIGHTNESS = 0.01
 # The spread of a point without an interval: only large changes are found there.
 UNKNOWN_SPREAD = 0.25
-# By how much a further piece must lower the sum of squared errors, in squared standard deviations.
+# A further piece must lower the sum of squared errors by this much, in squared standard deviations.
 # A piece has two more parameters and the best of all places: by chance, about once in 10**4 curves.
 PIECE_COST = 25.0
 # The rounding of sums of squares, which are of the order of the square of 1 / STRAIGHTNESS.

@@ -19,9 +19,9 @@ from halftrip.stats.quantile import Floats
 
 # At most this share of the points is left out as off every line: more are no exceptions.
 _MOST_OUTLIERS = 0.2
-# Of so many points, bends are few enough that the others tell how points scatter.
+# Among so many points, bends are few enough that the other points tell the scatter.
 _FEWEST_FOR_SCATTER = 12
-# What a point on no piece costs: it has one parameter less than a line (see PIECE_COST).
+# The price of a point on no piece, which has one parameter less than a line (see PIECE_COST).
 _OUTLIER_COST = 16.0
 # Steps are told apart from noise from this share of the time on: no curve is straighter (see
 # piecewise.STRAIGHTNESS), and at least twice that is needed to tell two lines apart.

@@ -81,7 +81,7 @@ def contradictions(rows: Sequence[Evidence]) -> dict[Configuration, list[Flag]]:
         _add(found, neighbours.cold_first_row(curve))
         outliers = neighbours.outlier_sizes(curve)
         _add(found, outliers)
-        # That an outlier contradicts its neighbours is nothing new.
+        # An outlier contradicts its neighbours anyway.
         _add(
             found,
             neighbours.faster_when_larger(

@@ -151,7 +151,7 @@ def typical_rtts(run: Run) -> dict[Probed, float]:
 
 
 def probed(configuration: Configuration) -> Probed:
-    """Whose core-to-core round trip a configuration has."""
+    """The pair of cores whose round trip goes with a configuration."""
     initiator, responder = configuration.ends
     cores = initiator.core, responder.core
     return configuration.pair, configuration.thread, cores, configuration.is_simulated

@@ -184,8 +184,7 @@ def _of_launch(row: Evidence, launch: int) -> str | None:
     every = zip(row.times.launches, row.times.slices, row.times.counted, strict=True)
     slices = [(each.median.median, counts) for other, each, counts in every if other == launch]
     medians = [median for median, counts in slices if counts]
-    # What only was a slow beginning was left out; where it was half of the slices, it was no
-    # beginning.
+    # A slow beginning was left out; if that was half of the slices, it was no beginning.
     if 2 * len(medians) <= len(slices):
         medians = [median for median, _ in slices]
     if len(medians) < FEWEST_FOR_INTERVAL:
@@ -203,7 +202,7 @@ def bimodal(row: Evidence) -> Flag | None:
     moved = _moved(row)
     if moved is not None:
         return moved
-    # Of all slices of a launch together: a slice may be too short to see both.
+    # All slices of a launch together: one may be too short to see both modes.
     for slices in row.times.by_launch.values():
         found = two_modes(np.concatenate([each.times for each in slices]))
         if found is not None:
