@@ -18,8 +18,7 @@ from halftrip.errors import HalftripError, UsageError
 from halftrip.job.deaths import LaunchFailed, how_ended
 from halftrip.job.limit import TimeLimit
 from halftrip.job.resumption import Due
-from halftrip.job.series import LaunchRecords
-from halftrip.job.view import View
+from halftrip.job.series import LaunchTask
 from halftrip.plan.config import VARIABLE
 from halftrip.plan.plan import MOST_LAUNCHES, Plan
 from halftrip.plan.toml_text import plan_text
@@ -48,36 +47,27 @@ def words_of(command: str) -> list[str]:
     return words
 
 
-def measure_elsewhere(
-    command: str,
-    plan: Plan,
-    number: int,
-    due: Due,
-    written: LaunchRecords,
-    view: View,
-    limit: TimeLimit | None,
-) -> None:
+def measure_elsewhere(command: str, plan: Plan, task: LaunchTask) -> None:
     """Has ``COMMAND run PLAN -o FILE`` measure the plan of one launch, and writes what is in its
-    file as the launch of this number. Raises HalftripError where it
-    fails, and Stopped."""
-    view.update(0, 1, f"all of it by {command}")
+    file as that launch. Raises HalftripError where it fails, and Stopped."""
+    task.view.update(0, 1, f"all of it by {command}")
     with tempfile.TemporaryDirectory(prefix="halftrip-", ignore_cleanup_errors=True) as directory:
         path = Path(directory, "run.jsonl")
         planned = Path(directory, "plan.toml")
-        planned.write_text(plan_text(_alone(plan, limit)), encoding="utf-8")
+        planned.write_text(plan_text(_alone(plan, task.limit)), encoding="utf-8")
         with open(Path(directory, "output"), "w+b") as output:
             words = [*words_of(command), "run", str(planned), "-o", str(path)]
-            code = _run(words, output, limit)
+            code = _run(words, output, task.limit)
             said = _last_line(output)
         if not path.exists():
             raise LaunchFailed(f"{command}: {how_ended(code)}{said}")
         run = load(path)
-    for record in _adopted(run, number, due):
-        written.append(encode(record))
+    for record in _adopted(run, task.number, task.due):
+        task.records.append(encode(record))
     if run.interrupted is not None:
         raise HalftripError(f"{command}: {run.interrupted}")
     assert run.end is not None
-    written.append(encode(run.end), last=True)
+    task.records.append(encode(run.end), last=True)
 
 
 def _alone(plan: Plan, limit: TimeLimit | None) -> Plan:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -132,20 +133,31 @@ class LaunchView:
             self._view.quote(f"{self._name}: {who}" if self._name else who, new)
 
 
-# Starts the ranks of the launch of this number, which is due, and has them measure it.
-StartLaunch = Callable[[int, Due, LaunchRecords, View, TimeLimit | None], None]
+class LaunchTask(NamedTuple):
+    """A launch to be taken: its number, what is due in it, where its records go, who shows its
+    progress, and until when it has to be over."""
+
+    number: int
+    due: Due
+    records: LaunchRecords
+    view: View
+    limit: TimeLimit | None
+
+
+# Starts the ranks of a launch, and has them measure it.
+TakeLaunch = Callable[[LaunchTask], None]
 
 
 def launch_all(
     plan: Plan,
     run_file: RunFile,
     view: View,
-    launch: StartLaunch,
+    launch: TakeLaunch,
     left: Resumption,
     limit: TimeLimit | None = None,
 ) -> None:
-    """Calls `launch(number, due, records, view, limit)` for every launch that is left, with its
-    part of the run's `limit`, and ends the file. One that raises HostsLost is followed by one that
+    """Calls `launch` for every launch that is left, with its part of the run's `limit`, and ends
+    the file. One that raises HostsLost is followed by one that
     measures what it lacks, and the run is not complete.
 
     Where the plan varies something, a launch that raises another error than Stopped is recorded as
@@ -163,7 +175,7 @@ class _Launches:
         plan: Plan,
         run_file: RunFile,
         view: View,
-        launch: StartLaunch,
+        launch: TakeLaunch,
         left: Resumption,
         limit: TimeLimit | None,
     ) -> None:
@@ -236,7 +248,7 @@ class _Launches:
                 self._run_file.append(encode(begun))
             began = time.monotonic()
             try:
-                self._launch(self._number, due, records, shown, of_launch)
+                self._launch(LaunchTask(self._number, due, records, shown, of_launch))
                 break
             except HostsLost as error:
                 due = self._lose(due, error)

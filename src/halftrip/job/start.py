@@ -19,8 +19,8 @@ from halftrip.job.connected import guests
 from halftrip.job.deaths import HostsLost, LaunchFailed
 from halftrip.job.limit import TimeLimit, is_worthwhile
 from halftrip.job.processes import Started, environment
-from halftrip.job.resumption import Done, Due, Resumption
-from halftrip.job.series import LaunchRecords, launch_all
+from halftrip.job.resumption import Resumption
+from halftrip.job.series import LaunchTask, launch_all
 from halftrip.job.signals import catching, interrupt
 from halftrip.job.spec import Job
 from halftrip.job.supervisor import Supervisor
@@ -107,15 +107,13 @@ def _launch_with(
 ) -> None:
     starter = _Starter(name, plan, set())
 
-    def launch_once(
-        number: int, due: Due, records: LaunchRecords, view: View, limit: TimeLimit | None
-    ) -> None:
+    def launch_once(task: LaunchTask) -> None:
         try:
-            starter.launch(number, due.done, records, view, limit)
+            starter.launch(task)
         except (Unavailable, LaunchFailed) as error:
-            if number == left.first:
+            if task.number == left.first:
                 raise
-            raise Interrupted(f"launch {number + 1}: {error}") from None
+            raise Interrupted(f"launch {task.number + 1}: {error}") from None
 
     launch_all(plan, run_file, view, launch_once, left, limit)
 
@@ -128,24 +126,22 @@ def _launch_variants(
     absent: set[str] = set()
     plans: dict[Variant, Plan] = {}
 
-    def launch_once(
-        number: int, due: Due, records: LaunchRecords, view: View, limit: TimeLimit | None
-    ) -> None:
-        of_variant = plans.setdefault(due.variant, plan_of(plan, due.variant))
+    def launch_once(task: LaunchTask) -> None:
+        variant = task.due.variant
+        of_variant = plans.setdefault(variant, plan_of(plan, variant))
         failed: LaunchFailed | None = None
         command = _other_command(of_variant)
         if command is not None:
             from halftrip.job.other_installation import measure_elsewhere
 
             with environment(of_variant.variables):
-                measure_elsewhere(command, of_variant, number, due, records, view, limit)
+                measure_elsewhere(command, of_variant, task)
             return
         with environment(of_variant.variables):
             while True:
                 name, needing = _launcher(of_variant)
                 try:
-                    starter = _Starter(name, of_variant, absent)
-                    starter.launch(number, due.done, records, view, limit)
+                    _Starter(name, of_variant, absent).launch(task)
                     break
                 except (Unavailable, LaunchFailed) as error:
                     rest = of_variant
@@ -157,8 +153,9 @@ def _launch_variants(
                         failed = error
                     else:
                         for transport in needing:
-                            records.append(encode(Skip(transport=transport, reason=str(error))))
-                    plans[due.variant] = of_variant = rest
+                            skip = Skip(transport=transport, reason=str(error))
+                            task.records.append(encode(skip))
+                    plans[variant] = of_variant = rest
         if failed is not None:
             raise failed
 
@@ -194,28 +191,28 @@ class _Starter:
         self._absent = absent
         self._is_first = True
 
-    def launch(
-        self, number: int, done: Done, records: LaunchRecords, view: View, limit: TimeLimit | None
-    ) -> None:
-        """Has them measure the plan without what is `done`. Raises what Supervisor.run does, and
+    def launch(self, task: LaunchTask) -> None:
+        """Has them measure the plan without what is done. Raises what Supervisor.run does, and
         HostsLost where others can go on."""
         plan, absent = self._plan, self._absent
         launcher: Launcher = LAUNCHERS.load(self._name)(plan)
-        launcher.may_fork = number == 0 and _is_only(plan)
+        launcher.may_fork = task.number == 0 and _is_only(plan)
         if not (launcher.may_fork and self._name == "local"):
             forks.discard()
         if self._is_first and _uses_dragon(plan):
             from halftrip.dragon import command as dragon_command
 
-            view.warn(dragon_command.notes(plan.dragon))
+            task.view.warn(dragon_command.notes(plan.dragon))
         self._is_first = False
         ranks = plan.ranks or DEFAULT_RANKS
         listener = Listener(launcher.token, guests(ranks), launcher.reach)
         lost = {rank: host for rank, host in enumerate(launcher.hosts) if host in absent}
         job = launcher.job(listener, ranks, lost)
-        supervisor = Supervisor(job, listener, records, view)
+        supervisor = Supervisor(job, listener, task.records, task.view)
         try:
-            supervisor.run(plan, partial(_start, plan, launcher), number, done, limit)
+            supervisor.run(
+                plan, partial(_start, plan, launcher), task.number, task.due.done, task.limit
+            )
         except HalftripError as error:
             absent.update(supervisor.lost)
             if supervisor.lost and launcher.hosts and _have_pairs(plan, launcher.hosts, absent):

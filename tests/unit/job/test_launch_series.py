@@ -52,9 +52,9 @@ def test_the_end_is_of_all_launches(tmp_path):
     run_file = created(tmp_path)
     drifts = iter([[0.5, -3.0], [-2.0, 1.0]])
 
-    def launch(number, due, records, view, limit):
+    def launch(task):
         end = RunEnd(reason=None, seconds=2.0, timed=1.0, clock_drift=next(drifts))
-        records.append(encode(end), last=True)
+        task.records.append(encode(end), last=True)
 
     launch_all(Plan(launches=2), run_file, NoView(), launch, Resumption(launches=2))
     run_file.close()
@@ -78,17 +78,17 @@ def test_a_launch_that_loses_a_host_is_followed_by_one_that_measures_what_it_lac
     run_file = created(tmp_path)
     calls = []
 
-    def launch(number, due, records, view, limit):
-        calls.append((number, due.done))
+    def launch(task):
+        calls.append((task.number, task.due.done))
         if len(calls) == 1:
             if begun:
                 for rank in range(2):
-                    records.append(encode(runs.environment(rank=rank)))
+                    task.records.append(encode(runs.environment(rank=rank)))
                 for each in range(10):
-                    records.append(encode(runs.measurement("tcp", 8, slice=each)))
-                records.append(encode(runs.measurement("tcp", 64)))
+                    task.records.append(encode(runs.measurement("tcp", 8, slice=each)))
+                task.records.append(encode(runs.measurement("tcp", 64)))
             raise HostsLost("rank 2 on c died", {"c": [2]})
-        records.append(encode(RunEnd(reason=None)), last=True)
+        task.records.append(encode(RunEnd(reason=None)), last=True)
 
     view = Warned()
     launch_all(Plan(transport=("tcp",)), run_file, view, launch, Resumption())
@@ -107,8 +107,8 @@ def test_a_launch_that_loses_a_host_is_followed_by_one_that_measures_what_it_lac
 def test_what_a_refined_run_lacks_is_not_known(tmp_path):
     run_file = created(tmp_path)
 
-    def launch(number, due, records, view, limit):
-        records.append(encode(runs.environment(rank=0)))
+    def launch(task):
+        task.records.append(encode(runs.environment(rank=0)))
         raise HostsLost("rank 2 on c died", {"c": [2]})
 
     with pytest.raises(Interrupted, match=r"^rank 2 on c died; which sizes a run with refine"):
@@ -153,9 +153,9 @@ def test_launches_end_at_the_first_that_are_narrow(tmp_path):
     run_file = created(tmp_path)
     numbers = []
 
-    def launch(number, due, records, view, limit):
-        numbers.append(number)
-        records.append(encode(runs.measurement(launch=number, samples=[2000] * 50)))
+    def launch(task):
+        numbers.append(task.number)
+        task.records.append(encode(runs.measurement(launch=task.number, samples=[2000] * 50)))
 
     launch_all(UNTIL, run_file, NoView(), launch, Resumption())
     run_file.close()

@@ -40,11 +40,11 @@ def launched(tmp_path):
     def launch(plan, seconds, reason=None):
         limits = []
 
-        def once(number, done, records, view, limit):
-            limits.append(limit)
+        def once(task):
+            limits.append(task.limit)
             time.sleep(seconds)
-            records.append(encode(runs.measurement(launch=number)))
-            records.append(encode(RunEnd(reason=reason, seconds=seconds)), last=True)
+            task.records.append(encode(runs.measurement(launch=task.number)))
+            task.records.append(encode(RunEnd(reason=reason, seconds=seconds)), last=True)
 
         run_file = RunFile(tmp_path / "run.jsonl")
         run_file.append(encode(runs.run().header))

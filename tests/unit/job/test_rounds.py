@@ -34,19 +34,19 @@ class Ranks:
         self.failing = failing or {}
         self.before = before
 
-    def launch(self, number, due, records, view, limit):
-        self.calls.append((number, due.round, due.variant))
-        view.update(1, 2, "tcp pingpong 8")
+    def launch(self, task):
+        self.calls.append((task.number, task.due.round, task.due.variant))
+        task.view.update(1, 2, "tcp pingpong 8")
         for rank in range(2):
-            records.append(encode(runs.environment(rank, launch=number)))
-        error = self.failing.get(number) or self.failing.get(due.variant)
-        for configuration in configurations(due.variant):
-            if configuration not in due.done:
+            task.records.append(encode(runs.environment(rank, launch=task.number)))
+        error = self.failing.get(task.number) or self.failing.get(task.due.variant)
+        for configuration in configurations(task.due.variant):
+            if configuration not in task.due.done:
                 for slice_ in range(self.before if error else SLICES):
-                    records.append(encode(measurement(configuration, number, slice_)))
+                    task.records.append(encode(measurement(configuration, task.number, slice_)))
         if error is not None:
             raise error
-        records.append(encode(RunEnd(reason=None, seconds=1.0)), last=True)
+        task.records.append(encode(RunEnd(reason=None, seconds=1.0)), last=True)
 
 
 def configurations(variant):
