@@ -16,10 +16,11 @@ from halftrip.analysis.figure import (
     Figure,
     Of,
     Shown,
+    fields,
     figures_of,
 )
 from halftrip.analysis.rows import Row
-from halftrip.analysis.setting_figures import CONFIGURATION
+from halftrip.analysis.setting_figures import CONFIGURATION, extra_figures
 from halftrip.analysis.usage import ENDS, EndUsage
 from halftrip.results.delivery import Delivery
 from halftrip.results.usage import CoreUse
@@ -164,6 +165,12 @@ COSTS: tuple[Figure[MessageCost], ...] = (
     Figure("counted", "text?", lambda of: of.counted,
            "Where instructions and cycles were counted: user or all"),
 )  # fmt: skip
+
+
+def row_fields(row: Row) -> dict[str, Any]:
+    """All figures of a row by name; last, settings of plug-ins, as far as it has them."""
+    extra = extra_figures([row.configuration])
+    return fields(FIGURES, row) | fields(extra, row.configuration)
 
 
 def of_end(number: int, figures: Sequence[Figure[Of]]) -> tuple[Figure[Of], ...]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from halftrip.analysis.figure import Figure, fields
-from halftrip.plan.settings import SETTINGS
-from halftrip.results.configuration import Configuration
+from halftrip.plan.setting import Setting
+from halftrip.plan.settings import BUILT_IN, extra_setting
+from halftrip.results.configuration import Configuration, extra_names
 from halftrip.results.reported import Variant
 
 
@@ -33,10 +35,14 @@ _OTHERS: tuple[Figure[Configuration], ...] = (
     Figure("variant", "text", lambda of: variant_text(of.variant),
            "What else tells it from others: what is varied, the table of a text; or empty"),
 )  # fmt: skip
-_BY_NAME = {each.name: each for each in _OTHERS} | {
-    each.figure: Figure[Configuration](each.figure, each.kind, each.in_effect, each.says)
-    for each in SETTINGS.values()
-}
+
+
+def setting_figure(of: Setting) -> Figure[Configuration]:
+    """A setting as a figure."""
+    return Figure(of.figure, of.kind, of.in_effect, of.says)
+
+
+_BY_NAME = {each.name: each for each in (*_OTHERS, *map(setting_figure, BUILT_IN.values()))}
 # The columns that came first; newer settings are behind them.
 _FIRST = (
     *("transport", "pattern", "mode", "size_bytes", "memory", "buffers", "pages", "cache", "wait"),
@@ -45,16 +51,23 @@ _FIRST = (
 )
 CONFIGURATION: tuple[Figure[Configuration], ...] = tuple(
     _BY_NAME[name]
-    for name in dict.fromkeys((*_FIRST, *(each.figure for each in SETTINGS.values()), "variant"))
+    for name in dict.fromkeys((*_FIRST, *(each.figure for each in BUILT_IN.values()), "variant"))
 )
+
+
+def extra_figures(configurations: Iterable[Configuration]) -> list[Figure[Configuration]]:
+    """The settings of plug-ins that any of these has."""
+    return [setting_figure(extra_setting(name)) for name in extra_names(configurations)]
 
 
 def configuration_fields(configuration: Configuration) -> dict[str, Any]:
     """The settings of a configuration by name. Those of both ends are texts such as ``spin``, or
     ``spin:block``."""
-    return fields(CONFIGURATION, configuration)
+    return fields((*CONFIGURATION, *extra_figures([configuration])), configuration)
 
 
 def curve_fields(curve: Configuration) -> dict[str, Any]:
     """The settings of a curve, which has no size."""
-    return fields([each for each in CONFIGURATION if each.name != "size_bytes"], curve)
+    return {
+        name: value for name, value in configuration_fields(curve).items() if name != "size_bytes"
+    }

@@ -84,7 +84,7 @@ def curve_keys(curve: Configuration, plan: Mapping[str, Any]) -> dict[str, Any]:
     # Where a transport has no choice, its standard is all that there is.
     keys |= {
         each.name: [each.of(curve)]
-        for each in in_place("transport")
+        for each in in_place("transport", "extra")
         if plan.get(each.name) and each.of(curve) not in (None, each.standard)
     }
     keys |= {

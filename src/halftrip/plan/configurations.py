@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from typing import Any, cast
 
 import msgspec
@@ -42,12 +43,14 @@ def _of_message_rate(plan: Plan) -> Plan:
         mode=(),
         sizes=(_MESSAGE_BYTES,),
         perturb=0,
+        extra=tuple((name, values[:1]) for name, values in plan.extra),
         **(firsts | {"window": (), "delay": (0,)}),
     )
 
 
 def _settings(plan: Plan, choices: Mapping[str, Choices]) -> list[Configuration]:
     found = []
+    configuration = _maker(plan)
     for transport in plan.transport:
         if transport not in choices:
             continue
@@ -60,7 +63,7 @@ def _settings(plan: Plan, choices: Mapping[str, Choices]) -> list[Configuration]
             points = _with_values(points, setting, plan, choices[transport].get(setting.name))
         sizes = perturb(plan.sizes, plan.perturb)
         for point in points:
-            curve = _configuration(point, plan)
+            curve = configuration(point)
             found += [msgspec.structs.replace(curve, size=size) for size in sizes]
     return found
 
@@ -69,27 +72,33 @@ def _with_values(
     points: Iterable[dict[str, Any]], setting: Setting, plan: Plan, own: tuple[Any, ...] | None
 ) -> Iterator[dict[str, Any]]:
     """Each point with each value of one more setting, of which the transport has its `own`."""
-    asked = getattr(plan, setting.name)
-    asked = asked if setting.several else (asked,)
+    asked = plan.asked(setting.name)
     for point in points:
         for value in setting.values(Point(asked, own, setting.standard, point)):
             yield point | {setting.name: value}
 
 
-def _configuration(point: Mapping[str, Any], plan: Plan) -> Configuration:
-    """The configuration with these settings, and a size of 0."""
-    values = dict(point)
-    ends = {each.name: values.pop(each.name) for each in in_place("ends")}
-    sockets = {each.name: values.pop(each.name) for each in in_place("sockets")}
-    initiator, responder = _ends(**ends)
-    return Configuration(
-        size=0,
-        initiator=initiator,
-        responder=responder,
-        tuning=Tuning(**sockets),
-        variant=plan.variant,
-        **values,
+def _maker(plan: Plan) -> Callable[[dict[str, Any]], Configuration]:
+    """What makes the configuration with some settings, and a size of 0; there may be thousands."""
+    of_ends, of_sockets, of_plug_ins = (
+        [each.name for each in in_place(place)] for place in ("ends", "sockets", "extra")
     )
+    both_ends, tuning, variant = cache(_ends), cache(Tuning), plan.variant
+
+    def make(values: dict[str, Any]) -> Configuration:
+        initiator, responder = both_ends(**{name: values.pop(name) for name in of_ends})
+        extra = [(name, values.pop(name)) for name in of_plug_ins]
+        return Configuration(
+            size=0,
+            initiator=initiator,
+            responder=responder,
+            tuning=tuning(**{name: values.pop(name) for name in of_sockets}),
+            extra=tuple(sorted((name, value) for name, value in extra if value is not None)),
+            variant=variant,
+            **values,
+        )
+
+    return make
 
 
 def configuration_of(

@@ -25,8 +25,10 @@ def _of(*names: str) -> dict[str, Option]:
     }
 
 
-# Nobody needs them to begin with.
-_EXPERT = [name for name, setting in SETTINGS.items() if setting.group == "expert"]
+# Nobody needs them to begin with; and those of plug-ins, whatever their group is.
+_EXPERT = [
+    name for name, each in SETTINGS.items() if each.group == "expert" or each.place == "extra"
+]
 
 OPTIONS: dict[str, Option] = {
     "transport": Option(

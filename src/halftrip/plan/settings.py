@@ -2,26 +2,33 @@
 refusals, the order of rows, names, tables and files have of them is made of this table.
 
 A new setting is an entry here and a field of `Plan` and of `Configuration`; what the endpoint of a
-transport does with it is the transport's.
+transport does with it is the transport's. One that a plug-in brings is in the field `extra` of
+both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
+import msgspec
+
+from halftrip.errors import UsageError
 from halftrip.plan import memory, parsing
 from halftrip.plan.setting import (
+    Kind,
+    Place,
     Setting,
     asked_or_own,
     delays,
+    of_plug_in,
     of_sockets,
     of_transport,
     places,
     stagings,
     windows,
 )
-from halftrip.registry import MEMORIES
+from halftrip.registry import EXTRA_SETTINGS, MEMORIES
 from halftrip.results.configuration import (
     UNKNOWN,
     UNTUNED,
@@ -183,14 +190,37 @@ _TABLE = (
             kind="yes or no", says="Whether messages are filled and checked"),
 )  # fmt: skip
 
-SETTINGS: Mapping[str, Setting] = {setting.name: setting for setting in _TABLE}
-# Those that may have several values in a plan.
+# Those that may have several values in a plan, and are fields of it.
 SEVERAL = tuple(setting.name for setting in _TABLE if setting.several)
+BUILT_IN: Mapping[str, Setting] = {setting.name: setting for setting in _TABLE}
 
 
-def in_place(*places: str) -> list[Setting]:
+def _of_plug_in(name: str) -> Setting:
+    """The setting that a plug-in brings. Raises UsageError for what is none."""
+    found = EXTRA_SETTINGS.load(name)
+    is_new = name.isidentifier() and name.islower() and name not in BUILT_IN
+    if not isinstance(found, Setting) or found.name != name or not is_new:
+        said = "no Setting of this name, or the name is one of halftrip's own"
+        raise UsageError(f"{EXTRA_SETTINGS.group} {name!r}: {said}")
+    kind = cast("Kind", f"{found.kind.removesuffix('?')}?")
+    return msgspec.structs.replace(found, place="extra", values=of_plug_in, kind=kind)
+
+
+SETTINGS: Mapping[str, Setting] = {
+    **BUILT_IN,
+    **{name: _of_plug_in(name) for name in EXTRA_SETTINGS},
+}
+
+
+def extra_setting(name: str) -> Setting:
+    """The setting of a plug-in; one that is not installed here has its name alone."""
+    unknown = Setting(name, parsing.text, "", place="extra", kind="text?", says="Of a plug-in")
+    return SETTINGS.get(name, unknown)
+
+
+def in_place(*places: Place) -> list[Setting]:
     """The settings in these places."""
-    return [setting for setting in _TABLE if setting.place in places]
+    return [setting for setting in SETTINGS.values() if setting.place in places]
 
 
 def ordered(names: Iterable[str]) -> list[Setting]:

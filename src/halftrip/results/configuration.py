@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
@@ -24,6 +24,7 @@ from halftrip.results.bounds import (
     Several,
     Size,
     SocketBytes,
+    Text,
     Window,
 )
 from halftrip.results.patterns import (
@@ -64,6 +65,8 @@ TuningField = Literal[
     "streams",
     "zerocopy",
 ]
+# The settings that plug-ins bring, by name, and their values; in the order of names.
+Extra = tuple[tuple[Name, Text | bool | int | float], ...]
 # What can be set of the sockets of each transport that has any.
 TUNABLE: Mapping[str, tuple[TuningField, ...]] = MappingProxyType(
     {
@@ -138,6 +141,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     `rate` is what a sender offers, bytes per second; None: as much as it can.
     With `verify`, messages are filled and checked between batches, and each has a buffer of its
     own. `concurrency` is how many pairs of threads talk at the same time, this one included.
+    `extra` has the settings that plug-ins bring, as far as the transport has them.
     `variant` is what else tells it from others, by name: what its launch had of what the plan
     varies, or the table of an imported text.
     """
@@ -167,6 +171,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     verify: bool = False
     thread: Number = 0
     concurrency: Several = 1
+    extra: Extra = ()
     variant: Variant = ()
     size_known: bool = True
 
@@ -270,6 +275,11 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     def directions(self) -> int:
         """In how many directions payload is sent at once."""
         return 2 if is_both_ways(self.pattern, self.mode) else 1
+
+
+def extra_names(configurations: Iterable[Configuration]) -> list[str]:
+    """The settings of plug-ins that any of these has, by name."""
+    return sorted({name for each in configurations for name, _ in each.extra})
 
 
 def _known_of(one: msgspec.Struct, other: msgspec.Struct) -> dict[str, Any]:
