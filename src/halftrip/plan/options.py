@@ -11,7 +11,7 @@ from halftrip.plan.pairing import Pairing
 from halftrip.plan.path_model_table import parse_path_model
 from halftrip.plan.plan import Placement
 from halftrip.plan.presets import PRESETS
-from halftrip.plan.settings import SETTINGS
+from halftrip.plan.settings import BUILT_IN, SETTINGS
 from halftrip.registry import LAUNCHERS, TRANSPORTS
 from halftrip.results.patterns import ONE_SIDED, ROUND_TRIP, SHAPES, Mode, Pattern
 
@@ -25,10 +25,9 @@ def _of(*names: str) -> dict[str, Option]:
     }
 
 
-# Nobody needs them to begin with; and those of plug-ins, whatever their group is.
-_EXPERT = [
-    name for name, each in SETTINGS.items() if each.group == "expert" or each.place == "extra"
-]
+# Nobody needs the others to begin with; nor those of plug-ins, whatever their group is.
+_FIRST, *_WHAT = [name for name, each in BUILT_IN.items() if each.group == "what"]
+_EXPERT = [name for name in SETTINGS if name not in (_FIRST, *_WHAT)]
 
 OPTIONS: dict[str, Option] = {
     "transport": Option(
@@ -59,14 +58,14 @@ OPTIONS: dict[str, Option] = {
         ("-s", "-m"),
         group="what",
     ),
-    **_of("window"),
+    **_of(_FIRST),
     "message_rate": Option(
         parsing.flag,
         "Also a stream of 8 bytes: messages per second. [yes if nothing says what to measure]",
         negatable=True,
         group="what",
     ),
-    **_of("wait", "memory", "cache", "verify"),
+    **_of(*_WHAT),
     "preset": Option(
         parsing.one_of(PRESETS),
         "quick, standard or paper: defaults for all other options.",

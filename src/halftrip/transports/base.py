@@ -284,7 +284,8 @@ class Path(ABC):
 
 class Transport(ABC):
     """One way for bytes to move, in this process. `most_verified` is how many buffers a
-    configuration has with --verify, unless its windows need more; None: what fits the memory."""
+    configuration has whose messages are checked, unless its windows need more; None: what fits
+    the memory."""
 
     capabilities: Capabilities
     most_verified: int | None = None
