@@ -9,13 +9,7 @@ from halftrip.analysis.figure import Figure, fields
 from halftrip.plan.setting import Setting
 from halftrip.plan.settings import BUILT_IN, extra_setting
 from halftrip.results.configuration import Configuration, extra_names
-from halftrip.results.reported import Variant
-
-
-def variant_text(variant: Variant) -> str:
-    """A variant in one text: ``env.UCX_TLS tcp, mpiexec mpiexec.mpich``."""
-    return ", ".join(f"{name} {value}" for name, value in variant)
-
+from halftrip.results.reported import variant_text
 
 # What tells configurations apart beside their settings.
 _OTHERS: tuple[Figure[Configuration], ...] = (

@@ -20,9 +20,8 @@ from halftrip.job.limit import Limit
 from halftrip.job.resumption import Due
 from halftrip.job.series import LaunchRecords
 from halftrip.job.view import View
-from halftrip.plan.config import VARIABLE
-from halftrip.plan.plan import MOST_LAUNCHES, Plan
-from halftrip.plan.toml_text import plan_text
+from halftrip.plan.layers import VARIABLE
+from halftrip.plan.plan import MOST_LAUNCHES, Plan, plan_text
 from halftrip.results import records
 from halftrip.results.configuration import Configuration
 from halftrip.results.reported import Variant

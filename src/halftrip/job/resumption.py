@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from halftrip.errors import UsageError
 from halftrip.measure.progress import Progress
-from halftrip.plan.part_plans import PartPlans
+from halftrip.plan.configurations import PartPlans
 from halftrip.plan.plan import Plan
 from halftrip.plan.slices import planned_slices
 from halftrip.results.configuration import Configuration

@@ -9,7 +9,7 @@ import msgspec
 
 from halftrip.errors import UsageError
 from halftrip.job.resumption import NOT_KNOWN, NOTHING_LEFT, Done, Due, Resumption, whole_in
-from halftrip.plan.part_plans import PartPlans
+from halftrip.plan.configurations import PartPlans
 from halftrip.plan.plan import Plan
 from halftrip.plan.variants import in_order, variants
 from halftrip.results.configuration import Configuration

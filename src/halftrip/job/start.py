@@ -34,9 +34,8 @@ from halftrip.plan.plan import Plan
 from halftrip.plan.variants import plan_of, plans_of_variants
 from halftrip.registry import DRAGON_TRANSPORTS, LAUNCHERS, MPI_TRANSPORTS
 from halftrip.results.records import RunEnd, Skip
-from halftrip.results.reported import Variant
+from halftrip.results.reported import BASE, SIDE, Variant
 from halftrip.results.run_file import RunFile, encode
-from halftrip.results.sides import BASE, SIDE
 
 if TYPE_CHECKING:
     from halftrip.job.launchers.base import Launcher

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from halftrip.measure.budget import Budget
 from halftrip.measure.part import Turn
-from halftrip.plan.part_plans import PartPlans
+from halftrip.plan.configurations import PartPlans
 from halftrip.plan.slices import counting_slices, iterations_of, planned_slices
 from halftrip.results.configuration import Configuration
 

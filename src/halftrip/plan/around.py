@@ -12,7 +12,7 @@ from halftrip.plan.settings import in_place
 from halftrip.plan.vary import STARTING_KEYS
 from halftrip.results.configuration import Configuration
 from halftrip.results.memory_name import is_of_host
-from halftrip.results.sides import SIDE
+from halftrip.results.reported import SIDE
 
 # Sizes from this share of the lowest place to this many times the highest, and so many to each
 # doubling.

@@ -12,27 +12,27 @@ import stat
 import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, get_args
 
 import msgspec
 
 from halftrip.errors import UsageError, system_reason
-from halftrip.plan import presets
 from halftrip.plan.checks import (
     check_dragon,
     check_hosts,
     check_launches,
     check_vary,
 )
-from halftrip.plan.cores import with_cores
 from halftrip.plan.cost import check_cost
 from halftrip.plan.hosts import spread
-from halftrip.plan.layer import Layer, at, place_of
+from halftrip.plan.layer import Layer, at, check_value, place_of
 from halftrip.plan.options import OPTIONS, STANDS_FOR
 from halftrip.plan.pairing import Pairing, Schedule
 from halftrip.plan.parsing import no_such_key, underscored
 from halftrip.plan.plan import PART_KEYS, STOPS_EARLY, Plan, plan_keys
-from halftrip.plan.values import check_value
+from halftrip.plan.recipes import PRESETS
+from halftrip.plan.variants import with_cores
 from halftrip.registry import BETWEEN_HOSTS
 from halftrip.results.patterns import SHAPES, Pattern
 
@@ -118,7 +118,7 @@ def _preset_layer(weaker: Sequence[Layer], stronger: Sequence[Layer]) -> list[La
     for layer in reversed((*weaker, *stronger)):
         if layer.keys.get("preset") is not None:
             name = _parse("preset", layer.keys["preset"], layer.place)
-            keys = dict(presets.PRESETS[name])
+            keys = dict(PRESETS[name])
             if any(_LENGTHS & _names(other) for other in stronger):
                 keys.pop("max_duration", None)
             return [Layer(keys, partial("preset {}: {}".format, name))]
@@ -327,3 +327,37 @@ def _text_of(path: str | os.PathLike[str]) -> str:
     if len(content) > _LARGEST_FILE:
         raise UsageError(f"{path}: more than 1 MiB; a plan is a short text in TOML")
     return content.decode("utf-8")
+
+
+# It names another file, or, if it is empty, none.
+VARIABLE = "HALFTRIP_CONFIG"
+# A job that exists already has been started by something else, once.
+_STARTS = ("launcher", "mpiexec", "launches", "until_ci", "max_launches", "vary")
+
+
+def config_layer(environ: Mapping[str, str], in_job: bool = False) -> Layer | None:
+    """The keys of the user's file, without those that say which ranks to start, and how, if this is
+    `in_job`; None where there is no such file. Raises UsageError if it cannot be read as TOML."""
+    named = environ.get(VARIABLE)
+    if named == "":
+        return None
+    path = Path(named) if named is not None else _default_path(environ)
+    if path is None or (named is None and not path.exists()):
+        return None
+    layer = file_layer(path)
+    if in_job:
+        kept = {name: value for name, value in layer.keys.items() if name not in _STARTS}
+        # It has its own ranks, too.
+        layer = without_ranks(layer._replace(keys=kept))
+    return layer
+
+
+def _default_path(environ: Mapping[str, str]) -> Path | None:
+    """Where the file is by the XDG Base Directory Specification, which ignores a relative path."""
+    base = environ.get("XDG_CONFIG_HOME", "")
+    if not os.path.isabs(base):
+        home = os.path.expanduser("~")
+        if not os.path.isabs(home):
+            return None
+        base = os.path.join(home, ".config")
+    return Path(base, "halftrip", "config.toml")

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import msgspec
 
-from halftrip.plan.against import Against, record
 from halftrip.plan.pairing import AtOnce, Pairs
 from halftrip.plan.path_model_table import path_model_record
 from halftrip.plan.settings import SETTINGS, SEVERAL, in_place
 from halftrip.plan.sizes import DEFAULT_SIZES, parse_sizes
-from halftrip.plan.vary import Axis, values_of, variables
+from halftrip.plan.vary import Against, Axis, against_record, values_of, variables
 from halftrip.registry import DEFAULT_TRANSPORTS
 from halftrip.results.configuration import (
     UNTUNED,
@@ -27,8 +27,7 @@ from halftrip.results.configuration import (
     Touch,
 )
 from halftrip.results.patterns import ROUND_TRIP, Mode, Pattern
-from halftrip.results.reported import Variant
-from halftrip.results.sides import BASE, SIDE
+from halftrip.results.reported import BASE, SIDE, Variant
 from halftrip.simulation.path_model import PathModel
 from halftrip.units import format_size
 
@@ -271,7 +270,7 @@ def plan_keys(plan: Plan) -> dict[str, Any]:
     if plan.simulated is not None:
         keys["simulated"] = path_model_record(plan.simulated)
     keys["vary"] = {name: list(values) for name, values in plan.vary} or None
-    keys["against"] = None if plan.against is None else record(plan.against)
+    keys["against"] = None if plan.against is None else against_record(plan.against)
     keys["part"] = [dict(part) for part in plan.part] or None
     keys |= dict(keys.pop("extra"))
     return {name: value for name, value in keys.items() if value is not None}
@@ -294,3 +293,38 @@ def _written(keys: Mapping[str, Any]) -> dict[str, Any]:
     if "sizes" in keys:
         written["sizes"] = ",".join(format_size(size) for size in keys["sizes"])
     return written
+
+
+# Without these, what else a plan has would change what they are.
+_ALWAYS = ("transport", "sizes", "pairs")
+
+
+def plan_text(plan: Plan) -> str:
+    """The keys in which it differs from a plan that says nothing: an older halftrip does not know
+    all of them."""
+    usual = plan_record(Plan())
+    keys = {
+        name: value
+        for name, value in plan_record(plan).items()
+        if name in _ALWAYS or value != usual.get(name)
+    }
+    return "".join(f"{name} = {_toml_value(value)}\n" for name, value in keys.items())
+
+
+def _toml_value(value: Any) -> str:
+    """A value of JSON in TOML."""
+    if isinstance(value, Mapping):
+        inner = ", ".join(
+            f"{_toml_text(name)} = {_toml_value(each)}" for name, each in value.items()
+        )
+        return f"{{{inner}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml_value, value))}]"
+    if isinstance(value, str):
+        return _toml_text(value)
+    return json.dumps(value)
+
+
+def _toml_text(text: str) -> str:
+    # A string of JSON is one of TOML, where a DEL has to be escaped, too.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

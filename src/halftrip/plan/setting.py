@@ -103,9 +103,9 @@ class Setting(msgspec.Struct, frozen=True, dict=True):
     setting of the places `transport`, `sockets` and `extra`: those whose `Capabilities.settings`
     name it.
 
-    `read`, `help`, `short`, `negatable` and `group` are those of its `option.Option`. A plan may
-    have `several` values, as a tuple; `values` are those that it has at a point, and `standard`
-    that of a configuration that has no choice of it.
+    `read`, `help`, `short`, `negatable`, `group` and `placeholder` are those of its
+    `options.Option`. A plan may have `several` values, as a tuple; `values` are those that it has
+    at a point, and `standard` that of a configuration that has no choice of it.
 
     `heading` is what tables call it, and `write` makes text of a value, `no_value` of None. What
     all rows have in common is left out where it is `usual`, and in a brief heading where it is the
@@ -124,6 +124,7 @@ class Setting(msgspec.Struct, frozen=True, dict=True):
     short: tuple[str, ...] = ()
     negatable: bool = False
     group: str = "expert"
+    placeholder: str = "NAME"
     place: Place = "configuration"
     several: bool = True
     values: Callable[[Point], tuple[Any, ...]] = as_asked

@@ -13,9 +13,10 @@ from halftrip.analysis.expectation import shortfalls
 from halftrip.analysis.figure import or_none
 from halftrip.analysis.figures import row_fields
 from halftrip.analysis.losses import HostLosses, losses
-from halftrip.analysis.setting_figures import configuration_fields, variant_text
+from halftrip.analysis.setting_figures import configuration_fields
 from halftrip.report.document import Document
 from halftrip.results.records import Skip
+from halftrip.results.reported import variant_text
 
 _MAY_NOT_PRINT = re.compile(r"[^\n -~]")
 

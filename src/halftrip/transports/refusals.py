@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from halftrip.errors import UsageError
-from halftrip.plan.configurations import outlasts, settings
-from halftrip.plan.part_plans import PartPlans
+from halftrip.plan.configurations import PartPlans, outlasts, settings
 from halftrip.plan.plan import Plan
 from halftrip.plan.setting import Choices
 from halftrip.plan.settings import in_place

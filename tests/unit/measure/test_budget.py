@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from halftrip.measure.budget import Allowed, Budget
 from halftrip.measure.walk import Walk
-from halftrip.plan.part_plans import PartPlans
+from halftrip.plan.configurations import PartPlans
 from halftrip.plan.plan import Plan
 from halftrip.plan.slices import LEAST_SLICE_SECONDS
 from harness import runs

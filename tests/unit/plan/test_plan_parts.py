@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halftrip.errors import UsageError
-from halftrip.plan.configurations import settings
+from halftrip.plan.configurations import PartPlans, settings
 from halftrip.plan.layers import file_layer, make_plan, options_layer, plan_layer, python_layer
-from halftrip.plan.part_plans import PartPlans
 from halftrip.plan.plan import PART_KEYS, Plan, plan_record
 from harness.files import ROOT
 

@@ -3,7 +3,7 @@
 import msgspec
 
 from halftrip.results.records import Failure, Launch, LaunchFailure, Skip
-from halftrip.results.sides import BASE, NEW, SIDE
+from halftrip.results.reported import BASE, NEW, SIDE
 from harness import runs
 
 

@@ -15,7 +15,7 @@ from halftrip.measure.part import Started, Turn
 from halftrip.measure.progress import Progress
 from halftrip.measure.sampler import Sampler
 from halftrip.measure.walk import Walk
-from halftrip.plan.part_plans import PartPlans
+from halftrip.plan.configurations import PartPlans
 from halftrip.plan.plan import Plan, plan_record
 from halftrip.registry import SIMULATED
 from halftrip.results.block import Block, RoundTrips
