@@ -141,11 +141,8 @@ def test_rows_in_every_format_have_it(tasty):
     made = json.loads(tasty.call_with_plug_in("show", "run.jsonl", "--format", "json"))
     assert tastes(made["rows"]) == EXPECTED
     assert all("flavour" not in row for row in made["rows"] if row["transport"] == "pipe")
-    plain, sharp = (
-        next(row["latency_ns"] for row in made["rows"] if row.get("flavour") == flavour)
-        for flavour in ("plain", "sharp")
-    )
-    assert sharp > plain + 5e5
+    # The transport has it, too.
+    assert all(row["latency_ns"] > 1e6 for row in made["rows"] if row.get("flavour") == "sharp")
     for words in (("show", "run.jsonl", "--format", "csv"),
                   ("export", "run.jsonl", "--to", "csv", "-o", "out")):  # fmt: skip
         text = tasty.call_with_plug_in(*words)

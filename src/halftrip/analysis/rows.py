@@ -16,7 +16,7 @@ from halftrip.analysis.suspect import count_suspect
 from halftrip.analysis.usage import UsedByEnds, used_by_ends
 from halftrip.analysis.verdict import Verdict, verdict
 from halftrip.plan.setting import Of
-from halftrip.plan.settings import BUILT_IN
+from halftrip.plan.settings import WITH_FIELDS
 from halftrip.registry import TRANSPORTS
 from halftrip.results.configuration import Configuration
 from halftrip.results.delivery import Delivery, delivered_share
@@ -139,8 +139,8 @@ def rows(run: Run, flags: bool = True) -> list[Row]:
 
 
 # The settings whose rows stand apart; those of the others stand size by size.
-_BEFORE_SIZE = [each.of for each in BUILT_IN.values() if each.before_size]
-_AFTER_SIZE = [each.of for each in BUILT_IN.values() if not each.before_size]
+_BEFORE_SIZE = [each.of for each in WITH_FIELDS.values() if each.before_size]
+_AFTER_SIZE = [each.of for each in WITH_FIELDS.values() if not each.before_size]
 
 
 def _values(configuration: Configuration, settings: Iterable[Of]) -> Iterator[tuple[bool, Any]]:

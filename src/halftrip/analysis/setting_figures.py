@@ -7,7 +7,7 @@ from typing import Any
 
 from halftrip.analysis.figure import Figure, fields
 from halftrip.plan.setting import Setting
-from halftrip.plan.settings import BUILT_IN, extra_setting
+from halftrip.plan.settings import WITH_FIELDS, extra_setting
 from halftrip.results.configuration import Configuration, extra_names
 from halftrip.results.reported import variant_text
 
@@ -36,7 +36,7 @@ def setting_figure(of: Setting) -> Figure[Configuration]:
     return Figure(of.figure, of.kind, of.in_effect, of.says)
 
 
-_BY_NAME = {each.name: each for each in (*_OTHERS, *map(setting_figure, BUILT_IN.values()))}
+_BY_NAME = {each.name: each for each in (*_OTHERS, *map(setting_figure, WITH_FIELDS.values()))}
 # The columns that came first; newer settings are behind them.
 _FIRST = (
     *("transport", "pattern", "mode", "size_bytes", "memory", "buffers", "pages", "cache", "wait"),
@@ -45,7 +45,7 @@ _FIRST = (
 )
 CONFIGURATION: tuple[Figure[Configuration], ...] = tuple(
     _BY_NAME[name]
-    for name in dict.fromkeys((*_FIRST, *(each.figure for each in BUILT_IN.values()), "variant"))
+    for name in dict.fromkeys((*_FIRST, *(each.figure for each in WITH_FIELDS.values()), "variant"))
 )
 
 

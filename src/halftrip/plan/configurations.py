@@ -80,14 +80,14 @@ def _with_values(
 
 def _maker(plan: Plan) -> Callable[[dict[str, Any]], Configuration]:
     """What makes the configuration with some settings, and a size of 0; there may be thousands."""
-    of_ends, of_sockets, of_plug_ins = (
+    of_ends, of_sockets, of_extra = (
         [each.name for each in in_place(place)] for place in ("ends", "sockets", "extra")
     )
     both_ends, tuning, variant = cache(_ends), cache(Tuning), plan.variant
 
     def make(values: dict[str, Any]) -> Configuration:
         initiator, responder = both_ends(**{name: values.pop(name) for name in of_ends})
-        extra = [(name, values.pop(name)) for name in of_plug_ins]
+        extra = [(name, values.pop(name)) for name in of_extra]
         return Configuration(
             size=0,
             initiator=initiator,

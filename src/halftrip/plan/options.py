@@ -6,14 +6,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any, NamedTuple, get_args
 
+from halftrip.errors import UsageError
 from halftrip.plan import expectations, hosts, parsing, vary
 from halftrip.plan.cost import MOST_RANKS, MOST_THREADS
 from halftrip.plan.pairing import Pairing
 from halftrip.plan.path_model_table import parse_path_model
 from halftrip.plan.plan import Placement
 from halftrip.plan.recipes import PRESETS
-from halftrip.plan.settings import BUILT_IN, SETTINGS
-from halftrip.registry import LAUNCHERS, TRANSPORTS
+from halftrip.plan.settings import SETTINGS, WITH_FIELDS, in_place
+from halftrip.registry import EXTRA_SETTINGS, LAUNCHERS, TRANSPORTS
 from halftrip.results.patterns import ONE_SIDED, ROUND_TRIP, SHAPES, Mode, Pattern
 
 # The groups of the help, by the names that options have for them.
@@ -102,9 +103,9 @@ def _of(*names: str) -> dict[str, Option]:
     }
 
 
-# Nobody needs the others to begin with; nor those of plug-ins, whatever their group is.
-_FIRST, *_WHAT = [name for name, each in BUILT_IN.items() if each.group == "what"]
-_EXPERT = [name for name in SETTINGS if name not in (_FIRST, *_WHAT)]
+# Nobody needs the others to begin with.
+_FIRST, *_WHAT = [name for name, each in WITH_FIELDS.items() if each.group == "what"]
+_EXPERT = [name for name in WITH_FIELDS if name not in (_FIRST, *_WHAT)]
 
 OPTIONS: dict[str, Option] = {
     "transport": Option(
@@ -301,6 +302,13 @@ OPTIONS: dict[str, Option] = {
     "against": Option(vary.against),
     "part": Option(parsing.tables),
 }
+
+for _each in in_place("extra"):
+    if _each.name in OPTIONS:
+        raise UsageError(
+            f"{EXTRA_SETTINGS.group} {_each.name!r}: a plan has another key of this name"
+        )
+    OPTIONS |= _of(_each.name)
 
 # Options that are another way to give a key.
 STANDS_FOR = {"hostfile": "hosts"}

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from operator import attrgetter
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
 from halftrip.plan import memory
-from halftrip.results.configuration import TUNABLE, UNKNOWN, Configuration, EndField
+from halftrip.results.configuration import TUNABLE, UNKNOWN, Configuration
 from halftrip.results.memory_name import is_of_host
 from halftrip.results.patterns import SHAPES, STREAM
 
@@ -57,7 +57,7 @@ def of_sockets(point: Point) -> tuple[Any, ...]:
     return (point.standard,) if point.own is None else point.asked
 
 
-def of_plug_in(point: Point) -> tuple[Any, ...]:
+def of_extra(point: Point) -> tuple[Any, ...]:
     """As of others that only some transports have; any value where the transport names none, and
     none at all where it has no such setting."""
     if point.own is None:
@@ -99,9 +99,9 @@ def stagings(point: Point) -> tuple[int | None, ...]:
 class Setting(msgspec.Struct, frozen=True, dict=True):
     """A setting of a configuration. `name` is that of its option, of its key in a plan, and of its
     field. `place` says where the field is: in the configuration itself, in the settings of both
-    `ends`, or in those of its `sockets`; those of plug-ins are `extra`. Only some transports have a
-    setting of the places `transport`, `sockets` and `extra`: those whose `Capabilities.settings`
-    name it.
+    `ends`, or in those of its `sockets`; one that is `extra` has none, but stands by name in the
+    field of that name. Only some transports have a setting of the places `transport`, `sockets` and
+    `extra`: those whose `Capabilities.settings` name it.
 
     `read`, `help`, `short`, `negatable`, `group` and `placeholder` are those of its
     `options.Option`. A plan may have `several` values, as a tuple; `values` are those that it has
@@ -175,8 +175,7 @@ class Setting(msgspec.Struct, frozen=True, dict=True):
     def of(self) -> Of:
         """The value that a configuration has; of ends, a text such as ``spin:block``."""
         if self.place == "ends":
-            field = cast("EndField", self.name)
-            return lambda configuration: configuration.both_ends(field)
+            return lambda configuration: configuration.both_ends(self.name)
         if self.place == "extra":
             return lambda configuration: dict(configuration.extra).get(self.name)
         return attrgetter(f"tuning.{self.name}" if self.place == "sockets" else self.name)

@@ -1,9 +1,8 @@
 """The settings of a configuration, each once: all that options, plans, the expansion of a plan,
 refusals, the order of rows, names, tables and files have of them is made of this table.
 
-A new setting is an entry here and a field of `Plan` and of `Configuration`; what the endpoint of a
-transport does with it is the transport's. One that a plug-in brings is in the field `extra` of
-both.
+A new setting is an entry here; what the endpoint of a transport does with it is the transport's.
+It is `extra`, as those of plug-ins, or a field of `Plan` and of `Configuration`.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from halftrip.plan.setting import (
     Setting,
     asked_or_own,
     delays,
-    of_plug_in,
+    of_extra,
     of_sockets,
     of_transport,
     places,
@@ -42,7 +41,6 @@ from halftrip.results.configuration import (
     Places,
     Socket,
     Touch,
-    TuningField,
     Wait,
 )
 from halftrip.results.patterns import ONE_SIDED, SHAPES, STREAM
@@ -63,7 +61,7 @@ _CODE_POINTS = {number: name for name, number in parsing.CODE_POINTS.items()}
 
 
 def _socket(
-    name: TuningField,
+    name: str,
     read: Callable[[Any], Any],
     said: str,
     write: Callable[[Any], str] = str,
@@ -189,30 +187,31 @@ _TABLE = (
             kind="yes or no", says="Whether messages are filled and checked"),
 )  # fmt: skip
 
-# Those that may have several values in a plan, and are fields of it.
-SEVERAL = tuple(setting.name for setting in _TABLE if setting.several)
-BUILT_IN: Mapping[str, Setting] = {setting.name: setting for setting in _TABLE}
+# Those that are fields, and of these the ones that may have several values in a plan.
+WITH_FIELDS = {setting.name: setting for setting in _TABLE if setting.place != "extra"}
+SEVERAL = tuple(name for name, setting in WITH_FIELDS.items() if setting.several)
+_BUILT_IN = {setting.name: setting for setting in _TABLE}
 
 
 def _of_plug_in(name: str) -> Setting:
     """The setting that a plug-in brings. Raises UsageError for what is none."""
     found = EXTRA_SETTINGS.load(name)
-    is_new = name.isidentifier() and name.islower() and name not in BUILT_IN
+    is_new = name.isidentifier() and name.islower() and name not in _BUILT_IN
     if not isinstance(found, Setting) or found.name != name or not is_new:
         said = "no Setting of this name, or the name is one of halftrip's own"
         raise UsageError(f"{EXTRA_SETTINGS.group} {name!r}: {said}")
     kind = cast("Kind", f"{found.kind.removesuffix('?')}?")
-    return msgspec.structs.replace(found, place="extra", values=of_plug_in, kind=kind)
+    return msgspec.structs.replace(found, place="extra", values=of_extra, kind=kind)
 
 
 SETTINGS: Mapping[str, Setting] = {
-    **BUILT_IN,
+    **_BUILT_IN,
     **{name: _of_plug_in(name) for name in EXTRA_SETTINGS},
 }
 
 
 def extra_setting(name: str) -> Setting:
-    """The setting of a plug-in; one that is not installed here has its name alone."""
+    """A setting that is no field; of a plug-in that is not installed here, its name alone."""
     unknown = Setting(name, parsing.text, "", place="extra", kind="text?", says="Of a plug-in")
     return SETTINGS.get(name, unknown)
 

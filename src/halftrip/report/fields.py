@@ -8,7 +8,7 @@ from functools import cache
 from typing import NamedTuple
 
 from halftrip.plan.setting import Setting
-from halftrip.plan.settings import BUILT_IN, extra_setting
+from halftrip.plan.settings import WITH_FIELDS, extra_setting
 from halftrip.plan.vary import label
 from halftrip.results.configuration import Configuration, extra_names
 from halftrip.results.names import Names
@@ -35,13 +35,13 @@ def _of(setting: Setting) -> Field:
 # The field that says which ranks talk.
 _RANKS = "ranks"
 
-_OF = {name: _of(setting) for name, setting in BUILT_IN.items()} | {
+_OF = {name: _of(setting) for name, setting in WITH_FIELDS.items()} | {
     "pattern": Field("pattern", lambda each: each.pattern),
     "mode": Field("mode", lambda each: each.mode, default="blocking"),
 }
 _FIRST = ("wait", "pattern", "mode", "window", "places", "touch", "delay", "buffers", "pages")
 FIELDS = (
-    *(_OF[name] for name in dict.fromkeys((*_FIRST, *BUILT_IN))),
+    *(_OF[name] for name in dict.fromkeys((*_FIRST, *WITH_FIELDS))),
     Field(_RANKS, lambda each: f"{each.pair[0]}-{each.pair[1]}", default="0-1"),
     Field("thread", lambda each: str(each.thread), "0"),
     Field("concurrent pairs", lambda each: str(each.concurrency), "1"),

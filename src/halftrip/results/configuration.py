@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import msgspec
 
@@ -53,28 +53,8 @@ Object = Literal["buffer", "bytes", "array", "dict"]
 Socket = Literal["pair", "req"]
 Ownership = Literal["keep", "transfer"]
 DeviceCopy = Literal["driver", "engine"]
-# The settings that may differ between the two ends of a configuration.
-EndField = Literal["memory", "pages", "wait"]
-TuningField = Literal[
-    "socket_buffer",
-    "nodelay",
-    "congestion",
-    "mss",
-    "dscp",
-    "busy_poll",
-    "streams",
-    "zerocopy",
-]
-# The settings that plug-ins bring, by name, and their values; in the order of names.
+# Settings that are no fields, as those of plug-ins: names, in their order, and values.
 Extra = tuple[tuple[Name, Text | bool | int | float], ...]
-# What can be set of the sockets of each transport that has any.
-TUNABLE: Mapping[str, tuple[TuningField, ...]] = MappingProxyType(
-    {
-        "unix": ("socket_buffer",),
-        "tcp": get_args(TuningField),
-        "udp": ("socket_buffer", "dscp", "busy_poll"),
-    }
-)
 
 
 class EndSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,6 +96,14 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 UNTUNED = Tuning()
+# What can be set of the sockets of each transport that has any.
+TUNABLE: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "unix": ("socket_buffer",),
+        "tcp": Tuning.__struct_fields__,
+        "udp": ("socket_buffer", "dscp", "busy_poll"),
+    }
+)
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):
@@ -141,7 +129,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     `rate` is what a sender offers, bytes per second; None: as much as it can.
     With `verify`, messages are filled and checked between batches, and each has a buffer of its
     own. `concurrency` is how many pairs of threads talk at the same time, this one included.
-    `extra` has the settings that plug-ins bring, as far as the transport has them.
+    `extra` has settings that are no fields, as those of plug-ins, where the transport has them.
     `variant` is what else tells it from others, by name: what its launch had of what the plan
     varies, or the table of an imported text.
     """
@@ -180,8 +168,8 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
         """The settings of the initiator and of the responder."""
         return self.initiator, self.responder
 
-    def both_ends(self, field: EndField) -> str:
-        """A setting of both ends as text: ``spin``, or ``spin:block`` where they differ."""
+    def both_ends(self, field: str) -> str:
+        """A field of both ends as text: ``spin``, or ``spin:block`` where they differ."""
         values = [str(getattr(end, field)) for end in self.ends]
         return ":".join(dict.fromkeys(values))
 
@@ -278,7 +266,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def extra_names(configurations: Iterable[Configuration]) -> list[str]:
-    """The settings of plug-ins that any of these has, by name."""
+    """The settings in `extra` that any of these has, by name."""
     return sorted({name for each in configurations for name, _ in each.extra})
 
 
