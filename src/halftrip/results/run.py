@@ -210,50 +210,34 @@ def _sides(run: Run) -> Sides | None:
     )
 
 
+# What belongs to a launch, and so to a side; all else is of the whole run.
+_OF_LAUNCHES = (
+    *("environments", "launch_failures", "measurements", "lost", "failures", "aggregates"),
+    *("connections", "clock_comparisons", "host_counters", "counted_slices", "notices"),
+)
+
+
 def _of_side(run: Run, side: str) -> Run:
     launches = [each for each in run.launches if dict(each.variant).get(SIDE) == side]
     numbers = {launch.number for launch in launches}
-
-    def of_launches(found: Any) -> tuple[Any, ...]:
-        return tuple(
-            msgspec.structs.replace(each, configuration=_without_side(each.configuration))
-            if hasattr(each, "configuration")
-            else each
-            for each in found
-            if each.launch in numbers
-        )
-
+    skips = [each for each in run.skips if dict(each.variant).get(SIDE) in (None, side)]
+    found: dict[str, Iterable[Any]] = {
+        name: [each for each in getattr(run, name) if each.launch in numbers]
+        for name in _OF_LAUNCHES
+    }
+    found |= {"launches": launches, "skips": skips}
     return msgspec.structs.replace(
-        run,
-        launches=tuple(_with_variant(launch) for launch in launches),
-        launch_failures=tuple(map(_with_variant, of_launches(run.launch_failures))),
-        environments=of_launches(run.environments),
-        skips=tuple(
-            _with_variant(skip)
-            for skip in run.skips
-            if dict(skip.variant).get(SIDE) in (None, side)
-        ),
-        measurements=of_launches(run.measurements),
-        failures=of_launches(run.failures),
-        aggregates=of_launches(run.aggregates),
-        connections=of_launches(run.connections),
-        clock_comparisons=of_launches(run.clock_comparisons),
-        host_counters=tuple(
-            msgspec.structs.replace(each, configurations=[*map(_without_side, each.configurations)])
-            for each in of_launches(run.host_counters)
-        ),
-        notices=of_launches(run.notices),
-        lost=of_launches(run.lost),
+        run, **{name: tuple(map(_without_side, records)) for name, records in found.items()}
     )
 
 
-def _with_variant(record: Any) -> Any:
-    return msgspec.structs.replace(record, variant=_other(record.variant))
-
-
-def _without_side(configuration: Configuration) -> Configuration:
-    return msgspec.structs.replace(configuration, variant=_other(configuration.variant))
-
-
-def _other(variant: Variant) -> Variant:
-    return tuple(each for each in variant if each[0] != SIDE)
+def _without_side(record: Any) -> Any:
+    """A record or a configuration that does not say of which side it is."""
+    changed: dict[str, Any] = {}
+    if hasattr(record, "variant"):
+        changed["variant"] = tuple(each for each in record.variant if each[0] != SIDE)
+    if hasattr(record, "configuration"):
+        changed["configuration"] = _without_side(record.configuration)
+    if hasattr(record, "configurations"):
+        changed["configurations"] = [*map(_without_side, record.configurations)]
+    return msgspec.structs.replace(record, **changed) if changed else record
