@@ -8,8 +8,8 @@ import numpy as np
 from halftrip.plan.plan import Plan, plan_record
 from halftrip.results.block import Block, RoundTrips
 from halftrip.results.configuration import Configuration, EndSettings
+from halftrip.results.counts import HostCounters
 from halftrip.results.device import Device
-from halftrip.results.host_counters import HostCounters
 from halftrip.results.memory_name import both_memories
 from halftrip.results.records import (
     ClockInfo,

@@ -22,7 +22,7 @@ from halftrip.analysis.figure import (
 from halftrip.analysis.rows import Row
 from halftrip.analysis.setting_figures import CONFIGURATION, extra_figures
 from halftrip.analysis.usage import ENDS, EndUsage
-from halftrip.results.delivery import Delivery
+from halftrip.results.counts import Delivery
 from halftrip.results.usage import CoreUse
 from halftrip.stats.summary import Summary
 

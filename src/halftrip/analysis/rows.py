@@ -19,7 +19,7 @@ from halftrip.plan.setting import Of
 from halftrip.plan.settings import WITH_FIELDS
 from halftrip.registry import TRANSPORTS
 from halftrip.results.configuration import Configuration
-from halftrip.results.delivery import Delivery, delivered_share
+from halftrip.results.counts import Delivery, delivered_share
 from halftrip.results.reported import Reported, Source
 from halftrip.results.run import Run
 from halftrip.results.usage import Usage

@@ -18,7 +18,7 @@ from halftrip.analysis.setting_figures import CONFIGURATION
 from halftrip.analysis.summaries import summarize_configuration
 from halftrip.analysis.suspect import count_suspect
 from halftrip.analysis.usage import UsedByEnds, used_by_ends
-from halftrip.results.delivery import delivered_share
+from halftrip.results.counts import delivered_share
 from halftrip.results.records import Measurement
 from halftrip.results.run import Run
 from halftrip.stats.summary import Summary

@@ -21,8 +21,7 @@ from halftrip.memory.allocator import memory_named
 from halftrip.memory.ring import Ring, WrongByte, allocate_ring
 from halftrip.results.block import NO_TIMES, Times
 from halftrip.results.configuration import Configuration
-from halftrip.results.counts import Counts
-from halftrip.results.delivery import Delivery
+from halftrip.results.counts import Counts, Delivery
 from halftrip.results.patterns import uses_buffers
 from halftrip.results.usage import CoreUse, Usage, add_usages
 from halftrip.telemetry import environment, perf_counters

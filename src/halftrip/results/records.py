@@ -25,10 +25,8 @@ from halftrip.results.bounds import (
     Window,
 )
 from halftrip.results.configuration import Configuration
-from halftrip.results.counts import CountedSlice
-from halftrip.results.delivery import Delivery, add_deliveries
+from halftrip.results.counts import CountedSlice, Delivery, HostCounters, add_deliveries
 from halftrip.results.device import Device, DeviceCopy, DeviceLatency
-from halftrip.results.host_counters import HostCounters
 from halftrip.results.network_path import NetworkPath
 from halftrip.results.reported import Reported, Source, Variant
 from halftrip.results.threshold import Threshold

@@ -9,9 +9,8 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from halftrip.results.configuration import Configuration
-from halftrip.results.counts import CountedSlice
+from halftrip.results.counts import CountedSlice, HostCounters
 from halftrip.results.device import Device, DeviceCopy, DeviceLatency
-from halftrip.results.host_counters import HostCounters
 from halftrip.results.names import Names
 from halftrip.results.records import (
     Again,

@@ -32,7 +32,7 @@ from halftrip.memory.ring import Ring
 from halftrip.plan.plan import Plan
 from halftrip.results.block import NO_TIMES, Times
 from halftrip.results.configuration import UNTUNED, Configuration, EndSettings, Tuning, Wait
-from halftrip.results.delivery import Delivery
+from halftrip.results.counts import Delivery
 from halftrip.results.network_path import NetworkPath
 from halftrip.results.threshold import Threshold
 from halftrip.simulation.path_model import PathModel

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from halftrip.results.block import Block, RoundTrips
 from halftrip.results.configuration import Tuning
-from halftrip.results.counts import CountedSlice, Counts
-from halftrip.results.delivery import Delivery
+from halftrip.results.counts import CountedSlice, Counts, Delivery
 from halftrip.results.device import DeviceCopy, DeviceLatency
 from halftrip.results.network_path import Interface, NetworkPath, TcpInfo
 from halftrip.results.records import (

@@ -12,7 +12,7 @@ from halftrip.measure import host_log
 from halftrip.measure.clock_offsets import HostClocks
 from halftrip.measure.host_log import HostLog
 from halftrip.measure.side import Side
-from halftrip.results.host_counters import HostCounters
+from halftrip.results.counts import HostCounters
 from halftrip.stats.clock_line import Comparison
 from halftrip.telemetry.host import Counters
 from harness import runs
