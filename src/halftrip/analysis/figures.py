@@ -20,7 +20,7 @@ from halftrip.analysis.figure import (
     figures_of,
 )
 from halftrip.analysis.rows import Row
-from halftrip.analysis.setting_figures import CONFIGURATION, extra_figures
+from halftrip.analysis.setting_figures import CONFIGURATION, with_extra
 from halftrip.analysis.usage import ENDS, EndUsage
 from halftrip.results.counts import Delivery
 from halftrip.results.usage import CoreUse
@@ -169,8 +169,7 @@ COSTS: tuple[Figure[MessageCost], ...] = (
 
 def row_fields(row: Row) -> dict[str, Any]:
     """All figures of a row by name; last, settings of plug-ins, as far as it has them."""
-    extra = extra_figures([row.configuration])
-    return fields(FIGURES, row) | fields(extra, row.configuration)
+    return with_extra(fields(FIGURES, row), row.configuration)
 
 
 def of_end(number: int, figures: Sequence[Figure[Of]]) -> tuple[Figure[Of], ...]:

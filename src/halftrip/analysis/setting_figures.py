@@ -51,13 +51,36 @@ CONFIGURATION: tuple[Figure[Configuration], ...] = tuple(
 
 def extra_figures(configurations: Iterable[Configuration]) -> list[Figure[Configuration]]:
     """The settings of plug-ins that any of these has."""
-    return [setting_figure(extra_setting(name)) for name in extra_names(configurations)]
+    return [_of_its_kind(extra_setting(name)) for name in extra_names(configurations)]
+
+
+# A run file may have any value of a setting.
+_TYPES = {"whole": int, "number": int | float, "yes or no": bool}
+
+
+def _of_its_kind(setting: Setting) -> Figure[Configuration]:
+    """A setting of a plug-in as a figure: none where the value is of another kind."""
+    figure = setting_figure(setting)
+
+    def of(configuration: Configuration) -> Any:
+        value = setting.of(configuration)
+        if value is None or figure.type == "text":
+            return value if value is None else str(value)
+        return value if isinstance(value, _TYPES[figure.type]) else None
+
+    return figure._replace(of=of)
+
+
+def with_extra(found: dict[str, Any], configuration: Configuration) -> dict[str, Any]:
+    """What was found of a configuration by name, and, behind it, its settings of plug-ins, unless
+    one has the name of something else."""
+    return found | fields(extra_figures([configuration]), configuration) | found
 
 
 def configuration_fields(configuration: Configuration) -> dict[str, Any]:
     """The settings of a configuration by name. Those of both ends are texts such as ``spin``, or
     ``spin:block``."""
-    return fields((*CONFIGURATION, *extra_figures([configuration])), configuration)
+    return with_extra(fields(CONFIGURATION, configuration), configuration)
 
 
 def curve_fields(curve: Configuration) -> dict[str, Any]:

@@ -79,7 +79,8 @@ SAMPLE: tuple[Figure[Found], ...] = (
 def measurement_figures(document: Document) -> list[Figure[Measured]]:
     """The columns of measurements; last, settings of plug-ins, as far as they are used."""
     extra = extra_figures(row.configuration for row in document.rows)
-    return [*MEASUREMENT, *figures_of(Measured, lambda of: of.row.configuration, extra)]
+    others = figures_of(Measured, lambda of: of.row.configuration, extra)
+    return list({each.name: each for each in (*MEASUREMENT, *others, *MEASUREMENT)}.values())
 
 
 def measurements(document: Document) -> list[Found]:

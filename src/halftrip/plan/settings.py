@@ -44,6 +44,7 @@ from halftrip.results.configuration import (
     Wait,
 )
 from halftrip.results.patterns import ONE_SIDED, SHAPES, STREAM
+from halftrip.texts import printable
 from halftrip.units import format_size
 
 
@@ -211,9 +212,15 @@ SETTINGS: Mapping[str, Setting] = {
 
 
 def extra_setting(name: str) -> Setting:
-    """A setting that is no field; of a plug-in that is not installed here, its name alone."""
-    unknown = Setting(name, parsing.text, "", place="extra", kind="text?", says="Of a plug-in")
-    return SETTINGS.get(name, unknown)
+    """A setting that is no field; of a plug-in that is not installed here, its name alone, which
+    comes from a run file."""
+    if name in SETTINGS:
+        return SETTINGS[name]
+    shown = printable(name)
+    return Setting(
+        name, parsing.text, "", place="extra", heading=shown, column=shown, kind="text?",
+        says="Of a plug-in",
+    )  # fmt: skip
 
 
 def in_place(*places: Place) -> list[Setting]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from halftrip.analysis.figure import fields, names
 from halftrip.analysis.figures import SUMMARY, SUSPECT, USAGE, of_end, row_fields
 from halftrip.analysis.rows import rows
-from halftrip.analysis.setting_figures import CONFIGURATION, extra_figures
+from halftrip.analysis.setting_figures import CONFIGURATION, with_extra
 from halftrip.analysis.slice_figures import SLICE, Slice
 from halftrip.errors import HalftripError
 from halftrip.results.configuration import Configuration
@@ -59,11 +59,7 @@ def frame(run: Run, slices: bool = False, name: str | None = None) -> pandas.Dat
     if slices:
         shown = [each for each in SLICE if each.name in _OF_SLICES]
         found = [
-            (
-                each.configuration,
-                fields(shown, Slice.of(run, each))
-                | fields(extra_figures([each.configuration]), each.configuration),
-            )
+            (each.configuration, with_extra(fields(shown, Slice.of(run, each)), each.configuration))
             for each in run.measurements
         ]
     else:

@@ -12,9 +12,11 @@ import msgspec
 from halftrip.registry import SIMULATED
 from halftrip.results.bounds import (
     Algorithm,
+    Change,
     CodePoint,
     Connections,
     DelayNs,
+    Figure,
     Microseconds,
     Name,
     Number,
@@ -54,7 +56,7 @@ Socket = Literal["pair", "req"]
 Ownership = Literal["keep", "transfer"]
 DeviceCopy = Literal["driver", "engine"]
 # Settings that are no fields, as those of plug-ins: names, in their order, and values.
-Extra = tuple[tuple[Name, Text | bool | int | float], ...]
+Extra = tuple[tuple[Name, Text | bool | Change | Figure], ...]
 
 
 class EndSettings(msgspec.Struct, frozen=True, kw_only=True):
