@@ -19,7 +19,7 @@ import numpy as np
 
 from comparison import CORES, Contender, Figure, Times
 from halftrip.mpi.launcher import root_environment
-from halftrip.results.delivery import add_deliveries, delivered_share
+from halftrip.results.counts import add_deliveries, delivered_share
 from halftrip.results.records import Measurement
 from halftrip.results.run import Run
 from halftrip.results.run_file import load

@@ -42,7 +42,7 @@ _PATCHED = "patched"
 _IN_STEP = """
 import random, types
 from halftrip.measure import walk
-from halftrip.measure.progress import Progress
+from halftrip.control.protocol import Progress
 walk.random = types.SimpleNamespace(Random=lambda: random.Random({}))
 Progress.is_late = lambda *_: False
 """

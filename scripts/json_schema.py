@@ -15,11 +15,12 @@ import msgspec
 
 from halftrip.analysis.figure import Figure
 from halftrip.analysis.figures import FIGURES
-from halftrip.analysis.setting_figures import CONFIGURATION
+from halftrip.analysis.setting_figures import CONFIGURATION, setting_figure
+from halftrip.plan.settings import in_place
 from halftrip.results.device import Device, DeviceCopy, DeviceLatency
 from halftrip.results.records import Connection
 from halftrip.results.reported import Source
-from halftrip.results.run_file import FORMAT
+from halftrip.results.reading import FORMAT
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _TYPES = {"text": "string", "whole": "integer", "number": "number", "yes or no": "boolean"}
@@ -143,7 +144,9 @@ _RECORDS = (Source, Connection, Device, DeviceCopy, DeviceLatency)
 
 
 def schema() -> dict[str, Any]:
-    """The schema of a run; of several runs, it is that of each."""
+    """The schema of a run; of several runs, it is that of each. Settings of the plug-ins that are
+    installed are in it, too."""
+    extra = _of_figures(map(setting_figure, in_place("extra")))
     _, records = msgspec.json.schema_components(_RECORDS, ref_template="#/$defs/{name}")
     return {
         "$schema": DIALECT,
@@ -154,8 +157,8 @@ def schema() -> dict[str, Any]:
         **_object(_run()),
         "$defs": {
             **{name: _described(name, record) for name, record in records.items()},
-            "Configuration": _object(_of_figures(CONFIGURATION)),
-            "Row": _object(_of_figures(FIGURES)),
+            "Configuration": _object(_of_figures(CONFIGURATION), extra),
+            "Row": _object(_of_figures(FIGURES), extra),
         },
     }
 
@@ -289,10 +292,12 @@ def _skip() -> dict[str, Any]:
     )
 
 
-def _object(properties: Mapping[str, Any]) -> dict[str, Any]:
+def _object(
+    properties: Mapping[str, Any], optional: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     return {
         "type": "object",
-        "properties": properties,
+        "properties": {**properties, **(optional or {})},
         "required": list(properties),
         "additionalProperties": False,
     }
@@ -324,7 +329,7 @@ def _ref(name: str) -> dict[str, Any]:
 
 def _of_figures(figures: Iterable[Figure[Any]]) -> dict[str, Any]:
     return {
-        each.name: _value(_TYPES[each.kind], f"{each.says}.", *["null"] * each.optional)
+        each.name: _value(_TYPES[each.type], f"{each.says}.", *["null"] * each.optional)
         for each in figures
     }
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import re
 
-from halftrip.plan.option import GROUPS, Option
-from halftrip.plan.options import OPTIONS
+from halftrip.plan.options import GROUPS, OPTIONS, Option
 
 HEAD = """\
 # Options of `halftrip run`

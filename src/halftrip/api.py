@@ -27,8 +27,9 @@ from halftrip.plan.variants import plans_of_variants
 from halftrip.results import run as results
 from halftrip.results import run_file
 from halftrip.results.configuration import Configuration
+from halftrip.results.reading import FORMAT
 from halftrip.results.records import Again, Header
-from halftrip.results.run_file import FORMAT, RunFile, default_name, encode, utc_now
+from halftrip.results.run_file import RunFile, default_name, encode, utc_now
 from halftrip.texts import printable
 from halftrip.transports.refusals import check_possible
 

@@ -9,7 +9,9 @@ Another package adds one by an entry point in its pyproject.toml:
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+import os
+import sys
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -29,6 +31,8 @@ class Registry:
 
     @cached_property
     def _plug_ins(self) -> dict[str, str]:
+        if not have_plug_ins(sys.path):
+            return {}
         from importlib.metadata import entry_points
 
         found = entry_points(group=self.group)
@@ -66,6 +70,29 @@ class Registry:
                 said = f"{type(error).__name__}: {said}"
             problem = f"{self.group} {name!r} ({target}) cannot be loaded: {said.splitlines()[0]}"
             raise UsageError(problem) from None
+
+
+def have_plug_ins(directories: Sequence[str]) -> bool:
+    """Whether a package that is installed in these directories may have entry points of halftrip's.
+    To ask importlib.metadata, which reads all packages, takes as long as half of a --help."""
+    for directory in directories:
+        try:
+            names = os.listdir(directory or os.curdir)
+        except NotADirectoryError:
+            # An archive.
+            return True
+        except OSError:
+            continue
+        for name in names:
+            if not name.endswith((".dist-info", ".egg-info")):
+                continue
+            try:
+                with open(os.path.join(directory, name, "entry_points.txt"), "rb") as file:
+                    if b"[halftrip." in file.read():
+                        return True
+            except OSError:
+                continue
+    return False
 
 
 SIMULATED = "simulated"
@@ -117,6 +144,9 @@ MEMORIES = Registry(
         "managed": "halftrip.memory.managed:ManagedMemory",
     },
 )
+
+# Each is a plan.setting.Setting; those of halftrip's own are in plan.settings.
+EXTRA_SETTINGS = Registry("halftrip.settings", {})
 
 # Each is a subclass of job.launchers.base.Launcher.
 LAUNCHERS = Registry(

@@ -4,7 +4,7 @@ import os
 
 from halftrip.measure.runner import Runner
 from halftrip.plan.layers import make_plan, python_layer
-from halftrip.results.run_file import decode
+from halftrip.results.reading import decode
 from halftrip.transports.base import ProcessContext
 from harness.groups import TOKEN, on_ranks
 

@@ -8,9 +8,10 @@ import numpy as np
 from halftrip.plan.plan import Plan, plan_record
 from halftrip.results.block import Block, RoundTrips
 from halftrip.results.configuration import Configuration, EndSettings
+from halftrip.results.counts import HostCounters
 from halftrip.results.device import Device
-from halftrip.results.host_counters import HostCounters
 from halftrip.results.memory_name import both_memories
+from halftrip.results.reading import FORMAT
 from halftrip.results.records import (
     ClockInfo,
     CopyTime,
@@ -22,7 +23,7 @@ from halftrip.results.records import (
     WarmUp,
 )
 from halftrip.results.run import Run
-from halftrip.results.run_file import FORMAT, encode
+from halftrip.results.run_file import encode
 from halftrip.results.usage import CoreUse, Usage
 
 

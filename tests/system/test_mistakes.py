@@ -3,7 +3,7 @@
 import pytest
 
 from halftrip.cli.help import EXAMPLES
-from halftrip.plan.option import GROUPS
+from halftrip.plan.options import GROUPS
 
 MISTAKES = [
     (("run", "--szes", "8"), "--szes: no such option; did you mean --sizes?"),

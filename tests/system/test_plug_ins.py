@@ -18,7 +18,7 @@ import socket
 
 from halftrip.transports.capabilities import Capabilities
 from halftrip.transports.python.endpoint import PythonPath, PythonTransport
-from halftrip.transports.python.patterns import ONE_WAY
+from halftrip.results.patterns import ONE_WAY
 
 
 class ExampleTransport(PythonTransport):

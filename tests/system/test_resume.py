@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from halftrip.results.run_file import decode, load
+from halftrip.results.reading import decode
+from halftrip.results.run_file import load
 from harness.victim import Victim
 
 WORK = ("-t", "shm,tcp", "-s", "8,64,1K,64K", "--ci", "none", "--time", "0.1s")

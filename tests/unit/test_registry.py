@@ -1,9 +1,11 @@
 """Objects that are chosen by name: built-in ones, and entry points of other packages."""
 
 import importlib.metadata
+import sys
 
 import pytest
 
+from halftrip import registry
 from halftrip.analysis.rows import rows
 from halftrip.cli.plot import plot
 from halftrip.cli.show import Shown, show_runs
@@ -55,8 +57,8 @@ broken = example_plug_in:no_such_function
 
 def forget_plug_ins():
     """Entry points are read once per registry."""
-    for registry in REGISTRIES:
-        vars(registry).pop("_plug_ins", None)
+    for each in REGISTRIES:
+        vars(each).pop("_plug_ins", None)
 
 
 @pytest.fixture
@@ -83,6 +85,7 @@ def no_entry_points(monkeypatch):
 
     forget_plug_ins()
     monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
+    monkeypatch.setattr(registry, "have_plug_ins", lambda _: True)
     yield
     forget_plug_ins()
 
@@ -106,11 +109,11 @@ def test_transports_that_need_mpi_are_those_that_ask_for_it():
 
 
 def test_built_in_names_do_not_read_entry_points(no_entry_points, tmp_path, capsys):
-    for registry in REGISTRIES:
-        for number, name in enumerate(registry.built_in):
-            assert name in registry
-            assert registry.load(name) is not None
-            assert registry.place(name) == (number, name)
+    for each in REGISTRIES:
+        for number, name in enumerate(each.built_in):
+            assert name in each
+            assert each.load(name) is not None
+            assert each.place(name) == (number, name)
     check_possible(make_plan(options_layer({"transport": "tcp", "sizes": "8", "wait": "spin"})))
     run = runs.run(runs.measurement("tcp"))
     path = runs.save(run, tmp_path / "run.jsonl")
@@ -150,17 +153,28 @@ def test_a_kind_of_picture_of_a_plug_in_can_be_drawn(plug_ins, tmp_path, capsys)
 
 
 @pytest.mark.parametrize(
-    ("registry", "name", "target", "problem"),
+    ("named", "name", "target", "problem"),
     [
         (TRANSPORTS, "lost", "no_such_module:Transport", "No module named 'no_such_module'"),
         (FORMATS, "broken", "example_plug_in:no_such_function",
          "module 'example_plug_in' has no attribute 'no_such_function'"),
     ],
 )  # fmt: skip
-def test_a_plug_in_that_cannot_be_imported_is_a_usage_error(
-    plug_ins, registry, name, target, problem
-):
+def test_a_plug_in_that_cannot_be_imported_is_a_usage_error(plug_ins, named, name, target, problem):
     with pytest.raises(UsageError) as caught:
-        registry.load(name)
-    said = f"{registry.group} {name!r} ({target}) cannot be loaded: {problem}"
+        named.load(name)
+    said = f"{named.group} {name!r} ({target}) cannot be loaded: {problem}"
     assert str(caught.value) == said
+
+
+def test_a_look_at_directories_says_whether_there_may_be_a_plug_in(plug_ins, tmp_path):
+    assert registry.have_plug_ins(sys.path)
+    (tmp_path / "other-1.0.dist-info").mkdir()
+    (tmp_path / "example_plug_in-1.0.dist-info" / "entry_points.txt").write_text(
+        "[console_scripts]\nhalftrip = example:main\n"
+    )
+    file = tmp_path / "packages.zip"
+    assert not registry.have_plug_ins([str(tmp_path), str(file), ""])
+    # Only importlib.metadata reads an archive.
+    file.write_bytes(b"PK")
+    assert registry.have_plug_ins([str(file)])

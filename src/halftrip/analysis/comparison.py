@@ -227,7 +227,9 @@ _FIRST = ("window", "wait", "memory", "pages", "buffers", "cache")
 _FIELDS: Mapping[str, Callable[[Configuration], Any]] = {
     **{name: attrgetter(name) for name in ("transport", "pattern", "mode", "size")},
     **{
-        each.field: attrgetter(each.field) if each.place == "sockets" else each.of
+        (each.field if each.place == "sockets" else each.name): (
+            attrgetter(each.field) if each.place == "sockets" else each.of
+        )
         for each in ordered(_FIRST)
     },
     **{name: attrgetter(name) for name in ("pair", "thread", "concurrency", "variant")},

@@ -33,24 +33,25 @@ NOT_SHOWN = Shown("")
 
 
 class Figure(NamedTuple, Generic[Of]):
-    """What is said of each `Of`, such as a row, by a `name` that ends in its unit. `values` is the
-    kind of them; with a question mark, it may not exist: `of` then gives None or NaN. `says` is
-    what it is, `shown` how tables show it: with NOT_SHOWN, in no column of its own."""
+    """What is said of each `Of`, such as a row, by a `name` that ends in its unit. `kind` is
+    that of its values; with a question mark, it may not exist: `of` then gives None or NaN. `says`
+    is what it is, `shown` how tables show it: with NOT_SHOWN, in no column of its own."""
 
     name: str
-    values: Kind
+    kind: Kind
     of: Callable[[Of], Any]
     says: str
     shown: Shown = NOT_SHOWN
 
     @property
-    def kind(self) -> str:
-        return self.values.removesuffix("?")
+    def type(self) -> str:
+        """The kind of the values that there are."""
+        return self.kind.removesuffix("?")
 
     @property
     def optional(self) -> bool:
         """Whether there may be no value."""
-        return self.values.endswith("?")
+        return self.kind.endswith("?")
 
     def value(self, of: Of) -> Any:
         """The figure of one of them; None where it does not exist."""
@@ -81,7 +82,7 @@ def figures_of(
         return value
 
     return tuple(
-        Figure(each.name, each.values, of_whole(each.of), each.says, each.shown) for each in figures
+        Figure(each.name, each.kind, of_whole(each.of), each.says, each.shown) for each in figures
     )
 
 

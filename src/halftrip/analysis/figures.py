@@ -15,12 +15,13 @@ from halftrip.analysis.figure import (
     Figure,
     Of,
     Shown,
+    fields,
     figures_of,
 )
 from halftrip.analysis.rows import Row
-from halftrip.analysis.setting_figures import CONFIGURATION
+from halftrip.analysis.setting_figures import CONFIGURATION, with_extra
 from halftrip.analysis.usage import ENDS, EndUsage, MessageCost
-from halftrip.results.delivery import Delivery
+from halftrip.results.counts import Delivery
 from halftrip.results.usage import CoreUse
 from halftrip.stats.summary import Summary
 
@@ -163,6 +164,11 @@ COSTS: tuple[Figure[MessageCost], ...] = (
     Figure("counted", "text?", lambda of: of.counted,
            "Where instructions and cycles were counted: user or all"),
 )  # fmt: skip
+
+
+def row_fields(row: Row) -> dict[str, Any]:
+    """All figures of a row by name; last, settings of plug-ins, as far as it has them."""
+    return with_extra(fields(FIGURES, row), row.configuration)
 
 
 def of_end(number: int, figures: Sequence[Figure[Of]]) -> tuple[Figure[Of], ...]:

@@ -33,7 +33,8 @@ BUILT_ON: Mapping[str, str] = MappingProxyType(
 
 # The settings in which the two layers may differ, as not every transport has all kinds of them; in
 # the order in which they choose the best of several configurations below.
-MAY_DIFFER = tuple(dict.fromkeys(each.field for each in SETTINGS.values() if each.is_own))
+_OWN = [each.field for each in SETTINGS.values() if each.is_own]
+MAY_DIFFER = tuple(dict.fromkeys((*_OWN, "extra")))
 # The transport itself, the cores that were requested, and what `_kind` looks into.
 _APART = ("transport", "core", "initiator", "responder", "places")
 

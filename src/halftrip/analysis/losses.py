@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from halftrip.results.host_counters import HostCounters
+from halftrip.results.counts import HostCounters
 from halftrip.results.run import Run
 
 # The interface over which a host talks to itself.

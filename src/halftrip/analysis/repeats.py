@@ -11,7 +11,7 @@ import numpy as np
 
 from halftrip.analysis.summaries import configuration_times, is_over_all_time
 from halftrip.results.configuration import Configuration
-from halftrip.results.delivery import add_deliveries, delivered_share
+from halftrip.results.counts import add_deliveries, delivered_share
 from halftrip.results.records import Measurement
 from halftrip.stats.estimate import Estimate
 from halftrip.stats.interval import SliceMedian, interval, of_launch

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from halftrip.analysis.flags import Evidence, Flag, contradictions, evidences, flags_of
+from halftrip.analysis.flags import contradictions, evidences, flags_of
+from halftrip.analysis.flags.flag import Evidence, Flag
 from halftrip.analysis.one_way import Clocks, OneWay, one_way
 from halftrip.analysis.summaries import is_over_all_time, launch_components
 from halftrip.analysis.usage import (
@@ -20,10 +21,10 @@ from halftrip.analysis.usage import (
 )
 from halftrip.analysis.verdict import Verdict, verdict
 from halftrip.plan.setting import Of
-from halftrip.plan.settings import SETTINGS
+from halftrip.plan.settings import WITH_FIELDS
 from halftrip.registry import TRANSPORTS
 from halftrip.results.configuration import Configuration
-from halftrip.results.delivery import Delivery, delivered_share
+from halftrip.results.counts import Delivery, delivered_share
 from halftrip.results.reported import Reported, Source
 from halftrip.results.run import Run
 from halftrip.results.usage import Usage
@@ -142,8 +143,8 @@ def rows(run: Run, flags: bool = True) -> list[Row]:
 
 
 # The settings whose rows stand apart; those of the others stand size by size.
-_BEFORE_SIZE = [each.of for each in SETTINGS.values() if each.before_size]
-_AFTER_SIZE = [each.of for each in SETTINGS.values() if not each.before_size]
+_BEFORE_SIZE = [each.of for each in WITH_FIELDS.values() if each.before_size]
+_AFTER_SIZE = [each.of for each in WITH_FIELDS.values() if not each.before_size]
 
 
 def _values(configuration: Configuration, settings: Iterable[Of]) -> Iterator[tuple[bool, Any]]:
@@ -164,6 +165,8 @@ def _order(configuration: Configuration) -> tuple[Any, ...]:
         configuration.pattern,
         configuration.mode,
         *_values(configuration, _BEFORE_SIZE),
+        # Those of plug-ins: numbers before texts.
+        [(name, isinstance(value, str), value) for name, value in configuration.extra],
         configuration.variant,
         configuration.size,
         *_values(configuration, _AFTER_SIZE),

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from halftrip.analysis.figure import Figure, fields
-from halftrip.plan.settings import SETTINGS
-from halftrip.results.configuration import Configuration
-from halftrip.results.reported import Variant
-
-
-def variant_text(variant: Variant) -> str:
-    """A variant in one text: ``env.UCX_TLS tcp, mpiexec mpiexec.mpich``."""
-    return ", ".join(f"{name} {value}" for name, value in variant)
-
+from halftrip.plan.setting import Setting
+from halftrip.plan.settings import WITH_FIELDS, extra_setting
+from halftrip.results.configuration import Configuration, extra_names
+from halftrip.results.reported import variant_text
 
 # What tells configurations apart beside their settings.
 _OTHERS: tuple[Figure[Configuration], ...] = (
@@ -33,10 +29,14 @@ _OTHERS: tuple[Figure[Configuration], ...] = (
     Figure("variant", "text", lambda of: variant_text(of.variant),
            "What else tells it from others: what is varied, the table of a text; or empty"),
 )  # fmt: skip
-_BY_NAME = {each.name: each for each in _OTHERS} | {
-    each.figure: Figure[Configuration](each.figure, each.kind, each.in_effect, each.says)
-    for each in SETTINGS.values()
-}
+
+
+def setting_figure(of: Setting) -> Figure[Configuration]:
+    """A setting as a figure."""
+    return Figure(of.figure, of.kind, of.in_effect, of.says)
+
+
+_BY_NAME = {each.name: each for each in (*_OTHERS, *map(setting_figure, WITH_FIELDS.values()))}
 # The columns that came first; newer settings are behind them.
 _FIRST = (
     *("transport", "pattern", "mode", "size_bytes", "memory", "buffers", "pages", "cache", "wait"),
@@ -45,16 +45,46 @@ _FIRST = (
 )
 CONFIGURATION: tuple[Figure[Configuration], ...] = tuple(
     _BY_NAME[name]
-    for name in dict.fromkeys((*_FIRST, *(each.figure for each in SETTINGS.values()), "variant"))
+    for name in dict.fromkeys((*_FIRST, *(each.figure for each in WITH_FIELDS.values()), "variant"))
 )
+
+
+def extra_figures(configurations: Iterable[Configuration]) -> list[Figure[Configuration]]:
+    """The settings of plug-ins that any of these has."""
+    return [_of_its_kind(extra_setting(name)) for name in extra_names(configurations)]
+
+
+# A run file may have any value of a setting.
+_TYPES = {"whole": int, "number": int | float, "yes or no": bool}
+
+
+def _of_its_kind(setting: Setting) -> Figure[Configuration]:
+    """A setting of a plug-in as a figure: none where the value is of another kind."""
+    figure = setting_figure(setting)
+
+    def of(configuration: Configuration) -> Any:
+        value = setting.of(configuration)
+        if value is None or figure.type == "text":
+            return value if value is None else str(value)
+        return value if isinstance(value, _TYPES[figure.type]) else None
+
+    return figure._replace(of=of)
+
+
+def with_extra(found: dict[str, Any], configuration: Configuration) -> dict[str, Any]:
+    """What was found of a configuration by name, and, behind it, its settings of plug-ins, unless
+    one has the name of something else."""
+    return found | fields(extra_figures([configuration]), configuration) | found
 
 
 def configuration_fields(configuration: Configuration) -> dict[str, Any]:
     """The settings of a configuration by name. Those of both ends are texts such as ``spin``, or
     ``spin:block``."""
-    return fields(CONFIGURATION, configuration)
+    return with_extra(fields(CONFIGURATION, configuration), configuration)
 
 
 def curve_fields(curve: Configuration) -> dict[str, Any]:
     """The settings of a curve, which has no size."""
-    return fields([each for each in CONFIGURATION if each.name != "size_bytes"], curve)
+    return {
+        name: value for name, value in configuration_fields(curve).items() if name != "size_bytes"
+    }

@@ -17,7 +17,7 @@ from halftrip.analysis.figures import (
 from halftrip.analysis.setting_figures import CONFIGURATION
 from halftrip.analysis.summaries import summarize_configuration
 from halftrip.analysis.usage import UsedByEnds, count_suspect, used_by_ends
-from halftrip.results.delivery import delivered_share
+from halftrip.results.counts import delivered_share
 from halftrip.results.records import Measurement
 from halftrip.results.run import Run
 from halftrip.stats.summary import Summary

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from halftrip.results.configuration import Configuration
-from halftrip.results.delivery import Delivery, add_deliveries, delivered_share
+from halftrip.results.counts import Delivery, add_deliveries, delivered_share
 from halftrip.results.records import Measurement
 from halftrip.results.reported import Reported
 from halftrip.stats import series

@@ -11,15 +11,13 @@ import typer
 
 from halftrip.cli import app, inputs
 from halftrip.cli.inputs import Text
-from halftrip.cli.output import check_one_of, writing
+from halftrip.cli.output import STANDARD_OUTPUT, check_one_of, writing
 from halftrip.errors import UsageError
 from halftrip.registry import EXPORTS
 from halftrip.texts import printable
 
 if TYPE_CHECKING:
     from halftrip.report.document import Document
-
-STANDARD_OUTPUT = "-"
 
 
 @app.command(

@@ -46,6 +46,8 @@ Style = Annotated[
     ),
 ]
 
+# The name of a file that stands for standard output.
+STANDARD_OUTPUT = "-"
 # Formats of which there is a part with the columns that people look for, and the whole.
 DOCUMENTS = ("markdown", "latex")
 # Formats that have no flags, which take longer to judge than the rest.
@@ -83,12 +85,9 @@ class Form(NamedTuple):
 
     def check(self) -> None:
         """Raises UsageError for a format or a style that is not known, and for both."""
-        if self.format not in FORMATS:
-            raise UsageError(
-                f"--format: {self.format!r} is not known; allowed: {', '.join(FORMATS)}"
-            )
-        if self.style is not None and self.style not in STYLES:
-            raise UsageError(f"--style: {self.style!r} is not known; allowed: {', '.join(STYLES)}")
+        check_one_of("--format", self.format, FORMATS)
+        if self.style is not None:
+            check_one_of("--style", self.style, STYLES)
         if self.style is not None and self.format != "table":
             raise UsageError(f"--style: --format {self.format} is another form; leave one out")
 

@@ -13,7 +13,7 @@ import typer
 
 from halftrip.cli import app, inputs
 from halftrip.cli.inputs import Text
-from halftrip.cli.output import check_one_of, one_of, writing
+from halftrip.cli.output import STANDARD_OUTPUT, check_one_of, one_of, writing
 from halftrip.errors import UsageError
 from halftrip.texts import printable
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 FORMATS = ("html", "md")
 _NEEDED = ("altair", "vl_convert")
-_STANDARD_OUTPUT = "-"
 
 
 @app.command("report")
@@ -49,7 +48,7 @@ def report(
     The page needs no network, and no other file."""
     selection = inputs.selection_of(transport, pattern, sizes, pair)
     check_one_of("--format", format_, FORMATS)
-    if open_ and (format_ != "html" or output == _STANDARD_OUTPUT):
+    if open_ and (format_ != "html" or output == STANDARD_OUTPUT):
         raise UsageError("--open: only a page in a file can be opened; leave it out")
     check_needed()
     paths = inputs.paths_of(runs)
@@ -58,7 +57,7 @@ def report(
     if output is not None:
         inputs.check_output(output, paths)
     text = report_text(paths, format_, selection)
-    if output is None or output == _STANDARD_OUTPUT:
+    if output is None or output == STANDARD_OUTPUT:
         with writing():
             print(text, end="")
         return 0

@@ -18,8 +18,7 @@ from halftrip.cli.inputs import Text, loaded
 from halftrip.cli.output import TABLE, Form, in_job, speaks
 from halftrip.errors import HalftripError, Interrupted, UsageError
 from halftrip.plan import parsing
-from halftrip.plan.option import GROUPS, Option
-from halftrip.plan.options import OPTIONS
+from halftrip.plan.options import GROUPS, OPTIONS, Option
 from halftrip.plan.recipes import find_plan, purposes
 from halftrip.registry import FORMATS, STYLES
 from halftrip.texts import printable
@@ -232,8 +231,7 @@ def run_plan(
     nothing was measured, or a configuration failed. The user's own defaults hold `with_config`,
     unless what is `asked` is to measure the plan of an earlier run against it."""
     from halftrip.cli.run_against import plan_against
-    from halftrip.plan.config import config_layer
-    from halftrip.plan.layers import file_layer, make_plan, options_layer
+    from halftrip.plan.layers import config_layer, file_layer, make_plan, options_layer
 
     if asked is not None and asked.is_given:
         return _measure_plan(plan_against(asked, plan_file, options), output)

@@ -10,12 +10,11 @@ from typing import Any, NamedTuple
 from halftrip.cli.compare import print_comparisons, status
 from halftrip.errors import UsageError
 from halftrip.mpi.launcher import find_mpiexec
-from halftrip.plan.against import SIDES, Against, variables
 from halftrip.plan.layer import Layer, at
 from halftrip.plan.layers import make_plan, options_layer, python_layer
 from halftrip.plan.options import OPTIONS
 from halftrip.plan.plan import Plan
-from halftrip.plan.vary import ENVIRONMENT
+from halftrip.plan.vary import ENVIRONMENT, SIDES, Against, written_variables
 from halftrip.results.reported import SIDE
 from halftrip.results.run import Run
 from halftrip.results.run_file import load
@@ -46,7 +45,7 @@ class Asked(NamedTuple):
         if self.file is None:
             first = next(name for name in ("env", "mpiexec", "command") if getattr(self, name))
             raise UsageError(f"--base-{first}: only with --against, which names the run file")
-        env = at("--base-env", variables, self.env or ())
+        env = at("--base-env", written_variables, self.env or ())
         if self.mpiexec is not None:
             at("--base-mpiexec", _program, self.mpiexec)
         if self.command is not None:

@@ -10,6 +10,7 @@ import numpy as np
 from halftrip.analysis.figure import Figure, fields, figures_of
 from halftrip.analysis.figures import BY_NAME
 from halftrip.analysis.rows import Row
+from halftrip.analysis.setting_figures import extra_figures
 from halftrip.analysis.slice_figures import SLICE, MeasuredSlice
 from halftrip.report.document import Document
 from halftrip.results.block import NO_TIMES, Times
@@ -58,7 +59,7 @@ def _key(figure: Figure[Measured]) -> Figure[Found]:
     """A figure of the measurement for each of its samples."""
     return Figure(
         figure.name,
-        figure.values,
+        figure.kind,
         lambda of: np.repeat(np.array([of.line[figure.name]]), of.times.size),
         figure.says,
     )
@@ -75,6 +76,13 @@ SAMPLE: tuple[Figure[Found], ...] = (
 )  # fmt: skip
 
 
+def measurement_figures(document: Document) -> list[Figure[Measured]]:
+    """The columns of measurements; last, settings of plug-ins, as far as they are used."""
+    extra = extra_figures(row.configuration for row in document.rows)
+    others = figures_of(Measured, lambda of: of.row.configuration, extra)
+    return list({each.name: each for each in (*MEASUREMENT, *others, *MEASUREMENT)}.values())
+
+
 def measurements(document: Document) -> list[Found]:
     """All measurements that count, in the order of tables, then in time order."""
     every = [
@@ -82,11 +90,12 @@ def measurements(document: Document) -> list[Found]:
         for row in document.rows
         for each in document.run.by_configuration[row.configuration]
     ]
+    figures = measurement_figures(document)
     return [
         # Another tool has given a figure in place of samples.
         Found(
             _printable(
-                fields(MEASUREMENT, Measured(number, row, MeasuredSlice.of(document.run, each)))
+                fields(figures, Measured(number, row, MeasuredSlice.of(document.run, each)))
             ),
             each.samples if each.reported is None else NO_TIMES,
             each.iterations,

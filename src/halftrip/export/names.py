@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from halftrip.report.fields import FIELDS
+from halftrip.report import fields
 from halftrip.results.configuration import UNKNOWN, Configuration
 from halftrip.texts import printable
 
@@ -18,7 +18,7 @@ def settings(configuration: Configuration) -> list[tuple[str, str]]:
     and size: together with these, they tell it from all others."""
     found = [
         (field.name, field.of(configuration))
-        for field in FIELDS
+        for field in fields.settings([configuration])
         if field.name not in _APART
         and field.of(configuration) not in ("", field.usual, field.default)
     ]

@@ -9,7 +9,7 @@ import numpy as np
 
 from halftrip.analysis.figure import Figure
 from halftrip.errors import HalftripError
-from halftrip.export.measurements import MEASUREMENT, SAMPLE, measurements
+from halftrip.export.measurements import SAMPLE, measurement_figures, measurements
 from halftrip.report.document import Document
 
 
@@ -33,21 +33,22 @@ def files(document: Document) -> Mapping[str, bytes]:
         schema = pyarrow.schema(
             [
                 pyarrow.field(
-                    each.name, types[each.kind], each.optional, {"description": each.says}
+                    each.name, types[each.type], each.optional, {"description": each.says}
                 )
                 for each in figures
             ]
         )
         return _written(pyarrow.table(dict(columns), schema=schema))
 
+    figures = measurement_figures(document)
     of_measurements = {
-        figure.name: [each.line[figure.name] for each in found] for figure in MEASUREMENT
+        figure.name: [each.line[figure.name] for each in found] for figure in figures
     }
     of_samples = {
         figure.name: np.concatenate([figure.of(each) for each in found]) for figure in SAMPLE
     }
     return {
-        ".parquet": table(of_measurements, MEASUREMENT),
+        ".parquet": table(of_measurements, figures),
         "-samples.parquet": table(of_samples, SAMPLE),
     }
 

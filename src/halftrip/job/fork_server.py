@@ -13,6 +13,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
+from halftrip.errors import HalftripError
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -31,7 +33,7 @@ def main() -> None:
         os.write(answers, b"\n")
         with open(requests, "rb") as stream:
             text = stream.read()
-    except (ImportError, MemoryError, OSError):
+    except (HalftripError, ImportError, MemoryError, OSError):
         # Fresh ranks will say what is wrong.
         os._exit(1)
     if not text:

@@ -19,9 +19,8 @@ from halftrip.job.deaths import LaunchFailed, how_ended
 from halftrip.job.limit import TimeLimit
 from halftrip.job.resumption import Due
 from halftrip.job.series import LaunchTask
-from halftrip.plan.config import VARIABLE
-from halftrip.plan.plan import MOST_LAUNCHES, Plan
-from halftrip.plan.toml_text import plan_text
+from halftrip.plan.layers import VARIABLE
+from halftrip.plan.plan import MOST_LAUNCHES, Plan, plan_text
 from halftrip.results import records
 from halftrip.results.configuration import Configuration
 from halftrip.results.reported import Variant

@@ -11,7 +11,7 @@ import msgspec
 
 from halftrip.errors import UsageError
 from halftrip.measure.progress import ConfigurationProgress
-from halftrip.plan.part_plans import PartPlans
+from halftrip.plan.configurations import PartPlans
 from halftrip.plan.plan import Plan
 from halftrip.plan.slices import planned_slices
 from halftrip.plan.variants import in_order, variants

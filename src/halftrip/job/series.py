@@ -14,8 +14,9 @@ from halftrip.job.limit import TimeLimit
 from halftrip.job.resumption import Due, Resumption, rounds, whole_in
 from halftrip.job.view import View
 from halftrip.plan.plan import FEWEST_UNTIL_CI, Plan
-from halftrip.plan.variants import name_of, variants
+from halftrip.plan.variants import variants
 from halftrip.results.configuration import Configuration
+from halftrip.results.reading import decode
 from halftrip.results.records import (
     Failure,
     Launch,
@@ -24,8 +25,8 @@ from halftrip.results.records import (
     Measurement,
     RunEnd,
 )
-from halftrip.results.reported import Variant
-from halftrip.results.run_file import RunFile, decode, encode, load
+from halftrip.results.reported import Variant, variant_text
+from halftrip.results.run_file import RunFile, encode, load
 from halftrip.stats.series import configuration_times, summarize_configuration
 from halftrip.stats.summary import relative_width
 from halftrip.transports.refusals import plans_of
@@ -239,7 +240,7 @@ class _Launches:
         of_launch = None if self._limit is None else self._limit.launch(fewest)
         total = self._number + most
         count = f"launch {self._number + 1} of {total}" if total > 1 else ""
-        name = " · ".join(filter(None, (count, name_of(due.variant))))
+        name = " · ".join(filter(None, (count, variant_text(due.variant))))
         while True:
             records = LaunchRecords(self._run_file, self._skips, self._intervals)
             shown = LaunchView(self._view, name, self._quoted, fewest - 1)
@@ -286,7 +287,7 @@ class _Launches:
 
     def _fail(self, due: Due, error: HalftripError) -> None:
         """Records that a launch has failed; the other variants go on."""
-        name = name_of(due.variant)
+        name = variant_text(due.variant)
         failure = LaunchFailure(launch=self._number, variant=due.variant, reason=str(error))
         self._run_file.append(encode(failure))
         self._view.warn([f"{name}: {error}; going on without it"])
@@ -299,7 +300,7 @@ class _Launches:
         is_mistake = bool(errors) and all(isinstance(error, UsageError) for error in errors)
         if is_mistake and not self._ends and self._left.end is None:
             # Nothing of what was asked for is possible.
-            said = [f"{name_of(variant)}: {error}" for variant, error in self._failed.items()]
+            said = [f"{variant_text(variant)}: {error}" for variant, error in self._failed.items()]
             raise UsageError("; ".join(said))
         ends = [end for end in (self._left.end, *self._ends) if end is not None]
         reason = self._ends[-1].reason if self._ends else None

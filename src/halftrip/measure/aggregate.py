@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halftrip.results.block import Block
-from halftrip.results.delivery import delivered_share
+from halftrip.results.counts import delivered_share
 from halftrip.results.records import Aggregate, Measurement
 
 _Floats = npt.NDArray[np.float64]

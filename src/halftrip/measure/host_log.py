@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from halftrip.measure.clock_offsets import HostClocks
 from halftrip.measure.setup import Setup
 from halftrip.results.configuration import Configuration
-from halftrip.results.host_counters import HostCounters, Phase
+from halftrip.results.counts import HostCounters, Phase
 from halftrip.telemetry.host import Counters, HostCounts
 
 # The rest before all configurations, and after them.

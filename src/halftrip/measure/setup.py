@@ -22,8 +22,8 @@ from halftrip.kernel_files import Reader
 from halftrip.memory.allocator import memory_named
 from halftrip.memory.ring import Layout, layout
 from halftrip.mpi import library
+from halftrip.plan.configurations import PartPlans
 from halftrip.plan.pairing import Schedules
-from halftrip.plan.part_plans import PartPlans
 from halftrip.plan.plan import Plan
 from halftrip.registry import TRANSPORTS
 from halftrip.results.configuration import Configuration

@@ -24,8 +24,8 @@ from halftrip.results.records import Connection, Failure, Measurement
 from halftrip.results.threshold import Threshold
 from halftrip.results.usage import CoreUse
 
-# Where batches have to be short, as with --verify, most of the time passes between them: a slice
-# may take this many times as long as it samples, and this much more, s.
+# Where batches have to be short, as those of messages that are checked, most of the time passes
+# between them: a slice may take this many times as long as it samples, and this much more, s.
 _MOST_WALL = 5.0
 _LEAST_WALL_SECONDS = 0.05
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from halftrip.plan.part_plans import PartPlans
+from halftrip.plan.configurations import PartPlans
 from halftrip.plan.plan import Plan
 from halftrip.plan.slices import (
     LEAST_SLICE_SECONDS,

@@ -10,7 +10,7 @@ from typing import Any
 from halftrip.errors import UsageError
 from halftrip.page.blocks import Code, Said
 from halftrip.plan.layers import make_plan, python_layer
-from halftrip.plan.toml_text import plan_text
+from halftrip.plan.plan import plan_text
 from halftrip.report.document import Document
 from halftrip.results.reported import Source
 from halftrip.results.run import Run

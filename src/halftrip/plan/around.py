@@ -70,7 +70,11 @@ def curve_keys(curve: Configuration, plan: Mapping[str, Any]) -> dict[str, Any]:
             for each in in_place("configuration", "ends")
             if each.several and each.name not in _UNLESS_USUAL
         },
-        "verify": curve.verify,
+        **{
+            each.name: each.of(curve)
+            for each in in_place("configuration")
+            if not each.several and each.of(curve) is not None
+        },
         "concurrent_pairs": [curve.concurrency],
     }
     if curve.delay:
@@ -79,12 +83,10 @@ def curve_keys(curve: Configuration, plan: Mapping[str, Any]) -> dict[str, Any]:
         keys["staging"] = [staging_option(curve.staging)]
     if curve.window != (curve.shape.window or 1):
         keys["window"] = [curve.window]
-    if curve.rate is not None:
-        keys["rate"] = curve.rate
     # Where a transport has no choice, its standard is all that there is.
     keys |= {
         each.name: [each.of(curve)]
-        for each in in_place("transport")
+        for each in in_place("transport", "extra")
         if plan.get(each.name) and each.of(curve) not in (None, each.standard)
     }
     keys |= {

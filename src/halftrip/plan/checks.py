@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from halftrip.errors import UsageError
-from halftrip.plan.against import SIDES
 from halftrip.plan.layer import Layer, place_of
 from halftrip.plan.plan import FEWEST_UNTIL_CI, MOST_LAUNCHES, Plan
 from halftrip.plan.variants import MOST_VARIANTS, count_variants, plans_of_variants
-from halftrip.plan.vary import ENVIRONMENT, cannot_be_varied
+from halftrip.plan.vary import ENVIRONMENT, SIDES, cannot_be_varied
 from halftrip.registry import DRAGON_TRANSPORTS
 from halftrip.results.reported import SIDE
 

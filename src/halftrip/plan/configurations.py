@@ -1,8 +1,9 @@
-"""The configurations of a plan."""
+"""The configurations of a plan, and which part of it each belongs to."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, cached_property
 from typing import Any, cast
 
 import msgspec
@@ -42,12 +43,14 @@ def _of_message_rate(plan: Plan) -> Plan:
         mode=(),
         sizes=(_MESSAGE_BYTES,),
         perturb=0,
+        extra=tuple((name, values[:1]) for name, values in plan.extra),
         **(firsts | {"window": (), "delay": (0,)}),
     )
 
 
 def _settings(plan: Plan, choices: Mapping[str, Choices]) -> list[Configuration]:
     found = []
+    configuration = _maker(plan)
     for transport in plan.transport:
         if transport not in choices:
             continue
@@ -60,7 +63,7 @@ def _settings(plan: Plan, choices: Mapping[str, Choices]) -> list[Configuration]
             points = _with_values(points, setting, plan, choices[transport].get(setting.name))
         sizes = perturb(plan.sizes, plan.perturb)
         for point in points:
-            curve = _configuration(point, plan)
+            curve = configuration(point)
             found += [msgspec.structs.replace(curve, size=size) for size in sizes]
     return found
 
@@ -69,27 +72,33 @@ def _with_values(
     points: Iterable[dict[str, Any]], setting: Setting, plan: Plan, own: tuple[Any, ...] | None
 ) -> Iterator[dict[str, Any]]:
     """Each point with each value of one more setting, of which the transport has its `own`."""
-    asked = getattr(plan, setting.name)
-    asked = asked if setting.several else (asked,)
+    asked = plan.asked(setting.name)
     for point in points:
         for value in setting.values(Point(asked, own, setting.standard, point)):
             yield point | {setting.name: value}
 
 
-def _configuration(point: Mapping[str, Any], plan: Plan) -> Configuration:
-    """The configuration with these settings, and a size of 0."""
-    values = dict(point)
-    ends = {each.name: values.pop(each.name) for each in in_place("ends")}
-    sockets = {each.name: values.pop(each.name) for each in in_place("sockets")}
-    initiator, responder = _ends(**ends)
-    return Configuration(
-        size=0,
-        initiator=initiator,
-        responder=responder,
-        tuning=Tuning(**sockets),
-        variant=plan.variant,
-        **values,
+def _maker(plan: Plan) -> Callable[[dict[str, Any]], Configuration]:
+    """What makes the configuration with some settings, and a size of 0; there may be thousands."""
+    of_ends, of_sockets, of_extra = (
+        [each.name for each in in_place(place)] for place in ("ends", "sockets", "extra")
     )
+    both_ends, tuning, variant = cache(_ends), cache(Tuning), plan.variant
+
+    def make(values: dict[str, Any]) -> Configuration:
+        initiator, responder = both_ends(**{name: values.pop(name) for name in of_ends})
+        extra = [(name, values.pop(name)) for name in of_extra]
+        return Configuration(
+            size=0,
+            initiator=initiator,
+            responder=responder,
+            tuning=tuning(**{name: values.pop(name) for name in of_sockets}),
+            extra=tuple(sorted((name, value) for name, value in extra if value is not None)),
+            variant=variant,
+            **values,
+        )
+
+    return make
 
 
 def configuration_of(
@@ -153,3 +162,49 @@ def outlasts(plan: Plan, configuration: Configuration) -> str | None:
         by = "with this --delay" if configuration.delay else "at this --rate"
     window = f"a window of {configuration.window} takes {significant(seconds, 2)} s {by}"
     return f"{window}, --time allows {plan.time:g} s"
+
+
+class PartPlans:
+    """The configurations of `plan`, and the plan of the part that each belongs to: it says how many
+    iterations the configuration has. Of one in several parts it has the largest numbers, and all
+    limits on the pairs that talk at the same time. `choices` are those of each transport."""
+
+    def __init__(self, plan: Plan, choices: Mapping[str, Choices]) -> None:
+        self._of_setting: dict[Configuration, Plan] = {}
+        self._of_curve: dict[Configuration, Plan] = {}
+        self._plan = plan
+        self._choices = choices
+        unvaried = msgspec.structs.replace(plan, vary=())
+        for each in unvaried.part_plans if plan.part else ():
+            for setting in settings(each, choices):
+                _add(self._of_setting, setting, each)
+                _add(self._of_curve, setting.curve, each)
+
+    @cached_property
+    def settings(self) -> list[Configuration]:
+        """Every configuration of the plan, without the ranks that measure it; see `settings`."""
+        return settings(self._plan, self._choices)
+
+    def of(self, configuration: Configuration) -> Plan:
+        """The plan of a configuration, whoever measures it. A size that --refine added has the
+        largest numbers of its curve."""
+        if not self._of_setting:
+            return self._plan
+        # All variants have the same parts.
+        setting = msgspec.structs.replace(configuration.setting, variant=())
+        found = self._of_setting.get(setting)
+        return found or self._of_curve.get(setting.curve, self._plan)
+
+
+def _add(plans: dict[Configuration, Plan], key: Configuration, plan: Plan) -> None:
+    known = plans.get(key, plan)
+    plans[key] = msgspec.structs.replace(
+        known,
+        iterations=_larger(known.iterations, plan.iterations),
+        warmup=_larger(known.warmup, plan.warmup),
+        concurrent_pairs=tuple(dict.fromkeys([*known.concurrent_pairs, *plan.concurrent_pairs])),
+    )
+
+
+def _larger(one: int | None, other: int | None) -> int | None:
+    return max((number for number in (one, other) if number is not None), default=None)

@@ -76,7 +76,8 @@ def check_cost(plan: Plan, ranks: int) -> None:
 def _configurations(plan: Plan) -> int:
     """How many a plan without parts has, at most: not every pattern has every mode."""
     sizes = len(plan.sizes) * (3 if plan.perturb else 1)
-    return sizes * math.prod(max(1, len(getattr(plan, name))) for name in _SEVERAL)
+    several = [getattr(plan, name) for name in _SEVERAL] + [values for _, values in plan.extra]
+    return sizes * math.prod(max(1, len(values)) for values in several)
 
 
 def _seconds(plan: Plan) -> float:

@@ -12,27 +12,27 @@ import stat
 import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, get_args
 
 import msgspec
 
 from halftrip.errors import UsageError, system_reason
-from halftrip.plan import presets
 from halftrip.plan.checks import (
     check_dragon,
     check_hosts,
     check_launches,
     check_vary,
 )
-from halftrip.plan.cores import with_cores
 from halftrip.plan.cost import check_cost
 from halftrip.plan.hosts import spread
-from halftrip.plan.layer import Layer, at, place_of
+from halftrip.plan.layer import Layer, at, check_value, place_of
 from halftrip.plan.options import OPTIONS, STANDS_FOR
 from halftrip.plan.pairing import Pairing, Schedule
 from halftrip.plan.parsing import no_such_key, underscored
-from halftrip.plan.plan import STOPS_EARLY, Plan, PlanPart, plan_keys
-from halftrip.plan.values import check_value
+from halftrip.plan.plan import PART_KEYS, STOPS_EARLY, Plan, plan_keys
+from halftrip.plan.recipes import PRESETS
+from halftrip.plan.variants import with_cores
 from halftrip.registry import BETWEEN_HOSTS
 from halftrip.results.patterns import SHAPES, Pattern
 
@@ -63,7 +63,7 @@ def make_plan(*layers: Layer, defaults: Layer | None = None) -> Plan:
     asked = layers
     first = (defaults,) if defaults is not None else ()
     layers = (*first, *_preset_layer(first, asked), *asked)
-    plan = Plan(**_merge(layers))
+    plan = _DEFAULTS.with_keys(_merge(layers))
     try:
         plan = _with_ranks(plan, layers)
     except UsageError:
@@ -118,7 +118,7 @@ def _preset_layer(weaker: Sequence[Layer], stronger: Sequence[Layer]) -> list[La
     for layer in reversed((*weaker, *stronger)):
         if layer.keys.get("preset") is not None:
             name = _parse("preset", layer.keys["preset"], layer.place)
-            keys = dict(presets.PRESETS[name])
+            keys = dict(PRESETS[name])
             if any(_LENGTHS & _names(other) for other in stronger):
                 keys.pop("max_duration", None)
             return [Layer(keys, partial("preset {}: {}".format, name))]
@@ -154,7 +154,7 @@ def _merge(layers: Sequence[Layer]) -> dict[str, Any]:
         if layer.parts is not None:
             parts = [_parse_part(part) for part in layer.parts]
     if parts:
-        keys["part"] = tuple(PlanPart(**part) for part in parts)
+        keys["part"] = tuple(parts)
     _check_varied(keys, layers)
     if len(set(keys.get("hosts") or ())) > _FEW_HOSTS:
         keys.setdefault("pairs", "across")
@@ -195,10 +195,10 @@ def _with_windows(plan: Plan, asked: Sequence[Layer]) -> Plan:
     parts = list(plan.part)
     tables = next((layer.parts for layer in reversed(asked) if layer.parts is not None), ())
     for number, each in enumerate(plan.part_plans[: len(parts)]):
-        if parts[number].window is not None and not _have_window(each.pattern):
+        if "window" in parts[number] and not _have_window(each.pattern):
             if tables:
                 raise _no_window(tables[number].place("window"), each.pattern)
-            parts[number] = msgspec.structs.replace(parts[number], window=None)
+            parts[number] = _without(parts[number], ("window",))
     patterns = tuple(dict.fromkeys(name for each in plan.part_plans for name in each.pattern))
     window = plan.window
     if window and not _have_window(patterns):
@@ -241,7 +241,7 @@ def _parse(name: str, value: Any, place: Callable[[str], str]) -> Any:
         raise no_such_key(place(name), name, OPTIONS)
     parsed = at(place(name), partial(_read, OPTIONS[name].read), value)
     # An empty list means a transport's or a pattern's own default where the plan has none.
-    if parsed == () and getattr(_DEFAULTS, name):
+    if parsed == () and getattr(_DEFAULTS, name, ()):
         raise UsageError(f"{place(name)}: an empty list measures nothing; leave it out")
     return parsed
 
@@ -253,11 +253,10 @@ def _read(read: Callable[[Any], Any], value: Any) -> Any:
 
 def _parse_part(part: Layer) -> dict[str, Any]:
     """The parsed keys of a part of a plan."""
-    allowed = PlanPart.__struct_fields__
     for name in part.keys:
-        if name in OPTIONS and name not in allowed:
+        if name in OPTIONS and name not in PART_KEYS:
             raise UsageError(
-                f"{part.place(name)}: holds for the whole plan; in a part: {', '.join(allowed)}"
+                f"{part.place(name)}: holds for the whole plan; in a part: {', '.join(PART_KEYS)}"
             )
     return {name: _parse(name, value, part.place) for name, value in part.keys.items()}
 
@@ -328,3 +327,37 @@ def _text_of(path: str | os.PathLike[str]) -> str:
     if len(content) > _LARGEST_FILE:
         raise UsageError(f"{path}: more than 1 MiB; a plan is a short text in TOML")
     return content.decode("utf-8")
+
+
+# It names another file, or, if it is empty, none.
+VARIABLE = "HALFTRIP_CONFIG"
+# A job that exists already has been started by something else, once.
+_STARTS = ("launcher", "mpiexec", "launches", "until_ci", "max_launches", "vary")
+
+
+def config_layer(environ: Mapping[str, str], in_job: bool = False) -> Layer | None:
+    """The keys of the user's file, without those that say which ranks to start, and how, if this is
+    `in_job`; None where there is no such file. Raises UsageError if it cannot be read as TOML."""
+    named = environ.get(VARIABLE)
+    if named == "":
+        return None
+    path = Path(named) if named is not None else _default_path(environ)
+    if path is None or (named is None and not path.exists()):
+        return None
+    layer = file_layer(path)
+    if in_job:
+        kept = {name: value for name, value in layer.keys.items() if name not in _STARTS}
+        # It has its own ranks, too.
+        layer = without_ranks(layer._replace(keys=kept))
+    return layer
+
+
+def _default_path(environ: Mapping[str, str]) -> Path | None:
+    """Where the file is by the XDG Base Directory Specification, which ignores a relative path."""
+    base = environ.get("XDG_CONFIG_HOME", "")
+    if not os.path.isabs(base):
+        home = os.path.expanduser("~")
+        if not os.path.isabs(home):
+            return None
+        base = os.path.join(home, ".config")
+    return Path(base, "halftrip", "config.toml")

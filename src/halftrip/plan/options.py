@@ -3,30 +3,109 @@ line, its help, the reading of plans, docs/options.md and the man page."""
 
 from __future__ import annotations
 
-from typing import get_args
+from collections.abc import Callable, Collection
+from typing import Any, NamedTuple, get_args
 
-from halftrip.plan import against, expectations, hosts, option, parsing, vary
-from halftrip.plan.option import Option
+from halftrip.errors import UsageError
+from halftrip.plan import expectations, hosts, parsing, vary
+from halftrip.plan.cost import MOST_RANKS, MOST_THREADS
 from halftrip.plan.pairing import Pairing
 from halftrip.plan.path_model_table import parse_path_model
 from halftrip.plan.plan import Placement
-from halftrip.plan.presets import PRESETS
-from halftrip.plan.settings import SETTINGS
-from halftrip.registry import LAUNCHERS, TRANSPORTS
+from halftrip.plan.recipes import PRESETS
+from halftrip.plan.settings import SETTINGS, WITH_FIELDS, in_place
+from halftrip.registry import EXTRA_SETTINGS, LAUNCHERS, TRANSPORTS
 from halftrip.results.patterns import ONE_SIDED, ROUND_TRIP, SHAPES, Mode, Pattern
+
+# The groups of the help, by the names that options have for them.
+GROUPS = {
+    "what": "What is measured",
+    "long": "How long",
+    "where": "Where",
+    "output": "Output",
+    "expert": "Expert",
+}
+
+
+class Option(NamedTuple):
+    """`read` converts a value, as written in a file or on the command line, to that of the plan; it
+    raises UsageError, which says what is allowed. `help` has the default in brackets, if there
+    is one; an option without help is a key of plans alone. `short` are the short forms on the
+    command line. A `negatable` flag also has the form --no-NAME. `group` is one of GROUPS. What
+    stands for the value in the help depends on `read`, unless it is the `placeholder`."""
+
+    read: Callable[[Any], Any]
+    help: str = ""
+    short: tuple[str, ...] = ()
+    negatable: bool = False
+    group: str = "expert"
+    placeholder: str = ""
+
+    @property
+    def is_flag(self) -> bool:
+        return self.read in (parsing.flag, parsing.flags)
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether it is a flag that may be given both ways."""
+        return self.read is parsing.flags
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it may be given several times, with a value each."""
+        return self.read is vary.axes
+
+    @property
+    def values(self) -> Collection[str]:
+        """The names of which a value consists; empty if it has none."""
+        return self.read.allowed if isinstance(self.read, parsing.Names) else ()
+
+    @property
+    def metavar(self) -> str:
+        """What stands for the value in the help."""
+        return self.placeholder or _METAVARS.get(self.read, "NAME")
+
+
+RANKS = parsing.at_most(MOST_RANKS, least=2)
+THREADS = parsing.at_most(MOST_THREADS)
+# Of slices and of launches.
+REPEATS = parsing.at_most(10_000)
+RETESTS = parsing.at_most(100, least=0)
+
+_METAVARS: dict[Callable[[Any], Any], str] = {
+    parsing.sizes: "SIZES",
+    parsing.count: "N",
+    parsing.count_or_0: "N",
+    RANKS: "N",
+    THREADS: "N",
+    REPEATS: "N",
+    RETESTS: "N",
+    parsing.at_once: "N",
+    parsing.seconds: "TIME",
+    parsing.interval_width: "SHARE",
+    parsing.cores: "LIST",
+    parsing.ports: "FIRST-LAST",
+    expectations.expectations: "LIST",
+    parsing.share: "SHARE",
+    hosts.peer: "HOST",
+    hosts.hosts: "LIST",
+    hosts.hostfile: "FILE",
+    vary.axes: "NAME=VALUES",
+}
 
 
 def _of(*names: str) -> dict[str, Option]:
     """The options of these settings."""
     return {
-        name: Option(each.read, each.help, each.short, each.negatable, each.group)
+        name: Option(each.read, each.help, each.short, each.negatable, each.group, each.placeholder)
         for name in names
         for each in [SETTINGS[name]]
     }
 
 
-# Nobody needs them to begin with.
-_EXPERT = [name for name, setting in SETTINGS.items() if setting.group == "expert"]
+# Nobody needs the others to begin with.
+_FIRST, *_WHAT = [name for name, each in WITH_FIELDS.items() if each.group == "what"]
+_EXPERT = [name for name in WITH_FIELDS if name not in (_FIRST, *_WHAT)]
 
 OPTIONS: dict[str, Option] = {
     "transport": Option(
@@ -57,14 +136,14 @@ OPTIONS: dict[str, Option] = {
         ("-s", "-m"),
         group="what",
     ),
-    **_of("window"),
+    **_of(_FIRST),
     "message_rate": Option(
         parsing.flag,
         "Also a stream of 8 bytes: messages per second. [yes if nothing says what to measure]",
         negatable=True,
         group="what",
     ),
-    **_of("wait", "memory", "cache", "verify"),
+    **_of(*_WHAT),
     "preset": Option(
         parsing.one_of(PRESETS),
         "quick, standard or paper: defaults for all other options.",
@@ -91,7 +170,7 @@ OPTIONS: dict[str, Option] = {
         group="long",
     ),
     "slices": Option(
-        option.REPEATS,
+        REPEATS,
         "Deal the time of a configuration over the run in so many parts. [10]",
         ("-r",),
         group="long",
@@ -101,19 +180,19 @@ OPTIONS: dict[str, Option] = {
         "End the whole run within this time: shorter, then fewer slices. [none]",
         group="long",
     ),
-    "launches": Option(option.REPEATS, "Start fresh processes this many times. [1]", group="long"),
+    "launches": Option(REPEATS, "Start fresh processes this many times. [1]", group="long"),
     "until_ci": Option(
         parsing.flag, "Launch again until every interval is within --ci.", group="long"
     ),
     "max_launches": Option(
-        option.REPEATS, "With --until-ci, at most this many launches. [30]", group="long"
+        REPEATS, "With --until-ci, at most this many launches. [30]", group="long"
     ),
     "retest": Option(
-        option.RETESTS,
+        RETESTS,
         "Measure again, so often, before a host or a link is called slow; 0: never. [1]",
         group="long",
     ),
-    "ranks": Option(option.RANKS, "How many ranks. [2]", ("-n",), group="where"),
+    "ranks": Option(RANKS, "How many ranks. [2]", ("-n",), group="where"),
     "pairs": Option(
         parsing.pairs_of(get_args(Pairing)),
         "Who talks to whom: halves, neighbours, reciprocal (neighbours, each as initiator), all, "
@@ -126,7 +205,7 @@ OPTIONS: dict[str, Option] = {
         group="where",
     ),
     "threads": Option(
-        option.THREADS, "How many threads of each rank talk at the same time. [1]", group="where"
+        THREADS, "How many threads of each rank talk at the same time. [1]", group="where"
     ),
     "cores": Option(
         parsing.cores, "A core for each rank, as 0,1, or none. [chosen]", group="where"
@@ -220,9 +299,16 @@ OPTIONS: dict[str, Option] = {
         "Only samples taken while the cores were near, or far (core-to-core). [any]",
     ),
     "simulated": Option(parse_path_model),
-    "against": Option(against.against),
+    "against": Option(vary.against),
     "part": Option(parsing.tables),
 }
+
+for _each in in_place("extra"):
+    if _each.name in OPTIONS:
+        raise UsageError(
+            f"{EXTRA_SETTINGS.group} {_each.name!r}: a plan has another key of this name"
+        )
+    OPTIONS |= _of(_each.name)
 
 # Options that are another way to give a key.
 STANDS_FOR = {"hostfile": "hosts"}

@@ -13,32 +13,34 @@ from typing import Any, Literal
 
 from halftrip.errors import UsageError
 from halftrip.plan.sizes import parse_sizes
+from halftrip.results.bounds import (
+    LARGEST_CODE_POINT,
+    LARGEST_SEGMENT,
+    LARGEST_SOCKET_BUFFER,
+    LARGEST_WINDOW,
+    LONGEST_POLL_US,
+)
 from halftrip.units import parse_duration, parse_share, parse_size
 
 # A larger count is a mistake; counts also have to fit the integers of the timed code.
 _MOST = 10**15
-# Each message in flight may need a request and a buffer.
-_LARGEST_WINDOW = 1_000_000
 # One for each thread of each rank.
 _MOST_CORES = 16_384
-_LARGEST_SOCKET_BUFFER = 1 << 30
-# As the kernel has them: TCP_MIN_MSS and MAX_TCP_WINDOW, and TCP_CA_NAME_MAX of letters.
-_SMALLEST_SEGMENT, _LARGEST_SEGMENT = 88, 32767
+# As the kernel has them: TCP_MIN_MSS, and TCP_CA_NAME_MAX of letters.
+_SMALLEST_SEGMENT = 88
 _ALGORITHM = re.compile(r"[a-z0-9_-]{1,15}", re.ASCII)
-_LARGEST_CODE_POINT = 63
 CODE_POINTS = {
     **{f"CS{number}": number << 3 for number in range(8)},
     **{f"AF{row}{drop}": row << 3 | drop << 1 for row in range(1, 5) for drop in range(1, 4)},
     "EF": 46,
 }
-_LONGEST_POLL_US = 10**6
 # s.
 _LONGEST_DELAY = 1.0
 _LITTLE = 1e-6
 _BITS = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)\s*([kMGT]?)bit", re.ASCII)
 _PAIR = re.compile(r"(\d{1,6})-(\d{1,6})", re.ASCII)
-_PORTS = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?", re.ASCII)
-_CORES = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?", re.ASCII)
+# Of cores and of ports: one, or the first and the last.
+_SPAN = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?", re.ASCII)
 
 
 def no_such_key(place: str, name: str, allowed: Collection[str]) -> UsageError:
@@ -169,7 +171,7 @@ def cores(value: Any) -> tuple[int, ...] | Literal["none"]:
         return "none"
     cores: list[int] = []
     for item in items(value):
-        match = _CORES.fullmatch(str(item))
+        match = _SPAN.fullmatch(str(item))
         if match is None:
             raise UsageError(f"{item!r} is not a core; write core numbers as 0,1 or 0-3, or none")
         first, last = int(match[1]), int(match[2] or match[1])
@@ -184,7 +186,7 @@ def cores(value: Any) -> tuple[int, ...] | Literal["none"]:
 def ports(value: Any) -> tuple[int, int]:
     # As the plan itself and a run file have it: two numbers.
     text = "-".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-    match = _PORTS.fullmatch(text)
+    match = _SPAN.fullmatch(text)
     first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, 0)
     if not 0 < first <= last < 1 << 16:
         raise UsageError(f"{text!r} are no ports; write the first and the last as 5202-5299")
@@ -229,8 +231,8 @@ def _pair(item: Any, rules: Collection[str]) -> tuple[int, int]:
 
 def windows(value: Any) -> tuple[int, ...]:
     windows = tuple(dict.fromkeys(count(item) for item in items(value)))
-    if max(windows, default=0) > _LARGEST_WINDOW:
-        raise UsageError(f"{max(windows)} is too many in flight; at most {_LARGEST_WINDOW}")
+    if max(windows, default=0) > LARGEST_WINDOW:
+        raise UsageError(f"{max(windows)} is too many in flight; at most {LARGEST_WINDOW}")
     return windows
 
 
@@ -271,7 +273,7 @@ SYSTEM = "system"
 def socket_buffer(value: Any) -> int:
     """Bytes; 0 or ``system``: as the kernel decides."""
     size = 0 if value == SYSTEM else parse_size(str(value))
-    if size > _LARGEST_SOCKET_BUFFER:
+    if size > LARGEST_SOCKET_BUFFER:
         raise UsageError(f"{value!r} is too much for a socket; at most 1G, or system")
     return size
 
@@ -279,8 +281,8 @@ def socket_buffer(value: Any) -> int:
 def segment(value: Any) -> int:
     """Bytes; 0 or ``system``: what the path takes."""
     size = 0 if value == SYSTEM else parse_size(str(value))
-    if size and not _SMALLEST_SEGMENT <= size <= _LARGEST_SEGMENT:
-        allowed = f"{_SMALLEST_SEGMENT} to {_LARGEST_SEGMENT} bytes, or system"
+    if size and not _SMALLEST_SEGMENT <= size <= LARGEST_SEGMENT:
+        allowed = f"{_SMALLEST_SEGMENT} to {LARGEST_SEGMENT} bytes, or system"
         raise UsageError(f"{value!r} is no segment that Linux has; {allowed}")
     return size
 
@@ -299,8 +301,8 @@ def code_point(value: Any) -> int:
     text = str(value)
     if isinstance(value, bool) or not text.isascii() or not text.isdecimal() or len(text) > _FEW:
         raise UsageError(f"{value!r} is no code point; 0 to 63, CS0 to CS7, AF11 to AF43, EF")
-    if int(text) > _LARGEST_CODE_POINT:
-        raise UsageError(f"{text} is too large for a code point; at most {_LARGEST_CODE_POINT}")
+    if int(text) > LARGEST_CODE_POINT:
+        raise UsageError(f"{text} is too large for a code point; at most {LARGEST_CODE_POINT}")
     return int(text)
 
 
@@ -311,7 +313,7 @@ def microseconds(value: Any) -> int:
         return 0
     is_number = str(value).isdecimal() and str(value).isascii()
     duration = parse_duration(f"{value}us" if is_number else str(value)) * 1e6
-    if duration > _LONGEST_POLL_US:
+    if duration > LONGEST_POLL_US:
         raise UsageError(f"{value!r} is too long to poll; at most 1s")
     if abs(duration - round(duration)) > _LITTLE:
         raise UsageError(f"{value!r} is not a whole number of microseconds")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, get_args, get_type_hints
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 import msgspec
 
@@ -21,22 +21,39 @@ from halftrip.simulation.path_model import (
 )
 from halftrip.units import parse_duration, parse_share, parse_size
 
-_WHOLE = ("seed", "warm_up")
-_SECONDS = (
-    "latency",
-    "first",
-    "core_to_core",
-    "extra",
-    "dwell",
-    "step",
-    "claimed",
-    "time_constant",
-    "send_overhead",
-    "receive_overhead",
-    "gap",
-)
-_SIZES = ("from", "bandwidth")
-_SHARES = ("share", "loss", "drift", "spread", "correlation", "launch", "slower")
+
+class _Key(NamedTuple):
+    """A key with a number: how a text is read, and the range that it has to be in."""
+
+    read: Callable[[str], Any]
+    allowed: str
+    is_allowed: Callable[[float], bool]
+
+
+def _above_0(read: Callable[[str], Any], below: float) -> _Key:
+    return _Key(read, f"more than 0 and less than {below:g}", lambda value: 0 < value < below)
+
+
+def _from_0(read: Callable[[str], Any], most: float) -> _Key:
+    return _Key(read, f"from 0 to {most:g}", lambda value: 0 <= value <= most)
+
+
+_WEEK = 7 * 86400.0
+_TIME, _TIME_OR_0 = _above_0(parse_duration, _WEEK), _from_0(parse_duration, _WEEK)
+_SHARE = _Key(parse_share, "from 0 to less than 1", lambda value: 0 <= value < 1)
+_KEYS: dict[str, _Key] = {
+    **dict.fromkeys(("latency", "core_to_core", "dwell", "time_constant"), _TIME),
+    **dict.fromkeys(("first", "extra", "step", "claimed"), _TIME_OR_0),
+    **dict.fromkeys(("send_overhead", "receive_overhead", "gap"), _TIME_OR_0),
+    **dict.fromkeys(("share", "loss", "correlation"), _SHARE),
+    **dict.fromkeys(("spread", "launch"), _from_0(parse_share, 10.0)),
+    **dict.fromkeys(("drift", "slower"), _from_0(parse_share, 1e3)),
+    "bandwidth": _above_0(parse_size, 1e18),
+    "from": _from_0(parse_size, 1e18),
+    "factor": _above_0(float, 1e6),
+    "warm_up": _from_0(int, 1e9),
+    "seed": _from_0(int, 1e18),
+}
 # The tables within the table; `segments` is a list of them.
 _TABLES: dict[str, type[msgspec.Struct]] = {
     "segments": Segment,
@@ -48,15 +65,6 @@ _TABLES: dict[str, type[msgspec.Struct]] = {
     "clock": ClockModel,
 }
 _NOISES = get_args(get_type_hints(Noise)["kind"])
-_WEEK = 7 * 86400.0
-# Upper limits of keys that have to be more than 0, and of keys that may be 0; and shares below 1.
-_POSITIVE = {"latency": _WEEK, "core_to_core": _WEEK, "dwell": _WEEK, "time_constant": _WEEK,
-             "bandwidth": 1e18, "factor": 1e6}  # fmt: skip
-_NOT_NEGATIVE = {"first": _WEEK, "extra": _WEEK, "step": _WEEK, "claimed": _WEEK, "from": 1e18,
-                 "send_overhead": _WEEK, "receive_overhead": _WEEK, "gap": _WEEK,
-                 "warm_up": 1e9, "seed": 1e18, "spread": 10.0, "launch": 10.0,
-                 "drift": 1e3, "slower": 1e3}  # fmt: skip
-_LESS_THAN_ONE = ("share", "loss", "correlation")
 
 
 def parse_path_model(table: Any) -> PathModel:
@@ -123,15 +131,7 @@ def _number(name: str, value: Any) -> Any:
         return one_of(_NOISES)(value)
     if not isinstance(value, str) or name == "moves_core_to_core":
         return value
-    for names, parse in (
-        (_SECONDS, parse_duration),
-        (_SIZES, parse_size),
-        (_SHARES, parse_share),
-        (_WHOLE, int),
-    ):
-        if name in names:
-            return _parsed(parse, value)
-    return _parsed(float, value)
+    return _parsed(_KEYS[name].read if name in _KEYS else float, value)
 
 
 def _parsed(parse: Callable[[str], Any], value: str) -> Any:
@@ -145,9 +145,6 @@ def _check(name: str, value: Any) -> None:
     """Raises UsageError if the value is out of range."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         return
-    if name in _POSITIVE and not 0 < value < _POSITIVE[name]:
-        raise UsageError(f"{value} is out of range; more than 0 and less than {_POSITIVE[name]:g}")
-    if name in _NOT_NEGATIVE and not 0 <= value <= _NOT_NEGATIVE[name]:
-        raise UsageError(f"{value} is out of range; from 0 to {_NOT_NEGATIVE[name]:g}")
-    if name in _LESS_THAN_ONE and not 0 <= value < 1:
-        raise UsageError(f"{value} is out of range; from 0 to less than 1")
+    key = _KEYS.get(name)
+    if key is not None and not key.is_allowed(value):
+        raise UsageError(f"{value} is out of range; {key.allowed}")

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import msgspec
 
-from halftrip.plan.against import Against, record
 from halftrip.plan.pairing import AtOnce, Pairs
 from halftrip.plan.path_model_table import path_model_record
-from halftrip.plan.settings import SEVERAL
+from halftrip.plan.settings import SETTINGS, SEVERAL, in_place
 from halftrip.plan.sizes import DEFAULT_SIZES, parse_sizes
-from halftrip.plan.vary import Axis, values_of, variables
+from halftrip.plan.vary import Against, Axis, against_record, values_of, variables
 from halftrip.registry import DEFAULT_TRANSPORTS
 from halftrip.results.configuration import (
     UNTUNED,
@@ -42,6 +42,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     own default; an empty `mode` or `window` each pattern's. `socket_buffer` and what follows it up
     to `zerocopy` are those of `results.configuration.Tuning`, for the transports that have them.
 
+    `extra` has what is asked for of the settings of plug-ins, by name.
+
     `delay` is ns, `rate` is bytes per second; `timeout`, seconds, is how long an answer to a
     datagram may take. `ranks` is how many ranks a launcher starts; by default two, or as many as
     `cores` are for. `cores` has one for each thread of each rank; None: cores are chosen; "none":
@@ -54,7 +56,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     until their times have settled). Fresh processes are started `launches` times; with `until_ci`,
     until every row's interval over them is within `ci`, `max_launches` times at most.
 
-    A plan with some `part` measures these: each is a plan of its own, with a few other keys.
+    A plan with some `part` measures these: each is a plan of its own, with a few other keys, those
+    of PART_KEYS.
 
     With `max_duration`, seconds, the whole run takes no longer: slices get shorter, then fewer.
 
@@ -118,6 +121,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     busy_poll: tuple[int, ...] = (UNTUNED.busy_poll,)
     streams: tuple[int, ...] = (UNTUNED.streams,)
     zerocopy: tuple[bool, ...] = (UNTUNED.zerocopy,)
+    extra: tuple[tuple[str, tuple[Any, ...]], ...] = ()
     rate: float | None = None
     timeout: float = 1.0
     verify: bool = False
@@ -159,7 +163,25 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     quiet: bool = False
     vary: tuple[Axis, ...] = ()
     against: Against | None = None
-    part: tuple[PlanPart, ...] = ()
+    part: tuple[PartKeys, ...] = ()
+
+    def with_keys(self, keys: Mapping[str, Any]) -> Plan:
+        """The plan with these keys in place of its own."""
+        extra = dict(self.extra)
+        fields = dict(keys)
+        for each in in_place("extra"):
+            if each.name in fields:
+                value = fields.pop(each.name)
+                extra[each.name] = value if each.several else (value,)
+        return msgspec.structs.replace(self, extra=tuple(sorted(extra.items())), **fields)
+
+    def asked(self, name: str) -> tuple[Any, ...]:
+        """The values that it has of a setting; none where each transport has its own."""
+        setting = SETTINGS[name]
+        if setting.place == "extra":
+            return dict(self.extra).get(name, ())
+        value = getattr(self, name)
+        return value if setting.several else (value,)
 
     @property
     def variant(self) -> Variant:
@@ -186,7 +208,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         they have the same configurations."""
         if not self.part:
             return (self,)
-        return tuple(msgspec.structs.replace(self, part=(), **part.keys) for part in self.part)
+        return tuple(self.with_keys({"part": (), **part}) for part in self.part)
 
     @property
     def transports(self) -> tuple[str, ...]:
@@ -206,36 +228,29 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
             self,
             transport=_others(self.transport, transport),
             part=tuple(
-                part
-                if part.transport is None
-                else msgspec.structs.replace(part, transport=_others(part.transport, transport))
+                {**part, "transport": _others(part["transport"], transport)}
+                if "transport" in part
+                else part
                 for part in self.part
             ),
         )
 
 
-# What a part may have of its own.
-_PART_KEYS = (
+# What a part may have in place of the plan's.
+PART_KEYS = (
     *("transport", "pattern", "mode", "sizes", "perturb", *SEVERAL),
     *("concurrent_pairs", "rate", "verify", "iterations", "warmup"),
+    *(each.name for each in in_place("extra")),
 )
-_PartKeys: Any = msgspec.defstruct(
-    "_PartKeys",
-    [(name, f"{Plan.__annotations__[name]} | None", None) for name in _PART_KEYS],
-    module=__name__,
-    frozen=True,
-    kw_only=True,
-)
-
-
-class PlanPart(_PartKeys):  # type: ignore[misc]
-    """The keys that a part of a plan has in place of the plan's; None: the plan's."""
-
-    @property
-    def keys(self) -> dict[str, Any]:
-        """The keys that it has."""
-        fields = msgspec.structs.asdict(self)
-        return {name: value for name, value in fields.items() if value is not None}
+if TYPE_CHECKING:
+    PartKeys = Mapping[str, Any]
+else:
+    # Ranks get a plan as JSON: values are of the same types again.
+    PartKeys = TypedDict(
+        "PartKeys",
+        {name: Plan.__annotations__.get(name, "tuple[Any, ...]") for name in PART_KEYS},
+        total=False,
+    )
 
 
 def _others(transports: tuple[str, ...], left_out: str) -> tuple[str, ...]:
@@ -255,8 +270,9 @@ def plan_keys(plan: Plan) -> dict[str, Any]:
     if plan.simulated is not None:
         keys["simulated"] = path_model_record(plan.simulated)
     keys["vary"] = {name: list(values) for name, values in plan.vary} or None
-    keys["against"] = None if plan.against is None else record(plan.against)
-    keys["part"] = [part.keys for part in plan.part] or None
+    keys["against"] = None if plan.against is None else against_record(plan.against)
+    keys["part"] = [dict(part) for part in plan.part] or None
+    keys |= dict(keys.pop("extra"))
     return {name: value for name, value in keys.items() if value is not None}
 
 
@@ -277,3 +293,38 @@ def _written(keys: Mapping[str, Any]) -> dict[str, Any]:
     if "sizes" in keys:
         written["sizes"] = ",".join(format_size(size) for size in keys["sizes"])
     return written
+
+
+# Without these, what else a plan has would change what they are.
+_ALWAYS = ("transport", "sizes", "pairs")
+
+
+def plan_text(plan: Plan) -> str:
+    """The keys in which it differs from a plan that says nothing: an older halftrip does not know
+    all of them."""
+    usual = plan_record(Plan())
+    keys = {
+        name: value
+        for name, value in plan_record(plan).items()
+        if name in _ALWAYS or value != usual.get(name)
+    }
+    return "".join(f"{name} = {_toml_value(value)}\n" for name, value in keys.items())
+
+
+def _toml_value(value: Any) -> str:
+    """A value of JSON in TOML."""
+    if isinstance(value, Mapping):
+        inner = ", ".join(
+            f"{_toml_text(name)} = {_toml_value(each)}" for name, each in value.items()
+        )
+        return f"{{{inner}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml_value, value))}]"
+    if isinstance(value, str):
+        return _toml_text(value)
+    return json.dumps(value)
+
+
+def _toml_text(text: str) -> str:
+    # A string of JSON is one of TOML, where a DEL has to be escaped, too.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

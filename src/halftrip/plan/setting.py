@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from operator import attrgetter
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
 from halftrip.plan import memory
-from halftrip.results.configuration import TUNABLE, UNKNOWN, Configuration, EndField
+from halftrip.results.configuration import TUNABLE, UNKNOWN, Configuration
 from halftrip.results.memory_name import is_of_host
 from halftrip.results.patterns import SHAPES, STREAM
 
@@ -21,6 +21,9 @@ Choices = Mapping[str, tuple[Any, ...]]
 
 # The kind of values in CSV and JSON; with a question mark, there may be none.
 Kind = Literal["text", "whole", "number", "yes or no", "text?", "whole?", "number?", "yes or no?"]
+Place = Literal["configuration", "ends", "transport", "sockets", "extra"]
+# Where those are that only some transports have.
+OF_TRANSPORTS: tuple[Place, ...] = ("transport", "sockets", "extra")
 # A value of a configuration.
 Of = Callable[[Configuration], Any]
 
@@ -52,6 +55,14 @@ def of_transport(point: Point) -> tuple[Any, ...]:
 
 def of_sockets(point: Point) -> tuple[Any, ...]:
     return (point.standard,) if point.own is None else point.asked
+
+
+def of_extra(point: Point) -> tuple[Any, ...]:
+    """As of others that only some transports have; any value where the transport names none, and
+    none at all where it has no such setting."""
+    if point.own is None:
+        return (None,)
+    return of_transport(point) if point.own else point.asked or (point.standard,)
 
 
 def windows(point: Point) -> tuple[int, ...]:
@@ -88,12 +99,13 @@ def stagings(point: Point) -> tuple[int | None, ...]:
 class Setting(msgspec.Struct, frozen=True, dict=True):
     """A setting of a configuration. `name` is that of its option, of its key in a plan, and of its
     field. `place` says where the field is: in the configuration itself, in the settings of both
-    `ends`, or in those of its `sockets`. Only some transports have a setting of the places
-    `transport` and `sockets`: those whose `Capabilities.settings` name it.
+    `ends`, or in those of its `sockets`; one that is `extra` has none, but stands by name in the
+    field of that name. Only some transports have a setting of the places `transport`, `sockets` and
+    `extra`: those whose `Capabilities.settings` name it.
 
-    `read`, `help`, `short`, `negatable` and `group` are those of its `option.Option`. A plan may
-    have `several` values, as a tuple; `values` are those that it has at a point, and `standard`
-    that of a configuration that has no choice of it.
+    `read`, `help`, `short`, `negatable`, `group` and `placeholder` are those of its
+    `options.Option`. A plan may have `several` values, as a tuple; `values` are those that it has
+    at a point, and `standard` that of a configuration that has no choice of it.
 
     `heading` is what tables call it, and `write` makes text of a value, `no_value` of None. What
     all rows have in common is left out where it is `usual`, and in a brief heading where it is the
@@ -112,7 +124,8 @@ class Setting(msgspec.Struct, frozen=True, dict=True):
     short: tuple[str, ...] = ()
     negatable: bool = False
     group: str = "expert"
-    place: Literal["configuration", "ends", "transport", "sockets"] = "configuration"
+    placeholder: str = "NAME"
+    place: Place = "configuration"
     several: bool = True
     values: Callable[[Point], tuple[Any, ...]] = as_asked
     standard: Any = None
@@ -146,19 +159,25 @@ class Setting(msgspec.Struct, frozen=True, dict=True):
     @property
     def field(self) -> str:
         """The field of a configuration, or of its ends, that has it."""
-        return "tuning" if self.place == "sockets" else self.name
+        return {"sockets": "tuning", "extra": "extra"}.get(self.place, self.name)
+
+    @property
+    def without(self) -> Any:
+        """What a configuration has whose transport has no such setting."""
+        return None if self.place == "extra" else self.standard
 
     @property
     def is_own(self) -> bool:
         """Whether layers may differ in it, as not every transport has all of its values."""
-        return self.place in ("transport", "sockets") or self.values in (asked_or_own, stagings)
+        return self.place in OF_TRANSPORTS or self.values in (asked_or_own, stagings)
 
     @cached_property
     def of(self) -> Of:
         """The value that a configuration has; of ends, a text such as ``spin:block``."""
         if self.place == "ends":
-            field = cast("EndField", self.name)
-            return lambda configuration: configuration.both_ends(field)
+            return lambda configuration: configuration.both_ends(self.name)
+        if self.place == "extra":
+            return lambda configuration: dict(configuration.extra).get(self.name)
         return attrgetter(f"tuning.{self.name}" if self.place == "sockets" else self.name)
 
     @cached_property

@@ -1,27 +1,33 @@
 """The settings of a configuration, each once: all that options, plans, the expansion of a plan,
 refusals, the order of rows, names, tables and files have of them is made of this table.
 
-A new setting is an entry here and a field of `Plan` and of `Configuration`; what the endpoint of a
-transport does with it is the transport's.
+A new setting is an entry here; what the endpoint of a transport does with it is the transport's.
+It is `extra`, as those of plug-ins, or a field of `Plan` and of `Configuration`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
+import msgspec
+
+from halftrip.errors import UsageError
 from halftrip.plan import memory, parsing
 from halftrip.plan.setting import (
+    Kind,
+    Place,
     Setting,
     asked_or_own,
     delays,
+    of_extra,
     of_sockets,
     of_transport,
     places,
     stagings,
     windows,
 )
-from halftrip.registry import MEMORIES
+from halftrip.registry import EXTRA_SETTINGS, MEMORIES
 from halftrip.results.configuration import (
     UNKNOWN,
     UNTUNED,
@@ -35,10 +41,10 @@ from halftrip.results.configuration import (
     Places,
     Socket,
     Touch,
-    TuningField,
     Wait,
 )
 from halftrip.results.patterns import ONE_SIDED, SHAPES, STREAM
+from halftrip.texts import printable
 from halftrip.units import format_size
 
 
@@ -56,7 +62,7 @@ _CODE_POINTS = {number: name for name, number in parsing.CODE_POINTS.items()}
 
 
 def _socket(
-    name: TuningField,
+    name: str,
     read: Callable[[Any], Any],
     said: str,
     write: Callable[[Any], str] = str,
@@ -70,19 +76,12 @@ def _socket(
     )  # fmt: skip
 
 
-SOCKET_BUFFERS = parsing.several(parsing.socket_buffer)
-SEGMENTS = parsing.several(parsing.segment)
-CODE_POINTS = parsing.several(parsing.code_point)
-POLLS = parsing.several(parsing.microseconds)
-STREAMS = parsing.several(parsing.at_most(64))
-DELAYS = parsing.several(parsing.nanoseconds)
-
-
 # In the order of options, of a plan's keys, and of rows.
 _TABLE = (
     Setting("window", parsing.windows,
             f"Messages in flight. [{SHAPES[STREAM].window}; 1 for {', '.join(ONE_SIDED)}]", ("-W",),
-            group="what", values=windows, usual="1", kind="whole", says="Messages in flight"),
+            group="what", values=windows, usual="1", kind="whole", placeholder="N",
+            says="Messages in flight"),
     Setting("places", parsing.some_of(_requested(Places)),
             "Where the messages of a window are: each in its own place, or in the same. [own]",
             values=places, usual="own", is_of_buffers=True, attribute="message_places",
@@ -92,10 +91,11 @@ _TABLE = (
             "Does the peer read what is put, write what is got? none, untimed, timed. [none]",
             usual="none", says="Whether the target of one-sided calls reads or writes its memory "
             "between windows"),
-    Setting("delay", DELAYS,
+    Setting("delay", parsing.several(parsing.nanoseconds),
             "How long the initiator computes between a ping-pong's send and receive, or a stream's "
             "sends: 0,50us. [0]", values=delays, write=lambda ns: f"{ns / 1e3:g} us", usual="0 us",
-            unit="ns", kind="whole", says="How long the initiator computes between its calls, ns"),
+            unit="ns", kind="whole", placeholder="TIME",
+            says="How long the initiator computes between its calls, ns"),
     Setting("wait", parsing.per_end(_requested(Wait)),
             "How a receiver waits: block, spin or both; or INITIATOR:RESPONDER. "
             "[as usual for each]", group="what", place="ends", values=asked_or_own,
@@ -120,6 +120,7 @@ _TABLE = (
             "Align buffers to exactly this many bytes: 1, 2, 4 ... [a page]",
             write=lambda count: str(count) if count else "page", usual="page", is_of_buffers=True,
             unit="bytes", kind="whole",
+            placeholder="BYTES",
             says="How many bytes after an aligned address buffers start; 0: at a page, bytes"),
     Setting("datatype", parsing.some_of(get_args(Datatype)),
             "What MPI is told: byte, contiguous, vector. [byte]", standard="byte", usual="byte",
@@ -145,10 +146,10 @@ _TABLE = (
             "Who copies between devices in cuda-ipc: driver (its choice), engine. [driver]",
             place="transport", values=of_transport, usual="driver", kind="text?",
             says="Who copies between devices: driver (its choice) or engine"),
-    _socket("socket_buffer", SOCKET_BUFFERS,
+    _socket("socket_buffer", parsing.several(parsing.socket_buffer),
             "Room in a socket of tcp, udp, unix, each way: 64K, 4M, system. [system]", format_size,
             unit="bytes", kind="whole?",
-            says="What a socket may hold in each direction, bytes; 0: not set"),
+            placeholder="SIZE", says="What a socket may hold in each direction, bytes; 0: not set"),
     _socket("nodelay", parsing.flags,
             "Send small TCP messages at once, or by Nagle's algorithm; both forms: two rows. [yes]",
             _yes_or_no, "yes", negatable=True, kind="yes or no?",
@@ -156,20 +157,23 @@ _TABLE = (
     _socket("congestion", parsing.several(parsing.algorithm),
             "TCP's congestion control: cubic, reno, bbr, what the kernel has. [system]",
             kind="text?", says="TCP's congestion control algorithm"),
-    _socket("mss", SEGMENTS, "Largest TCP segment, with its options. [system]", unit="bytes",
-            kind="whole?", says="Largest TCP segment, bytes; 0: that of the path"),
-    _socket("dscp", CODE_POINTS,
+    _socket("mss", parsing.several(parsing.segment),
+            "Largest TCP segment, with its options. [system]", unit="bytes",
+            kind="whole?", placeholder="BYTES",
+            says="Largest TCP segment, bytes; 0: that of the path"),
+    _socket("dscp", parsing.several(parsing.code_point),
             "Code point of tcp and udp packets: 0 to 63, EF, CS1, AF11 and so on. [0]",
             lambda number: _CODE_POINTS.get(number, str(number)), "0", kind="whole?",
-            says="Code point in the header of each packet"),
+            placeholder="N", says="Code point in the header of each packet"),
     # In CSV, `busy_poll` is how much of its time an end polled.
-    _socket("busy_poll", POLLS,
+    _socket("busy_poll", parsing.several(parsing.microseconds),
             "How long tcp and udp calls poll the device first, as 50us. [system]",
             lambda us: f"{us} us", heading="socket busy poll", column="socket_busy_poll", unit="us",
-            kind="whole?", says="For how long a call polls the device's queue, microseconds"),
-    _socket("streams", STREAMS,
+            kind="whole?", placeholder="TIME",
+            says="For how long a call polls the device's queue, microseconds"),
+    _socket("streams", parsing.several(parsing.at_most(64)),
             "TCP connections that a thread uses in turn, message by message. [1]", usual="1",
-            kind="whole?", says="TCP connections that one thread uses in turn"),
+            kind="whole?", placeholder="N", says="TCP connections that one thread uses in turn"),
     _socket("zerocopy", parsing.flags,
             "Send TCP messages from where they are: MSG_ZEROCOPY; both forms: two rows. [no]",
             _yes_or_no, "no", negatable=True, kind="yes or no?",
@@ -177,20 +181,51 @@ _TABLE = (
     Setting("rate", parsing.rate, "What a udp stream offers, bytes per second. [all it can]",
             several=False, write=lambda rate: f"{rate / 1e6:g} MB/s", no_value="all it can",
             usual="all it can", before_size=False, unit="bytes_per_s", kind="number?",
+            placeholder="BYTES",
             says="What a sender offers, bytes per second; none: as much as it can"),
     Setting("verify", parsing.flag, "Check every byte, outside the timed loops.", group="what",
             several=False, heading="verified", write=_yes_or_no, usual="no", before_size=False,
             kind="yes or no", says="Whether messages are filled and checked"),
 )  # fmt: skip
 
-SETTINGS: Mapping[str, Setting] = {setting.name: setting for setting in _TABLE}
-# Those that may have several values in a plan.
-SEVERAL = tuple(setting.name for setting in _TABLE if setting.several)
+# Those that are fields, and of these the ones that may have several values in a plan.
+WITH_FIELDS = {setting.name: setting for setting in _TABLE if setting.place != "extra"}
+SEVERAL = tuple(name for name, setting in WITH_FIELDS.items() if setting.several)
+_BUILT_IN = {setting.name: setting for setting in _TABLE}
 
 
-def in_place(*places: str) -> list[Setting]:
+def _of_plug_in(name: str) -> Setting:
+    """The setting that a plug-in brings. Raises UsageError for what is none."""
+    found = EXTRA_SETTINGS.load(name)
+    is_new = name.isidentifier() and name.islower() and name not in _BUILT_IN
+    if not isinstance(found, Setting) or found.name != name or not is_new:
+        said = "no Setting of this name, or the name is one of halftrip's own"
+        raise UsageError(f"{EXTRA_SETTINGS.group} {name!r}: {said}")
+    kind = cast("Kind", f"{found.kind.removesuffix('?')}?")
+    return msgspec.structs.replace(found, place="extra", values=of_extra, kind=kind)
+
+
+SETTINGS: Mapping[str, Setting] = {
+    **_BUILT_IN,
+    **{name: _of_plug_in(name) for name in EXTRA_SETTINGS},
+}
+
+
+def extra_setting(name: str) -> Setting:
+    """A setting that is no field; of a plug-in that is not installed here, its name alone, which
+    comes from a run file."""
+    if name in SETTINGS:
+        return SETTINGS[name]
+    shown = printable(name)
+    return Setting(
+        name, parsing.text, "", place="extra", heading=shown, column=shown, kind="text?",
+        says="Of a plug-in",
+    )  # fmt: skip
+
+
+def in_place(*places: Place) -> list[Setting]:
     """The settings in these places."""
-    return [setting for setting in _TABLE if setting.place in places]
+    return [setting for setting in SETTINGS.values() if setting.place in places]
 
 
 def ordered(names: Iterable[str]) -> list[Setting]:

@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 
 from halftrip.errors import UsageError
-from halftrip.plan.cores import with_cores
 from halftrip.plan.options import OPTIONS
 from halftrip.plan.plan import Plan
 from halftrip.plan.vary import STARTING_KEYS
@@ -75,6 +74,16 @@ def in_order(found: Sequence[Variant], round_: int) -> list[Variant]:
     return shuffled
 
 
-def name_of(variant: Variant) -> str:
-    """A variant in words: ``mpiexec mpiexec.mpich``."""
-    return ", ".join(f"{name} {value}" for name, value in variant)
+def with_cores(plan: Plan, cores: tuple[int, ...]) -> Plan:
+    """The plan with as many ranks as it has cores for. Raises UsageError if there is not one core
+    for each thread of each rank."""
+    ranks = max(2, len(cores) // plan.threads) if plan.ranks is None else plan.ranks
+    needed = ranks * plan.threads
+    if len(cores) != needed:
+        count = "1 core" if len(cores) == 1 else f"{len(cores)} cores"
+        threads = f" of {plan.threads} threads" if plan.threads > 1 else ""
+        example = ",".join(map(str, range(needed))) if needed <= 4 else f"0-{needed - 1}"
+        raise UsageError(
+            f"{count} for {ranks} ranks{threads}; name {needed}, one for each, as {example}"
+        )
+    return msgspec.structs.replace(plan, ranks=ranks)

@@ -1,17 +1,20 @@
 """The axes of a plan over what its ranks are started with: environment variables, and the options
-that say how ranks are started. Each combination of values is measured in launches of its own.
+that say how ranks are started. Each combination of values is measured in launches of its own. And
+what a plan is measured against: an earlier run, whose side is one more axis.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+import msgspec
 
 from halftrip.errors import UsageError
 from halftrip.plan.parsing import nearest
-from halftrip.results.reported import SIDE, Variant
+from halftrip.results.reported import BASE, NEW, SIDE, Variant
 
 # A name, and its values as they were written.
 Axis = tuple[str, tuple[str, ...]]
@@ -154,3 +157,58 @@ def label(name: str) -> str:
 def in_words(variant: Variant) -> str:
     """``mpiexec mpiexec.mpich, UCX_TLS tcp``."""
     return ", ".join(f"{label(name)} {value}" for name, value in variant)
+
+
+# The axis of the two sides, which no plan can name by itself.
+SIDES: Axis = (SIDE, (BASE, NEW))
+
+
+class Against(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The run file `file` whose plan this is, and what its launches have instead of this
+    installation as it is: environment variables (`env`, names and values), another `mpiexec`,
+    another installation's `command`. With none of these, only what is new is measured."""
+
+    file: str
+    env: tuple[tuple[str, str], ...] = ()
+    mpiexec: str | None = None
+    command: str | None = None
+
+    @property
+    def has_sides(self) -> bool:
+        """Whether the base is measured again, too."""
+        return bool(self.env) or self.mpiexec is not None or self.command is not None
+
+
+def against(value: Any) -> Against:
+    """A reader of what a run file's plan has of it."""
+    if isinstance(value, Against):
+        return value
+    try:
+        found = msgspec.convert(value, Against)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"not what halftrip run --against records: {error}") from None
+    for name, _ in found.env:
+        check_variable(name)
+    return found
+
+
+def written_variables(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """A reader of variables as ``NAME=VALUE``. Raises UsageError for a text that is none."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise UsageError(f"{text!r} has no value; write NAME=VALUE")
+        check_variable(name)
+        if name in found:
+            raise UsageError(f"{name} is there twice")
+        found[name] = value
+    return tuple(sorted(found.items()))
+
+
+def against_record(found: Against) -> dict[str, Any]:
+    """As a run file has it."""
+    made: dict[str, Any] = msgspec.to_builtins(found)
+    if found.env:
+        made["env"] = [list(each) for each in found.env]
+    return made

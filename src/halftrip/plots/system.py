@@ -21,7 +21,7 @@ from halftrip.plots.chart import (
     slug,
     text,
 )
-from halftrip.results.host_counters import HostCounters
+from halftrip.results.counts import HostCounters
 
 # The kinds of processor time that are drawn, from the foot up; what is left is idle.
 _KINDS = ("user", "nice", "system", "irq", "softirq", "steal", "iowait")

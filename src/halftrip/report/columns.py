@@ -60,7 +60,7 @@ def figure_column(figure: Figure[Of], digits: Callable[[Of], int] | None = None)
     """The column of a figure of whatever has a line, with so many `digits`, if that depends on the
     line."""
     heading, unit, rank, usual, is_rare, says = figure.shown
-    is_text = figure.kind == "text"
+    is_text = figure.type == "text"
 
     def cell(of: Of) -> str:
         value = figure.value(of)

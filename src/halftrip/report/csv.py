@@ -7,21 +7,20 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from halftrip.analysis.figure import fields
-from halftrip.analysis.figures import FIGURES
+from halftrip.analysis.figures import row_fields
 from halftrip.report.document import Document
 
 
 def render(document: Document) -> str:
     """One line per row, below a heading; a figure that does not exist is empty."""
-    return text([fields(FIGURES, row) for row in document.rows])
+    return text([row_fields(row) for row in document.rows])
 
 
 def render_several(documents: Sequence[Document], files: Sequence[str]) -> str:
     """The rows of several runs; the first column is the file of each."""
     return text(
         [
-            {"run": file, **fields(FIGURES, row)}
+            {"run": file, **row_fields(row)}
             for document, file in zip(documents, files, strict=True)
             for row in document.rows
         ]
@@ -29,10 +28,11 @@ def render_several(documents: Sequence[Document], files: Sequence[str]) -> str:
 
 
 def text(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Records with the same keys, which are the heading."""
+    """Records whose keys are the heading; what one does not have is empty."""
     made = io.StringIO()
     if rows:
-        writer = csv.DictWriter(made, fieldnames=list(rows[0]), lineterminator="\n")
+        names = dict.fromkeys(name for row in rows for name in row)
+        writer = csv.DictWriter(made, fieldnames=list(names), lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
     return made.getvalue()

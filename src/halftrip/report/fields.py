@@ -8,9 +8,9 @@ from functools import cache
 from typing import NamedTuple
 
 from halftrip.plan.setting import Setting
-from halftrip.plan.settings import SETTINGS
+from halftrip.plan.settings import WITH_FIELDS, extra_setting
 from halftrip.plan.vary import label
-from halftrip.results.configuration import Configuration
+from halftrip.results.configuration import Configuration, extra_names
 from halftrip.results.names import Names
 from halftrip.units import format_size
 
@@ -35,17 +35,23 @@ def _of(setting: Setting) -> Field:
 # The field that says which ranks talk.
 _RANKS = "ranks"
 
-_OF = {name: _of(setting) for name, setting in SETTINGS.items()} | {
+_OF = {name: _of(setting) for name, setting in WITH_FIELDS.items()} | {
     "pattern": Field("pattern", lambda each: each.pattern),
     "mode": Field("mode", lambda each: each.mode, default="blocking"),
 }
 _FIRST = ("wait", "pattern", "mode", "window", "places", "touch", "delay", "buffers", "pages")
 FIELDS = (
-    *(_OF[name] for name in dict.fromkeys((*_FIRST, *SETTINGS))),
+    *(_OF[name] for name in dict.fromkeys((*_FIRST, *WITH_FIELDS))),
     Field(_RANKS, lambda each: f"{each.pair[0]}-{each.pair[1]}", default="0-1"),
     Field("thread", lambda each: str(each.thread), "0"),
     Field("concurrent pairs", lambda each: str(each.concurrency), "1"),
 )
+
+
+@cache
+def _extra_field(name: str) -> Field:
+    """A setting of a plug-in."""
+    return _of(extra_setting(name))
 
 
 @cache
@@ -54,10 +60,15 @@ def _variant_field(name: str) -> Field:
     return Field(label(name), lambda each: dict(each.variant).get(name, ""))
 
 
-def _fields(configurations: Iterable[Configuration]) -> list[Field]:
+def settings(configurations: Iterable[Configuration]) -> list[Field]:
+    """The settings that these configurations have, those of plug-ins last."""
+    return [*FIELDS, *map(_extra_field, extra_names(configurations))]
+
+
+def _fields(configurations: Collection[Configuration]) -> list[Field]:
     """The fields that these configurations have, in the order of columns."""
     names = dict.fromkeys(name for each in configurations for name, _ in each.variant)
-    return [*FIELDS, *map(_variant_field, names)]
+    return [*settings(configurations), *map(_variant_field, names)]
 
 
 def varying(configurations: Iterable[Configuration]) -> list[Field]:

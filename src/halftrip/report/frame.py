@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from halftrip.analysis.figure import fields, names
-from halftrip.analysis.figures import FIGURES, SUMMARY, SUSPECT, USAGE, of_end
+from halftrip.analysis.figures import SUMMARY, SUSPECT, USAGE, of_end, row_fields
 from halftrip.analysis.rows import rows
-from halftrip.analysis.setting_figures import CONFIGURATION
+from halftrip.analysis.setting_figures import CONFIGURATION, with_extra
 from halftrip.analysis.slice_figures import SLICE, MeasuredSlice
 from halftrip.errors import HalftripError
 from halftrip.results.configuration import Configuration
@@ -59,9 +59,12 @@ def frame(run: Run, slices: bool = False, name: str | None = None) -> pandas.Dat
     if slices:
         shown = [each for each in SLICE if each.name in _OF_SLICES]
         found = [
-            (each.configuration, fields(shown, MeasuredSlice.of(run, each)))
+            (
+                each.configuration,
+                with_extra(fields(shown, MeasuredSlice.of(run, each)), each.configuration),
+            )
             for each in run.measurements
         ]
     else:
-        found = [(row.configuration, fields(FIGURES, row)) for row in rows(run)]
+        found = [(row.configuration, row_fields(row)) for row in rows(run)]
     return pandas.DataFrame([origin(configuration) | figures for configuration, figures in found])

@@ -10,12 +10,13 @@ from typing import Any
 import msgspec
 
 from halftrip.analysis.expectation import shortfalls
-from halftrip.analysis.figure import fields, or_none
-from halftrip.analysis.figures import FIGURES
+from halftrip.analysis.figure import or_none
+from halftrip.analysis.figures import row_fields
 from halftrip.analysis.losses import HostLosses, losses
-from halftrip.analysis.setting_figures import configuration_fields, variant_text
+from halftrip.analysis.setting_figures import configuration_fields
 from halftrip.report.document import Document
 from halftrip.results.records import Skip
+from halftrip.results.reported import variant_text
 
 _MAY_NOT_PRINT = re.compile(r"[^\n -~]")
 
@@ -74,7 +75,7 @@ def _content(document: Document) -> dict[str, Any]:
         "connections": [msgspec.to_builtins(each) for each in document.run.connections],
         "losses": [losses_fields(each) for each in losses(document.run)],
         "expectations": [each._asdict() for each in shortfalls(document)],
-        "rows": [fields(FIGURES, row) for row in document.rows],
+        "rows": [row_fields(row) for row in document.rows],
         "copies": [{"size_bytes": each.size, "ns": each.ns} for each in document.run.copy_times],
         "devices": [msgspec.to_builtins(each) for each in document.run.devices],
         "device_copies": [msgspec.to_builtins(each) for each in document.run.device_copies],

@@ -16,7 +16,7 @@ from halftrip.report.notes import warnings
 from halftrip.report.numbers import NOTHING, number, percent, whole
 from halftrip.report.wrapping import wrapped
 from halftrip.results.configuration import Configuration
-from halftrip.results.host_counters import HostCounters
+from halftrip.results.counts import HostCounters
 from halftrip.results.names import Names
 from halftrip.results.run import Run
 

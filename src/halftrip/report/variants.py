@@ -9,8 +9,7 @@ from rich.text import Text
 
 from halftrip.analysis.rows import Row
 from halftrip.errors import UsageError
-from halftrip.plan.against import against
-from halftrip.plan.vary import in_words, label
+from halftrip.plan.vary import against, in_words, label
 from halftrip.report.document import Document
 from halftrip.report.layout import fitted
 from halftrip.report.side_by_side import Part, letters, tables_of

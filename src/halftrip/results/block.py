@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from halftrip.results.bounds import LONGEST_NS, Change, Ns, WholeNs
-from halftrip.results.delivery import Delivery
+from halftrip.results.counts import Delivery
 from halftrip.results.usage import Usage
 from halftrip.stats.median import median
 

@@ -13,10 +13,16 @@ from msgspec import Meta
 
 # Three years in nanoseconds: no sample, and no sum of the samples of a block, is longer.
 LONGEST_NS = 10**17
-# As `plan` allows: sizes in bytes, messages in flight, and counts of anything.
+# As much as a plan may ask for: sizes in bytes, and counts of anything.
 _LARGEST_SIZE = 1 << 60
-_LARGEST_WINDOW = 10**6
 _MOST = 10**15
+# Each message in flight may need a request and a buffer.
+LARGEST_WINDOW = 10**6
+# Of sockets, bytes; a segment as the kernel has it: MAX_TCP_WINDOW.
+LARGEST_SOCKET_BUFFER = 1 << 30
+LARGEST_SEGMENT = 32767
+LARGEST_CODE_POINT = 63
+LONGEST_POLL_US = 10**6
 # Of what is counted in a run, or by a kernel since it was booted.
 _LARGEST = 1 << 62
 _LARGEST_FLOAT = 1e19
@@ -31,20 +37,20 @@ Rank = Annotated[int, Meta(ge=0, lt=10**6)]
 # Of a core, a process, a thread, a launch or a slice.
 Number = Annotated[int, Meta(ge=0, lt=1 << 31)]
 Size = Annotated[int, Meta(ge=0, le=_LARGEST_SIZE)]
-Window = Annotated[int, Meta(ge=1, le=_LARGEST_WINDOW)]
+Window = Annotated[int, Meta(ge=1, le=LARGEST_WINDOW)]
 # How many iterations a sample holds.
 Iterations = Annotated[int, Meta(ge=1, le=_MOST)]
 # How many pairs of threads talk at the same time.
 Several = Annotated[int, Meta(ge=1, lt=1 << 31)]
 # Of sockets: the size of a buffer, bytes, and the name of an algorithm of the kernel's; a segment,
 # bytes; how long a call polls, us; a code point; how many connections.
-SocketBytes = Annotated[int, Meta(ge=0, le=1 << 30)]
+SocketBytes = Annotated[int, Meta(ge=0, le=LARGEST_SOCKET_BUFFER)]
 Algorithm = Annotated[str, Meta(min_length=1, max_length=15)]
-SegmentBytes = Annotated[int, Meta(ge=0, le=32767)]
-Microseconds = Annotated[int, Meta(ge=0, le=10**6)]
+SegmentBytes = Annotated[int, Meta(ge=0, le=LARGEST_SEGMENT)]
+Microseconds = Annotated[int, Meta(ge=0, le=LONGEST_POLL_US)]
 # How long an end computes between its calls, ns.
 DelayNs = Annotated[int, Meta(ge=0, le=10**9)]
-CodePoint = Annotated[int, Meta(ge=0, le=63)]
+CodePoint = Annotated[int, Meta(ge=0, le=LARGEST_CODE_POINT)]
 Connections = Annotated[int, Meta(ge=1, le=64)]
 Count = Annotated[int, Meta(ge=0, le=_LARGEST)]
 # The difference of two readings of a counter, which may have been set back between them.

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import msgspec
 
 from halftrip.registry import SIMULATED
 from halftrip.results.bounds import (
     Algorithm,
+    Change,
     CodePoint,
     Connections,
     DelayNs,
+    Figure,
     Microseconds,
     Name,
     Number,
@@ -24,6 +26,7 @@ from halftrip.results.bounds import (
     Several,
     Size,
     SocketBytes,
+    Text,
     Window,
 )
 from halftrip.results.patterns import (
@@ -52,26 +55,8 @@ Object = Literal["buffer", "bytes", "array", "dict"]
 Socket = Literal["pair", "req"]
 Ownership = Literal["keep", "transfer"]
 DeviceCopy = Literal["driver", "engine"]
-# The settings that may differ between the two ends of a configuration.
-EndField = Literal["memory", "pages", "wait"]
-TuningField = Literal[
-    "socket_buffer",
-    "nodelay",
-    "congestion",
-    "mss",
-    "dscp",
-    "busy_poll",
-    "streams",
-    "zerocopy",
-]
-# What can be set of the sockets of each transport that has any.
-TUNABLE: Mapping[str, tuple[TuningField, ...]] = MappingProxyType(
-    {
-        "unix": ("socket_buffer",),
-        "tcp": get_args(TuningField),
-        "udp": ("socket_buffer", "dscp", "busy_poll"),
-    }
-)
+# Settings that are no fields, as those of plug-ins: names, in their order, and values.
+Extra = tuple[tuple[Name, Text | bool | Change | Figure], ...]
 
 
 class EndSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,6 +98,14 @@ class Tuning(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 UNTUNED = Tuning()
+# What can be set of the sockets of each transport that has any.
+TUNABLE: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "unix": ("socket_buffer",),
+        "tcp": Tuning.__struct_fields__,
+        "udp": ("socket_buffer", "dscp", "busy_poll"),
+    }
+)
 
 
 class Configuration(msgspec.Struct, frozen=True, kw_only=True):
@@ -138,6 +131,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     `rate` is what a sender offers, bytes per second; None: as much as it can.
     With `verify`, messages are filled and checked between batches, and each has a buffer of its
     own. `concurrency` is how many pairs of threads talk at the same time, this one included.
+    `extra` has settings that are no fields, as those of plug-ins, where the transport has them.
     `variant` is what else tells it from others, by name: what its launch had of what the plan
     varies, or the table of an imported text.
     """
@@ -167,6 +161,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     verify: bool = False
     thread: Number = 0
     concurrency: Several = 1
+    extra: Extra = ()
     variant: Variant = ()
     size_known: bool = True
 
@@ -175,8 +170,8 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
         """The settings of the initiator and of the responder."""
         return self.initiator, self.responder
 
-    def both_ends(self, field: EndField) -> str:
-        """A setting of both ends as text: ``spin``, or ``spin:block`` where they differ."""
+    def both_ends(self, field: str) -> str:
+        """A field of both ends as text: ``spin``, or ``spin:block`` where they differ."""
         values = [str(getattr(end, field)) for end in self.ends]
         return ":".join(dict.fromkeys(values))
 
@@ -270,6 +265,11 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     def directions(self) -> int:
         """In how many directions payload is sent at once."""
         return 2 if is_both_ways(self.pattern, self.mode) else 1
+
+
+def extra_names(configurations: Iterable[Configuration]) -> list[str]:
+    """The settings in `extra` that any of these has, by name."""
+    return sorted({name for each in configurations for name, _ in each.extra})
 
 
 def _known_of(one: msgspec.Struct, other: msgspec.Struct) -> dict[str, Any]:

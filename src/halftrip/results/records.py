@@ -26,10 +26,8 @@ from halftrip.results.bounds import (
     Window,
 )
 from halftrip.results.configuration import Configuration
-from halftrip.results.counts import CountedSlice
-from halftrip.results.delivery import Delivery, add_deliveries
+from halftrip.results.counts import CountedSlice, Delivery, HostCounters, add_deliveries
 from halftrip.results.device import Device, DeviceCopy, DeviceLatency
-from halftrip.results.host_counters import HostCounters
 from halftrip.results.network_path import NetworkPath
 from halftrip.results.reported import Reported, Source, Variant
 from halftrip.results.threshold import Threshold
@@ -60,7 +58,7 @@ class Measurement(
     `at` is when it began, s after the launch of number `launch` began. `first` is the very first
     iteration, ns, timed by itself. Each sample is the time of `iterations` iterations. Blocks
     between these may have been rejected. `verified` is how many messages were checked and found
-    intact; None without --verify. `cores` is the use of the initiator's and the responder's core
+    intact; None where none is. `cores` is the use of the initiator's and the responder's core
     from the first block to the last; None where that is not known.
 
     `reported` is what another tool has printed of it, where it was imported: a sample is then what

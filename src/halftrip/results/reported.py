@@ -15,8 +15,13 @@ Statistic = Literal["mean", "median", "typical", "sum"]
 Spread = Literal["min", "p50", "p90", "p99", "p99.9", "max", "stddev"]
 # What else tells a configuration from others, by name and value, in the order of names.
 Variant = tuple[tuple[Name, Text], ...]
-# One of these names in a run against an earlier one, and its values.
+# Of a run that is measured against an earlier one: what its launches differ in, and how.
 SIDE, BASE, NEW = "side", "base", "new"
+
+
+def variant_text(variant: Variant) -> str:
+    """A variant in one text: ``env.UCX_TLS tcp, mpiexec mpiexec.mpich``."""
+    return ", ".join(f"{name} {value}" for name, value in variant)
 
 
 class Reported(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

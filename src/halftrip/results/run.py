@@ -9,9 +9,8 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from halftrip.results.configuration import Configuration
-from halftrip.results.counts import CountedSlice
+from halftrip.results.counts import CountedSlice, HostCounters
 from halftrip.results.device import Device, DeviceCopy, DeviceLatency
-from halftrip.results.host_counters import HostCounters
 from halftrip.results.names import Names
 from halftrip.results.records import (
     Again,
@@ -34,6 +33,20 @@ from halftrip.results.reported import BASE, NEW, SIDE, Source, Variant
 from halftrip.results.threshold import Threshold
 
 _Slice = TypeVar("_Slice", Measurement, CountedSlice)
+
+
+class Sides(NamedTuple):
+    """What both sides have measured, each a run of its own whose configurations do not say which
+    side they are of, so that they are equal where the same was measured. `rounds` has the round of
+    each launch: the launches of one round stand beside each other in time, one of each side (and
+    of each variant, where the plan varies something else, too). `against` is what was asked: the
+    name of the base's run `file`, and what is different about its launches, as far as that was
+    said: `env` (names and values), `mpiexec`, `command`."""
+
+    base: Run
+    new: Run
+    rounds: Mapping[int, int]
+    against: Mapping[str, Any]
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
@@ -107,15 +120,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def sides(self) -> Sides | None:
         """Base and new, each as a run of its own, of a run against an earlier one that has
         measured both; else None."""
-        if not any(SIDE in dict(launch.variant) for launch in self.launches):
-            return None
-        asked = self.header.plan.get("against")
-        return Sides(
-            base=_of_side(self, BASE),
-            new=_of_side(self, NEW),
-            rounds={launch.number: launch.round for launch in self.launches},
-            against=asked if isinstance(asked, dict) else {},
-        )
+        return _sides(self)
 
     @property
     def base_file(self) -> str | None:
@@ -192,64 +197,46 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return configurations
 
 
-class Sides(NamedTuple):
-    """What both sides have measured, each a run of its own whose configurations do not say which
-    side they are of, so that they are equal where the same was measured. `rounds` has the round of
-    each launch: the launches of one round stand beside each other in time, one of each side (and
-    of each variant, where the plan varies something else, too). `against` is what was asked: the
-    name of the base's run `file`, and what is different about its launches, as far as that was
-    said: `env` (names and values), `mpiexec`, `command`."""
+def _sides(run: Run) -> Sides | None:
+    if not any(SIDE in dict(launch.variant) for launch in run.launches):
+        return None
+    asked = run.header.plan.get("against")
+    return Sides(
+        base=_of_side(run, BASE),
+        new=_of_side(run, NEW),
+        rounds={launch.number: launch.round for launch in run.launches},
+        against=asked if isinstance(asked, dict) else {},
+    )
 
-    base: Run
-    new: Run
-    rounds: Mapping[int, int]
-    against: Mapping[str, Any]
+
+# What belongs to a launch, and so to a side; all else is of the whole run.
+_OF_LAUNCHES = (
+    *("environments", "launch_failures", "measurements", "lost", "failures", "aggregates"),
+    *("connections", "clock_comparisons", "host_counters", "counted_slices", "notices"),
+)
 
 
 def _of_side(run: Run, side: str) -> Run:
     launches = [each for each in run.launches if dict(each.variant).get(SIDE) == side]
     numbers = {launch.number for launch in launches}
-
-    def of_launches(found: Any) -> tuple[Any, ...]:
-        return tuple(
-            msgspec.structs.replace(each, configuration=_without_side(each.configuration))
-            if hasattr(each, "configuration")
-            else each
-            for each in found
-            if each.launch in numbers
-        )
-
+    skips = [each for each in run.skips if dict(each.variant).get(SIDE) in (None, side)]
+    found: dict[str, Iterable[Any]] = {
+        name: [each for each in getattr(run, name) if each.launch in numbers]
+        for name in _OF_LAUNCHES
+    }
+    found |= {"launches": launches, "skips": skips}
     return msgspec.structs.replace(
-        run,
-        launches=tuple(_with_variant(launch) for launch in launches),
-        launch_failures=tuple(map(_with_variant, of_launches(run.launch_failures))),
-        environments=of_launches(run.environments),
-        skips=tuple(
-            _with_variant(skip)
-            for skip in run.skips
-            if dict(skip.variant).get(SIDE) in (None, side)
-        ),
-        measurements=of_launches(run.measurements),
-        failures=of_launches(run.failures),
-        aggregates=of_launches(run.aggregates),
-        connections=of_launches(run.connections),
-        clock_comparisons=of_launches(run.clock_comparisons),
-        host_counters=tuple(
-            msgspec.structs.replace(each, configurations=[*map(_without_side, each.configurations)])
-            for each in of_launches(run.host_counters)
-        ),
-        notices=of_launches(run.notices),
-        lost=of_launches(run.lost),
+        run, **{name: tuple(map(_without_side, records)) for name, records in found.items()}
     )
 
 
-def _with_variant(record: Any) -> Any:
-    return msgspec.structs.replace(record, variant=_other(record.variant))
-
-
-def _without_side(configuration: Configuration) -> Configuration:
-    return msgspec.structs.replace(configuration, variant=_other(configuration.variant))
-
-
-def _other(variant: Variant) -> Variant:
-    return tuple(each for each in variant if each[0] != SIDE)
+def _without_side(record: Any) -> Any:
+    """A record or a configuration that does not say of which side it is."""
+    changed: dict[str, Any] = {}
+    if hasattr(record, "variant"):
+        changed["variant"] = tuple(each for each in record.variant if each[0] != SIDE)
+    if hasattr(record, "configuration"):
+        changed["configuration"] = _without_side(record.configuration)
+    if hasattr(record, "configurations"):
+        changed["configurations"] = [*map(_without_side, record.configurations)]
+    return msgspec.structs.replace(record, **changed) if changed else record

@@ -37,22 +37,18 @@ import os
 import threading
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, get_args, get_origin, get_type_hints
 
 import msgspec
 
 from halftrip.errors import HalftripError, UsageError, system_reason
 from halftrip.results import records
 from halftrip.results.block import encode_array
-from halftrip.results.counts import CountedSlice
-from halftrip.results.device import Device, DeviceCopy, DeviceLatency
-from halftrip.results.host_counters import HostCounters
 from halftrip.results.reading import FORMAT, decode, read
 from halftrip.results.records import Record
-from halftrip.results.reported import Source
 from halftrip.results.run import Run
-from halftrip.results.threshold import Threshold
 from halftrip.texts import printable
 
 __all__ = [
@@ -68,7 +64,6 @@ __all__ = [
     "utc_now",
 ]
 
-_Kind = TypeVar("_Kind")
 # How the line of an environment begins.
 _ENVIRONMENT = b'{"record":"environment"'
 _encoder = msgspec.json.Encoder(enc_hook=encode_array)
@@ -214,38 +209,26 @@ def _opened(path: str | os.PathLike[str]) -> BinaryIO:
         raise UsageError(f"{printable(os.fsdecode(path))}: no file can have this name") from None
 
 
+@cache
+def _fields() -> dict[type, str]:
+    """The field of a run that has the records of each kind."""
+    hints = get_type_hints(Run)
+    return {get_args(hint)[0]: name for name, hint in hints.items() if get_origin(hint) is tuple}
+
+
 def assemble(header: records.Header, found: Iterable[Record], problems: Iterable[str] = ()) -> Run:
     """The run that consists of these records."""
-    by_kind: dict[type, list[Any]] = {}
+    fields = _fields()
+    by_field: dict[str, list[Any]] = {}
+    end = None
     for record in found:
-        by_kind.setdefault(type(record), []).append(record)
-
-    def of(kind: type[_Kind]) -> tuple[_Kind, ...]:
-        return tuple(by_kind.get(kind, ()))
-
-    ends = of(records.RunEnd)
+        if isinstance(record, records.RunEnd):
+            end = record
+        elif type(record) in fields:
+            by_field.setdefault(fields[type(record)], []).append(record)
     return Run(
         header=header,
-        sources=of(Source),
-        environments=of(records.Environment),
-        skips=of(records.Skip),
-        launches=of(records.Launch),
-        launch_failures=of(records.LaunchFailure),
-        measurements=of(records.Measurement),
-        again=of(records.Again),
-        lost=of(records.LostHost),
-        failures=of(records.Failure),
-        aggregates=of(records.Aggregate),
-        connections=of(records.Connection),
-        thresholds=of(Threshold),
-        clock_comparisons=of(records.ClockComparison),
-        copy_times=of(records.CopyTime),
-        devices=of(Device),
-        device_copies=of(DeviceCopy),
-        device_latencies=of(DeviceLatency),
-        host_counters=of(HostCounters),
-        counted_slices=of(CountedSlice),
-        notices=of(records.Notice),
-        end=ends[-1] if ends else None,
+        end=end,
         problems=tuple(problems),
+        **{name: tuple(of_kind) for name, of_kind in by_field.items()},
     )

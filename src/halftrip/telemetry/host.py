@@ -37,7 +37,7 @@ _Count = TypeVar("_Count", int, float)
 
 
 class _Counts(msgspec.Struct, frozen=True, kw_only=True):
-    """The fields that `results.host_counters.HostCounters` describes."""
+    """The fields that `results.counts.HostCounters` describes."""
 
     memory_used: int | None
     memory_total: int | None

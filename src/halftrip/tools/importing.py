@@ -16,12 +16,12 @@ from halftrip import __version__
 from halftrip.errors import HalftripError, UsageError, system_reason
 from halftrip.plan.parsing import nearest
 from halftrip.registry import IMPORTERS
-from halftrip.results import sensible
 from halftrip.results.block import Block
 from halftrip.results.bounds import LONGEST_NS
+from halftrip.results.reading import FORMAT, check
 from halftrip.results.records import Header, Measurement, Record, RunEnd
 from halftrip.results.reported import Reported, Source, Spread
-from halftrip.results.run_file import FORMAT, RunFile, encode, utc_now
+from halftrip.results.run_file import RunFile, encode, utc_now
 from halftrip.texts import printable
 from halftrip.tools.lines import LARGEST, Lines, WrongLineError, wrong
 from halftrip.tools.tables import Format, Row, Table
@@ -143,7 +143,7 @@ def _header(tables: Sequence[Table], command: Sequence[str]) -> Header:
     )
     try:
         # Whoever reads the run file refuses a year in which nothing can have been measured.
-        sensible.check(header)
+        check(header)
     except ValueError as error:
         wrong(0, str(error))
     return header

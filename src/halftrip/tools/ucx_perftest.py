@@ -21,6 +21,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from halftrip.results.bounds import LARGEST_WINDOW
 from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import Mode, Pattern
 from halftrip.results.reported import Spread
@@ -50,7 +51,6 @@ _FIGURES = (
     "overall bandwidth (MB/s)", "average message rate (msg/s)", "overall message rate (msg/s)",
 )  # fmt: skip
 _MEGABYTE = float(1 << 20)
-_LARGEST_WINDOW = 10**6
 _UNKNOWN = "unknown"
 
 
@@ -121,7 +121,7 @@ def _configuration(said: dict[str, tuple[int, str]], kind: str) -> Configuration
     if "Window size" in said and pattern != "pingpong":
         at, cell = said["Window size"]
         window = whole(at, cell)
-        if not 1 <= window <= _LARGEST_WINDOW:
+        if not 1 <= window <= LARGEST_WINDOW:
             wrong(at, f"a window of {quoted(cell)}")
         fields = {"window": window, "places": "own" if window == 1 else _UNKNOWN}
     mode = modes.get(pattern, "onesided")

@@ -32,7 +32,7 @@ from halftrip.memory.ring import Ring
 from halftrip.plan.plan import Plan
 from halftrip.results.block import NO_TIMES, Times
 from halftrip.results.configuration import UNTUNED, Configuration, EndSettings, Tuning, Wait
-from halftrip.results.delivery import Delivery
+from halftrip.results.counts import Delivery
 from halftrip.results.network_path import NetworkPath
 from halftrip.results.threshold import Threshold
 from halftrip.simulation.path_model import PathModel
@@ -284,7 +284,8 @@ class Path(ABC):
 
 class Transport(ABC):
     """One way for bytes to move, in this process. `most_verified` is how many buffers a
-    configuration has with --verify, unless its windows need more; None: what fits the memory."""
+    configuration has whose messages are checked, unless its windows need more; None: what fits
+    the memory."""
 
     capabilities: Capabilities
     most_verified: int | None = None

@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 
 from halftrip.errors import UsageError
 from halftrip.plan.memory import StagingKind
-from halftrip.plan.setting import Choices
+from halftrip.plan.setting import OF_TRANSPORTS, Choices
 from halftrip.plan.settings import SETTINGS, in_place
 from halftrip.results.configuration import Configuration, EndSettings, Wait
 from halftrip.results.memory_name import is_of_host, parse_memory
 from halftrip.results.patterns import ONE_WAY, Mode, Pattern
 
 # The settings that only some transports have.
-_OF_TRANSPORTS = (SETTINGS["datatype"], *in_place("transport", "sockets"))
+_OF_TRANSPORTS = (SETTINGS["datatype"], *in_place(*OF_TRANSPORTS))
 _SAME = "only a ping-pong in turn sends from the buffer that it receives into"
 
 
@@ -29,14 +29,14 @@ class Capabilities(NamedTuple):
     and `too_large` the refusals of other sizes. An empty text stands for a general one. `rated`
     are the patterns that can offer a --rate, `delayed` those whose initiator can have a
     --delay. `settings` are those that not every transport has (`plan.settings`), each with the
-    values that this one has, the default first; those of sockets take any value, and stand with
-    an empty tuple. `lossy`: messages can be lost, so no end waits for the other for ever, and
-    every iteration is a sample by itself. `shares_memory`: it needs the pair's segment
-    (`transports.base.PairContext`). `opens_memory`: each end opens memory of the other, which
-    may only be freed when both have closed it. `of_host`: messages can be in memory that the
-    processor reaches; `memories` are the kinds of other memory that they can be in, where these
-    are few; `staging` is how they can be in any other. `no_verify` is empty, or why messages
-    cannot be verified.
+    values that this one has, the default first; those that take any value, as all of sockets
+    do, stand with an empty tuple. `lossy`: messages can be lost, so no end waits for the other
+    for ever, and every iteration is a sample by itself. `shares_memory`: it needs the pair's
+    segment (`transports.base.PairContext`). `opens_memory`: each end opens memory of the other,
+    which may only be freed when both have closed it. `of_host`: messages can be in memory that the
+    processor reaches; `memories` are the kinds of other memory that they can be in, where these are
+    few; `staging` is how they can be in any other. `no_verify` is empty, or why messages cannot be
+    verified.
     """
 
     patterns: Mapping[Mode, tuple[Pattern, ...]]
@@ -70,7 +70,8 @@ class Capabilities(NamedTuple):
                 f"Capabilities.settings: {wrong[0]}: no such setting; allowed: {names}"
             )
         for name, values in self.settings.items():
-            if bool(values) is (SETTINGS[name].place == "sockets"):
+            place = SETTINGS[name].place
+            if place != "extra" and bool(values) is (place == "sockets"):
                 rule = "without values" if values else "with values, the default first"
                 raise UsageError(f"Capabilities.settings: {name}: it stands there {rule}")
         return {"wait": self.waits, "staging": self.staging, **self.settings}
@@ -157,13 +158,14 @@ class Capabilities(NamedTuple):
         return next((reason for refused, reason in refusals if refused), None)
 
     def _own(self, name: str) -> tuple[Any, ...]:
-        """The values of a setting; its standard where the transport has no such one."""
-        return self.settings.get(name) or (SETTINGS[name].standard,)
+        """The values of a setting; what there is where the transport has no such one."""
+        setting = SETTINGS[name]
+        return self.settings.get(name) or (setting.without,)
 
     def _lacking(self, configuration: Configuration) -> str:
         """That a transport has no such setting, or other values of it; empty if it has this."""
         name = configuration.transport
-        for each in in_place("transport", "sockets"):
+        for each in in_place(*OF_TRANSPORTS):
             value, own = each.of(configuration), self._own(each.name)
             takes_any = self.settings.get(each.name) == ()
             if takes_any or value in own:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from halftrip.errors import UsageError
-from halftrip.plan.configurations import outlasts
-from halftrip.plan.part_plans import PartPlans
+from halftrip.plan.configurations import PartPlans, outlasts
 from halftrip.plan.plan import Plan
 from halftrip.plan.setting import Choices
 from halftrip.plan.settings import in_place
@@ -46,8 +45,10 @@ def check_possible(plan: Plan) -> PartPlans:
 def _check_settings(plan: Plan, choices: Collection[Choices]) -> None:
     """Raises UsageError for a setting that none of the plan's transports has."""
     has_not = ", ".join(plan.transports)
-    for each in in_place("transport"):
-        if getattr(plan, each.name) and all(len(own.get(each.name, ())) < 2 for own in choices):
+    for each in in_place("transport", "extra"):
+        takes_any = each.place == "extra" and any(own.get(each.name) == () for own in choices)
+        has_choice = takes_any or any(len(own.get(each.name, ())) > 1 for own in choices)
+        if plan.asked(each.name) and not has_choice:
             raise UsageError(f"{each.option}: {has_not} has no choice of it")
     if any(text != "none" for text in plan.staging):
         if not any("staged" in own.get("staging", ()) for own in choices):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from halftrip.results.configuration import Configuration
-from halftrip.results.delivery import Delivery
+from halftrip.results.counts import Delivery
 from halftrip.results.patterns import ONE_WAY, ROUND_TRIP
 from halftrip.simulation.path_model import PathModel
 from halftrip.simulation.virtual_time import SimulatedPath

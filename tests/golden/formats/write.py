@@ -11,10 +11,10 @@ from pathlib import Path
 
 from halftrip.results.block import Block, RoundTrips
 from halftrip.results.configuration import Tuning
-from halftrip.results.counts import CountedSlice, Counts
-from halftrip.results.delivery import Delivery
+from halftrip.results.counts import CountedSlice, Counts, Delivery
 from halftrip.results.device import DeviceCopy, DeviceLatency
 from halftrip.results.network_path import Interface, NetworkPath, TcpInfo
+from halftrip.results.reading import FORMAT
 from halftrip.results.records import (
     Again,
     Aggregate,
@@ -32,7 +32,7 @@ from halftrip.results.records import (
     WarmUp,
 )
 from halftrip.results.reported import Listing, Reported, Source
-from halftrip.results.run_file import FORMAT, encode
+from halftrip.results.run_file import encode
 from halftrip.results.threshold import Threshold
 from halftrip.results.usage import BusiestTask
 from harness import runs

@@ -12,7 +12,7 @@ from halftrip.report.causes import render_why
 from halftrip.report.document import document
 from halftrip.report.screen import render as render_screen
 from halftrip.results.block import Block, RoundTrips
-from halftrip.results.delivery import Delivery
+from halftrip.results.counts import Delivery
 from halftrip.results.records import CopyTime, Measurement, WarmUp
 from halftrip.results.usage import BusiestTask, CoreUse
 from harness import runs

@@ -12,7 +12,7 @@ from halftrip.report import columns, cost
 from halftrip.report import csv as csv_format
 from halftrip.report import json as json_format
 from halftrip.report.frame import frame
-from halftrip.results.run_file import FORMAT
+from halftrip.results.reading import FORMAT
 from harness import runs
 from harness.files import ROOT
 from harness.screens import text
@@ -63,4 +63,4 @@ def test_what_does_not_exist_is_none_and_so_is_all_of_a_part_that_is_missing():
     assert fields([half], float("nan")) == {"half": None}
     of_pair = figures_of(tuple, lambda of: of[1], [half])
     assert [fields(of_pair, each)["half"] for each in ((1, 4), (1, None))] == [2.0, None]
-    assert (half.kind, half.optional) == ("number", True)
+    assert (half.type, half.optional) == ("number", True)

@@ -3,7 +3,7 @@
 import pytest
 
 from halftrip.analysis.rows import rows
-from halftrip.results.delivery import Delivery
+from halftrip.results.counts import Delivery
 from harness import runs
 
 

@@ -10,7 +10,7 @@ from halftrip.analysis.summaries import (
     launch_components,
     summarize_configuration,
 )
-from halftrip.results.delivery import Delivery
+from halftrip.results.counts import Delivery
 from harness import runs
 
 NEAR, FAR = 100.0, 250.0

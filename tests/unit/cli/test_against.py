@@ -8,11 +8,10 @@ import pytest
 
 from halftrip.cli.run_against import Asked, plan_against
 from halftrip.errors import UsageError
-from halftrip.plan.against import Against
 from halftrip.plan.layers import file_layer, make_plan, python_layer
-from halftrip.plan.plan import plan_record
-from halftrip.plan.toml_text import plan_text
+from halftrip.plan.plan import plan_record, plan_text
 from halftrip.plan.variants import plans_of_variants, variants
+from halftrip.plan.vary import Against
 from halftrip.results.reported import Source
 from halftrip.results.run_file import encode
 from harness import runs

@@ -9,8 +9,7 @@ import typer
 
 from halftrip.cli import command_line
 from halftrip.cli.help import EXAMPLES, man_page
-from halftrip.plan.option import GROUPS
-from halftrip.plan.options import OPTIONS
+from halftrip.plan.options import GROUPS, OPTIONS
 from halftrip.plan.recipes import names
 from harness.need import need
 

@@ -9,7 +9,7 @@ import pytest
 from halftrip.errors import UsageError
 from halftrip.export.gnuplot import files, fitted
 from halftrip.report.document import Document, document
-from halftrip.results.delivery import Delivery
+from halftrip.results.counts import Delivery
 from halftrip.results.run_file import load
 from harness import runs
 from harness.files import ROOT

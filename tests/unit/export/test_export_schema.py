@@ -10,9 +10,10 @@ from halftrip.analysis.expectation import Expectations
 from halftrip.export import documents
 from halftrip.report.document import document
 from halftrip.results.device import DeviceCopy, DeviceLatency
+from halftrip.results.reading import FORMAT
 from halftrip.results.records import Aggregate, Failure
 from halftrip.results.reported import Listing, Reported, Source
-from halftrip.results.run_file import FORMAT, load
+from halftrip.results.run_file import load
 from harness import runs
 from harness.files import ROOT, module
 

@@ -5,7 +5,7 @@ import pytest
 
 from halftrip.analysis.verdict import verdicts
 from halftrip.job.resumption import resumption
-from halftrip.plan.plan import Plan, PlanPart
+from halftrip.plan.plan import Plan
 from halftrip.plan.slices import planned_slices
 from halftrip.results.records import Again, RunEnd
 from halftrip.transports.refusals import plans_of
@@ -60,7 +60,7 @@ def test_launches_that_were_over_are_not_begun_again():
 
 
 def test_a_part_with_few_iterations_is_whole_with_few_slices():
-    parts = (PlanPart(sizes=(8,), iterations=3), PlanPart(sizes=(64,)))
+    parts = ({"sizes": (8,), "iterations": 3}, {"sizes": (64,)})
     plan = Plan(transport=("tcp",), ci=None, part=parts)
     run = a_run(*measured(8, slices=3), *measured(64, slices=3), reason="stopped by SIGINT")
     assert sizes_of(left_of(run, plan).done) == [8]

@@ -6,7 +6,7 @@ import pytest
 
 from halftrip.measure.aggregate import aggregate
 from halftrip.results.block import Block
-from halftrip.results.delivery import Delivery
+from halftrip.results.counts import Delivery
 from harness import runs
 from harness.runs import times
 

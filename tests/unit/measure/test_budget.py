@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halftrip.measure.walk import Allowed, Budget, Walk
-from halftrip.plan.part_plans import PartPlans
+from halftrip.plan.configurations import PartPlans
 from halftrip.plan.plan import Plan
 from halftrip.plan.slices import LEAST_SLICE_SECONDS
 from harness import runs

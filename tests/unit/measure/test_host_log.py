@@ -12,7 +12,7 @@ from halftrip.measure import host_log
 from halftrip.measure.batch_runner import BatchRunner
 from halftrip.measure.clock_offsets import HostClocks
 from halftrip.measure.host_log import HostLog
-from halftrip.results.host_counters import HostCounters
+from halftrip.results.counts import HostCounters
 from halftrip.stats.clock_line import MeasuredOffset
 from halftrip.telemetry.host import Counters
 from harness import runs

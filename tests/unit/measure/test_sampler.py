@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halftrip.control.watchdog import GRACE_SECONDS
-from halftrip.measure.batch import Batch, Stopping
-from halftrip.measure.sampler import CLOCK_SHARE, LONGEST_CALL_NS
+from halftrip.measure.batch import CLOCK_SHARE, Batch, Stopping
+from halftrip.measure.sampler import LONGEST_CALL_NS
 from halftrip.stats.median import half_width
 from harness.sampling import CLOCK_COST, Sampling, noisy, sample, settling, steady
 

@@ -10,7 +10,7 @@ from halftrip.measure.selection import Refusal, refusal, skips
 from halftrip.measure.setup import Setup
 from halftrip.memory.host import HOST
 from halftrip.memory.ring import layout
-from halftrip.plan.part_plans import PartPlans
+from halftrip.plan.configurations import PartPlans
 from halftrip.plan.plan import Plan
 from halftrip.results.configuration import EndSettings
 from halftrip.results.records import Skip

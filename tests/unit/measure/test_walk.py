@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halftrip.measure.walk import Walk, iterations_of
-from halftrip.plan.part_plans import PartPlans
-from halftrip.plan.plan import Plan, PlanPart
-from halftrip.plan.slices import LEAST_SLICE_SECONDS, planned_slices
+from halftrip.measure.walk import Walk
+from halftrip.plan.configurations import PartPlans
+from halftrip.plan.plan import Plan
+from halftrip.plan.slices import LEAST_SLICE_SECONDS, iterations_of, planned_slices
 from harness import runs
 
 CHOICES = {"shm": {"wait": ("spin",)}}
@@ -93,7 +93,7 @@ def test_each_pass_has_an_order_of_its_own():
 def mixed(**keys):
     """A plan whose sizes 1 and 2 have 25 iterations, 4 has 3, and 8 has its time."""
     counts = {1: 25, 2: 25, 4: 3, 8: None}
-    parts = tuple(PlanPart(sizes=(size,), iterations=count) for size, count in counts.items())
+    parts = tuple({"sizes": (size,), "iterations": count} for size, count in counts.items())
     return Plan(transport=("shm",), part=parts, **keys)
 
 

@@ -3,8 +3,7 @@
 import pytest
 
 from halftrip.errors import UsageError
-from halftrip.plan.config import config_layer
-from halftrip.plan.layers import make_plan, options_layer, python_layer
+from halftrip.plan.layers import config_layer, make_plan, options_layer, python_layer
 
 
 @pytest.fixture

@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halftrip.errors import UsageError
-from halftrip.plan.configurations import settings
+from halftrip.plan.configurations import PartPlans, settings
 from halftrip.plan.layers import file_layer, make_plan, options_layer, plan_layer, python_layer
-from halftrip.plan.part_plans import PartPlans
-from halftrip.plan.plan import Plan, PlanPart, plan_record
+from halftrip.plan.plan import PART_KEYS, Plan, plan_record
 from harness.files import ROOT
 
 CHOICES = {
@@ -170,7 +169,7 @@ VALUES = {
 }
 
 
-@pytest.mark.parametrize("name", PlanPart.__struct_fields__)
+@pytest.mark.parametrize("name", PART_KEYS)
 def test_a_stronger_layer_replaces_a_key_in_every_part(name):
     """As if no part had it."""
     own, stronger = VALUES[name]
@@ -259,7 +258,7 @@ def test_a_mistake_in_a_part_is_one_line_with_file_part_and_key(tmp_path, text, 
 def test_the_documentation_names_every_key_of_a_part_and_its_example_is_a_plan(tmp_path):
     text = (ROOT / "docs" / "measuring.md").read_text()
     (keys,) = re.findall(r"A part may have the keys (.*?);", text, re.DOTALL)
-    assert re.findall("`([a-z_]*)`", keys) == list(PlanPart.__struct_fields__)
+    assert re.findall("`([a-z_]*)`", keys) == list(PART_KEYS)
     begin = text.index("    transport = ", text.index("`[[part]]`"))
     example = textwrap.dedent(text[begin : text.index("A part may have")])
     assert points(from_file(tmp_path, example, transport="shm")) == [

@@ -3,12 +3,10 @@
 import pytest
 
 from halftrip.errors import UsageError
-from halftrip.plan.configurations import settings
+from halftrip.plan.configurations import PartPlans, settings
 from halftrip.plan.layers import file_layer, make_plan
 from halftrip.plan.pairing import Schedule
-from halftrip.plan.part_plans import PartPlans
-from halftrip.plan.presets import PRESETS
-from halftrip.plan.recipes import find_plan, names, path_of, purpose
+from halftrip.plan.recipes import PRESETS, find_plan, names, path_of, purpose
 from halftrip.transports.refusals import check_possible
 
 

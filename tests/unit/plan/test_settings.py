@@ -6,7 +6,7 @@ import pytest
 from halftrip.analysis.comparison import _FIELDS
 from halftrip.analysis.setting_figures import configuration_fields
 from halftrip.plan.options import OPTIONS
-from halftrip.plan.plan import Plan, PlanPart
+from halftrip.plan.plan import PART_KEYS, Plan
 from halftrip.plan.settings import SETTINGS, in_place, ordered
 from halftrip.report.fields import FIELDS
 from halftrip.results.configuration import Configuration, EndSettings, Tuning
@@ -16,7 +16,7 @@ from harness.runs import configuration
 @pytest.mark.parametrize("setting", SETTINGS.values(), ids=SETTINGS)
 def test_a_setting_is_in_plans_rows_and_files(setting):
     assert setting.name in Plan.__struct_fields__
-    assert setting.name in PlanPart.__struct_fields__
+    assert setting.name in PART_KEYS
     assert OPTIONS[setting.name].read is setting.read
     assert setting.title in [field.name for field in FIELDS]
     assert setting.figure in configuration_fields(configuration())
@@ -26,7 +26,7 @@ def test_a_setting_is_in_plans_rows_and_files(setting):
 
 def test_a_configuration_has_no_other_settings():
     apart = {"transport", "pattern", "mode", "size", "size_known", "pair", "thread"}
-    apart |= {"concurrency", "variant", "initiator", "responder", "tuning"}
+    apart |= {"concurrency", "extra", "variant", "initiator", "responder", "tuning"}
     whole = {each.name for each in in_place("configuration", "transport")}
     assert set(Configuration.__struct_fields__) == whole | apart
     ends = {each.name for each in in_place("ends")}

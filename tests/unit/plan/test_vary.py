@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halftrip.errors import UsageError
-from halftrip.plan.configurations import settings
+from halftrip.plan.configurations import PartPlans, settings
 from halftrip.plan.layers import make_plan, options_layer, plan_layer, python_layer
-from halftrip.plan.part_plans import PartPlans
 from halftrip.plan.plan import Plan, plan_record
 from halftrip.plan.variants import in_order, plan_of, plans_of_variants, variants
 from halftrip.plan.vary import UNSET, axes

@@ -9,7 +9,7 @@ import pytest
 from halftrip.report import csv as csv_style
 from halftrip.report import json as json_style
 from halftrip.report.frame import frame
-from halftrip.results.delivery import Delivery
+from halftrip.results.counts import Delivery
 from halftrip.results.records import Aggregate, Failure, WarmUp
 from harness import runs
 from harness.files import ROOT

@@ -11,7 +11,7 @@ from halftrip.report import json as json_format
 from halftrip.report.document import document
 from halftrip.report.screen import render
 from halftrip.report.selection import Selection, selected
-from halftrip.results.delivery import Delivery
+from halftrip.results.counts import Delivery
 from halftrip.results.records import Aggregate
 from harness import runs
 from harness.screens import cells, text_of

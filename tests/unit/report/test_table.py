@@ -8,7 +8,7 @@ from halftrip.report.document import document
 from halftrip.report.numbers import NOTHING, number, percent, supported_digits, whole
 from halftrip.report.table import render
 from halftrip.report.wrapping import wrapped
-from halftrip.results.delivery import Delivery
+from halftrip.results.counts import Delivery
 from halftrip.results.records import Aggregate, Skip, WarmUp
 from harness import runs
 from harness.files import ROOT

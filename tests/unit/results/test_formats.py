@@ -10,8 +10,9 @@ from golden.formats import write
 from halftrip.analysis.rows import rows as rows_of
 from halftrip.cli.show import Shown, show_runs
 from halftrip.errors import NotARunError, UsageError
+from halftrip.results.reading import FORMAT
 from halftrip.results.records import Record
-from halftrip.results.run_file import FORMAT, assemble, load
+from halftrip.results.run_file import assemble, load
 from harness.files import ROOT
 
 GOLDEN = ROOT / "tests" / "golden" / "formats"

@@ -12,16 +12,9 @@ import pytest
 from halftrip.cli.show import Shown, show_runs
 from halftrip.errors import UsageError
 from halftrip.results import reading
+from halftrip.results.counts import HostCounters
 from halftrip.results.device import DeviceCopy
-from halftrip.results.records import (
-    Aggregate,
-    ClockComparison,
-    CopyTime,
-    Failure,
-    HostCounters,
-    LostHost,
-    Notice,
-)
+from halftrip.results.records import Aggregate, ClockComparison, CopyTime, Failure, LostHost, Notice
 from halftrip.results.run_file import encode, load
 from harness import runs
 

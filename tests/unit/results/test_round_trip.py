@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from golden.formats import write
+from halftrip.results.reading import decode
 from halftrip.results.records import Measurement
-from halftrip.results.run_file import decode, encode, load
+from halftrip.results.run_file import encode, load
 from harness import runs
 
 ARRAYS = ("times", "peer_times", "receive_times", "peer_receive_times", "arrivals")

@@ -11,8 +11,9 @@ import pytest
 import halftrip
 from halftrip.errors import UsageError
 from halftrip.plan.plan import Plan, plan_record
+from halftrip.results.reading import FORMAT
 from halftrip.results.records import Header, RunEnd
-from halftrip.results.run_file import FORMAT, RunFile, default_name, encode, load, utc_now
+from halftrip.results.run_file import RunFile, default_name, encode, load, utc_now
 from harness import runs
 from harness.threads import in_thread
 

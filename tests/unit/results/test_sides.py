@@ -2,6 +2,7 @@
 
 import msgspec
 
+from halftrip.results.counts import CountedSlice
 from halftrip.results.records import Failure, Launch, LaunchFailure, Skip
 from halftrip.results.reported import BASE, NEW, SIDE
 from harness import runs
@@ -67,3 +68,15 @@ def test_another_run_has_no_sides():
     # A plan may be anything: anybody may have written the file.
     odd = msgspec.structs.replace(run.header, plan={"against": 3})
     assert msgspec.structs.replace(run, header=odd).base_file is None
+
+
+def test_what_was_counted_is_of_its_side():
+    both = [measurement(0, BASE), measurement(1, NEW)]
+    counted = tuple(
+        CountedSlice(configuration=m.configuration, slice=0, launch=m.launch, ends=(None, None))
+        for m in both
+    )
+    base, new = a_run(*both, counted_slices=counted).sides[:2]
+    for side, launch in ((base, 0), (new, 1)):
+        assert [each.launch for each in side.counted_slices] == [launch]
+        assert side.counted_slices[0].configuration in side.by_configuration

@@ -14,7 +14,7 @@ from halftrip.analysis.summaries import (
     summarize_configuration,
 )
 from halftrip.results.configuration import Configuration
-from halftrip.results.delivery import Delivery, add_deliveries
+from halftrip.results.counts import Delivery, add_deliveries
 from halftrip.results.records import Measurement
 from halftrip.results.run import Run
 from halftrip.results.usage import Usage, add_both_ends

@@ -15,14 +15,15 @@ from halftrip.measure.progress import ConfigurationProgress
 from halftrip.measure.sampler import Sampler
 from halftrip.measure.slice_run import ConfigurationState
 from halftrip.measure.walk import SliceTurn, Walk
-from halftrip.plan.part_plans import PartPlans
+from halftrip.plan.configurations import PartPlans
 from halftrip.plan.plan import Plan, plan_record
 from halftrip.registry import SIMULATED
 from halftrip.results.block import Block, RoundTrips
 from halftrip.results.configuration import Configuration
+from halftrip.results.reading import FORMAT
 from halftrip.results.records import Header, Measurement, RunEnd
 from halftrip.results.run import Run
-from halftrip.results.run_file import FORMAT, utc_now
+from halftrip.results.run_file import utc_now
 from halftrip.simulation.path_model import PathModel
 from halftrip.transports.base import PairContext, PathSettings, ProcessContext
 from halftrip.transports.simulated import SimulatedTransport

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from halftrip.results.configuration import Configuration
-from halftrip.results.host_counters import HostCounters
+from halftrip.results.counts import HostCounters
 from halftrip.results.reported import Listing
 from halftrip.tools.lines import Lines, layout, number, whole, wrong
 from halftrip.tools.printing import Curve, lacks, text

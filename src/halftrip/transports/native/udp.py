@@ -21,7 +21,7 @@ from halftrip.control.network import Network
 from halftrip.control.protocol import Address, Channel, Closed
 from halftrip.errors import Unavailable
 from halftrip.results.configuration import TUNABLE, Configuration
-from halftrip.results.delivery import Delivery
+from halftrip.results.counts import Delivery
 from halftrip.results.network_path import NetworkPath
 from halftrip.results.patterns import STREAM
 from halftrip.results.threshold import Threshold

@@ -132,9 +132,9 @@ class ObjectRequests(Requests):
         def begin_and_complete() -> list[object]:
             return waitall(list(map(begun, begins)))
 
-        def verify() -> None:
+        def complete_and_keep() -> None:
             for request, received in zip(requests, begin_and_complete(), strict=True):
                 if request.into is not None:
                     copy_payload(self._calls.kind, received, request.into)
 
-        return (verify if self._calls.verifies else begin_and_complete,)
+        return (complete_and_keep if self._calls.verifies else begin_and_complete,)
