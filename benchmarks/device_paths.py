@@ -24,7 +24,7 @@ import numpy as np
 from contenders import BIN, HERE
 from halftrip.analysis.rows import Row, rows
 from halftrip.errors import UsageError
-from halftrip.report.devices import stand_in
+from halftrip.views.devices import stand_in
 from halftrip.report.fields import staging_text
 from halftrip.results.configuration import Configuration
 from halftrip.results.device import DeviceCopy

@@ -10,7 +10,16 @@ import typer
 
 from halftrip.cli import app, inputs
 from halftrip.cli.inputs import Text
-from halftrip.cli.output import AsJson, Wide, check_one_of, one_of, put
+from halftrip.cli.output import (
+    VIEW_FORMATS,
+    AsJson,
+    Wide,
+    check_one_of,
+    check_wide,
+    one_of,
+    put,
+    put_view,
+)
 from halftrip.errors import UsageError
 from halftrip.plan.parsing import share
 from halftrip.texts import printable
@@ -20,7 +29,9 @@ if TYPE_CHECKING:
     from halftrip.analysis.comparison import Comparison, Side
     from halftrip.report.selection import Selection
 
-FORMATS = ("table", "markdown", "json", "junit", "csv")
+FORMATS = (*VIEW_FORMATS, "junit")
+# Formats that have all rows in any case.
+_WITH_ALL = ("json", "csv", "junit")
 _SLOWER_STATUS, _UNTOLD_STATUS = 1, 3
 
 
@@ -73,6 +84,9 @@ def compare(
 
     format_ = "json" if json else format_
     check_one_of("--format", format_, FORMATS)
+    check_wide(wide, format_)
+    if every and format_ in _WITH_ALL:
+        raise UsageError(f"--all: --format {format_} has all rows; leave it out")
     same = inputs.given("--threshold", share, threshold)
     spread = inputs.given("--launch-spread", share, launch_spread)
     compared = inputs.given("--quantile", _quantile, quantile)
@@ -101,12 +115,14 @@ def status(found: Sequence[Comparison], strict: bool = False) -> int:
 def print_comparisons(
     found: Sequence[Comparison], format_: str = "table", every: bool = False, wide: bool = False
 ) -> None:
-    from halftrip.report import comparison, comparison_formats
+    if format_ == "junit":
+        from halftrip.views.junit import junit
 
-    if format_ == "table":
-        put(lambda width: comparison.render(found, None if wide else width, every))
-    else:
-        put(comparison_formats.FORMATS[format_](found, every))
+        put(junit(found))
+        return
+    from halftrip.views.compare import compare as view
+
+    put_view(view(found, every), format_, wide)
 
 
 def _quantile(text: str) -> float:

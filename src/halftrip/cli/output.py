@@ -7,6 +7,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TextIO
 
 import typer
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.segment import Segment
 
+    from halftrip.render.blocks import View
     from halftrip.report.document import Document
 
 # Options of commands that print tables.
@@ -31,7 +33,7 @@ Format = Annotated[
     typer.Option(
         "--format",
         metavar="NAME",
-        help="table, csv, json, markdown, latex or nodes. [table]",
+        help="table, csv, json, markdown, latex, html or nodes. [table]",
         show_default=False,
         autocompletion=lambda: [*FORMATS],
     ),
@@ -47,7 +49,9 @@ Style = Annotated[
 ]
 
 # Formats of which there is a part with the columns that people look for, and the whole.
-DOCUMENTS = ("markdown", "latex")
+DOCUMENTS = ("markdown", "latex", "html")
+# The formats of every view.
+VIEW_FORMATS = ("table", "csv", "json", *DOCUMENTS)
 # Formats that have no flags, which take longer to judge than the rest.
 _WITHOUT_FLAGS = (*DOCUMENTS, "nodes")
 # The width of lines where there is no terminal, and below which lines are hard to read.
@@ -106,6 +110,19 @@ class Form(NamedTuple):
 
 
 TABLE = Form()
+
+
+def put_view(view: View, format_: str = "table", wide: bool = False, **options: Any) -> None:
+    """Prints a view in one of `VIEW_FORMATS`; `wide`: tables have all columns. `options` are those
+    of `put`."""
+    if format_ == "table":
+        from halftrip.render import terminal
+
+        put(lambda width: terminal.render(view.blocks, width, wide), **options)
+        return
+    # The other formats take a while to import.
+    package = "page" if format_ == "html" else "render"
+    put(import_module(f"halftrip.{package}.{format_}").render(view), **options)
 
 
 def in_job() -> bool:

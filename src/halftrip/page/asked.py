@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from halftrip.errors import UsageError
-from halftrip.page.blocks import Code, Said
 from halftrip.plan.layers import make_plan, python_layer
 from halftrip.plan.toml_text import plan_text
+from halftrip.render.blocks import Code, Paragraph
 from halftrip.report.document import Document
 from halftrip.results.reported import Source
 from halftrip.results.run import Run
@@ -128,19 +128,19 @@ def _at_most(plan: dict[str, Any]) -> str:
     return f"at most {time:g} s" if isinstance(time, int | float) else ""
 
 
-def repeat(run: Run) -> list[Said | Code]:
+def repeat(run: Run) -> list[Paragraph | Code]:
     """The command line of a run and its plan, which any installation of halftrip can read."""
-    blocks: list[Said | Code] = [Code(shlex.join(run.header.command), "The command")]
+    blocks: list[Paragraph | Code] = [Code(shlex.join(run.header.command), "The command")]
     if run.sources:
         said = "What another tool has measured, only that tool can measure again."
-        return [*blocks, Said(said)]
+        return [*blocks, Paragraph(said)]
     plan = _plan(run)
     if plan is None:
-        return [*blocks, Said("Its plan has keys that this halftrip does not know.")]
+        return [*blocks, Paragraph("Its plan has keys that this halftrip does not know.")]
     return [
         *blocks,
         Code(plan, "The plan"),
-        Said("Write the plan to PLAN.toml; halftrip run PLAN.toml measures the same again."),
+        Paragraph("Write the plan to PLAN.toml; halftrip run PLAN.toml measures the same again."),
     ]
 
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
 from halftrip.analysis.environments import facts
-from halftrip.analysis.figure import ALWAYS
-from halftrip.page.blocks import Tabled
-from halftrip.report.layout import Column, Line, Table
+from halftrip.render.blocks import Block, Legend, text_table
 from halftrip.report.numbers import NOTHING
-from halftrip.report.side_by_side import letters
 from halftrip.results.run import Run
 from halftrip.texts import printable
+from halftrip.views.side_by_side import letters
 
 # More hosts stand together in one column.
 _MOST_HOSTS = 8
@@ -22,14 +20,12 @@ _LONGEST = 300
 _DIFFER_SAYS = "≠: it is not the same in all columns."
 
 
-def of_hosts(run: Run) -> Tabled | None:
-    """What is known of the hosts of a run, a column for each; None where nothing is."""
+def of_hosts(run: Run) -> list[Block]:
+    """What is known of the hosts of a run, a column for each; none where nothing is."""
     hosts = [*dict.fromkeys(each.host for each in run.environments)]
     if not 1 < len(hosts) <= _MOST_HOSTS:
         known = facts(run)
-        return (
-            _table(f"The hosts of this run{_names(hosts)}", ["value"], [known]) if known else None
-        )
+        return _table(f"The hosts of this run{_names(hosts)}", ["value"], [known])
     parts = [
         facts(
             msgspec.structs.replace(
@@ -54,28 +50,21 @@ def _ranks_of(run: Run, host: str) -> set[int]:
     return {each.rank for each in run.environments if each.host == host}
 
 
-def of_runs(runs: Sequence[Run]) -> Tabled | None:
-    """What is known of several runs, a column for each; None where nothing is."""
+def of_runs(runs: Sequence[Run]) -> list[Block]:
+    """What is known of several runs, a column for each; none where nothing is."""
     known = [facts(run) for run in runs]
     return _table("The environments of these runs", letters(len(runs)), known)
 
 
-def _table(title: str, names: Sequence[str], known: Sequence[Mapping[str, str]]) -> Tabled | None:
+def _table(title: str, names: Sequence[str], known: Sequence[Mapping[str, str]]) -> list[Block]:
     keys = [*dict.fromkeys(key for each in known for key in each)]
     if not keys:
-        return None
-    lines = [Line([key, *(printable(each.get(key, NOTHING), _LONGEST) for each in known)])
-             for key in keys]  # fmt: skip
-    differing = frozenset(n for n, line in enumerate(lines) if len(set(line.cells[1:])) > 1)
-    marked = [
-        line._replace(cells=[("≠ " if n in differing else "") + line.cells[0], *line.cells[1:]])
-        for n, line in enumerate(lines)
+        return []
+    values = [[printable(each.get(key, NOTHING), _LONGEST) for each in known] for key in keys]
+    differing = frozenset(n for n, each in enumerate(values) if len(set(each)) > 1)
+    rows = [
+        [("≠ " if n in differing else "") + key, *each]
+        for n, (key, each) in enumerate(zip(keys, values, strict=True))
     ]
-    columns = [_column("what"), *map(_column, names)]
-    legend = [_DIFFER_SAYS] if differing else []
-    return Tabled(title, Table(columns, marked), legend, differing)
-
-
-def _column(name: str) -> Column:
-    cell: Callable[..., str] = str
-    return Column(printable(name), "", cell, is_text=True, rank=ALWAYS)
+    made = text_table(title, ["what", *names], rows)._replace(differing=differing)
+    return [made, Legend([_DIFFER_SAYS])] if differing else [made]

@@ -28,10 +28,10 @@ from halftrip.plot.chart import (
 from halftrip.plot.series import colour
 from halftrip.plot.theme import HUES
 from halftrip.report.fields import name_of, varying
-from halftrip.report.history import answer
 from halftrip.results.configuration import Configuration
 from halftrip.results.names import Names
 from halftrip.stats.median import median
+from halftrip.views.history import answer
 
 # So many rows have a colour each: those that have changed, then the first ones.
 _MOST_NAMED = HUES - 1

@@ -19,7 +19,7 @@ from halftrip.plot import (
     usage,
 )
 from halftrip.plot.chart import Chart, Subject
-from halftrip.report.matrix import by_setting
+from halftrip.views.matrix import by_setting
 
 # Each makes charts of runs. Raises UsageError, which says what these runs lack.
 Kind = Callable[[Sequence[Subject]], list[Chart]]

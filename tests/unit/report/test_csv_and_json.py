@@ -6,11 +6,10 @@ import json
 
 import pytest
 
-from halftrip.report import csv as csv_style
-from halftrip.report import json as json_style
 from halftrip.report.frame import frame
 from halftrip.results.delivery import Delivery
 from halftrip.results.records import Aggregate, Failure, WarmUp
+from halftrip.views import details
 from harness import runs
 from harness.files import ROOT
 from harness.screens import text
@@ -27,11 +26,11 @@ def a_run():
 
 
 def from_json(run):
-    return json.loads(text(json_style.render, run))
+    return json.loads(text(details.json, run))
 
 
 def from_csv(run):
-    return list(csv.DictReader(io.StringIO(text(csv_style.render, run))))
+    return list(csv.DictReader(io.StringIO(text(details.csv, run))))
 
 
 def test_csv_and_json_have_the_same_rows():
@@ -48,7 +47,7 @@ def test_csv_and_json_have_the_same_rows():
 
 def test_every_name_is_documented():
     """Their order is that of tests/golden/formats/1.csv."""
-    heading = text(csv_style.render, a_run()).splitlines()[0].split(",")
+    heading = text(details.csv, a_run()).splitlines()[0].split(",")
     document = from_json(a_run())
     assert document["copies"] == [{"size_bytes": 65536, "ns": 2000.0}]
     documented = (ROOT / "docs" / "run-file.md").read_text()
@@ -71,7 +70,7 @@ def test_figures_that_do_not_exist_are_null_or_empty():
     assert row["core_to_core_low_ns"] is None
     (line,) = from_csv(run)
     assert line["low_ns"] == line["core_to_core_low_ns"] == ""
-    assert text(csv_style.render, runs.run()) == ""
+    assert text(details.csv, runs.run()) == ""
 
 
 def test_json_has_aggregates_and_failures():
@@ -111,7 +110,7 @@ def test_a_frame_has_the_rows_of_csv_or_one_for_each_slice():
     again = runs.measurement("shm", 8, slice=1, seed=2, usage=(runs.usage(), runs.usage()))
     run = runs.run(runs.measurement("shm", 8), again, runs.measurement("tcp", 8))
     rows = frame(run)
-    lines = text(csv_style.render, run).splitlines()[1:]
+    lines = text(details.csv, run).splitlines()[1:]
     assert rows["transport"].tolist() == [line.split(",")[0] for line in lines]
     assert rows["slices"].tolist() == [2, 1]
     table = frame(runs.run(runs.measurement("shm", 8), again), slices=True)

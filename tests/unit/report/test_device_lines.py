@@ -2,10 +2,9 @@
 
 import json
 
-from halftrip.report import csv, devices, table
-from halftrip.report import json as json_report
 from halftrip.report.document import document as document_of
 from halftrip.results.device import DeviceCopy, DeviceLatency
+from halftrip.views import details, devices
 from harness.runs import device, environment, measurement, run
 from harness.screens import text_of
 
@@ -57,15 +56,15 @@ def test_the_table_and_programs_get_all_of_it():
         measurement("cuda-ipc", memory="cuda@0:cuda@1", device_copy="engine"),
     ]
     document = document_of(run(*rows, devices=(device(stand_in=True),)))
-    said = text_of(table.render(document, 200), 200)
+    said = text_of(details.details(document), 200)
     for words in ("stand-in for tests", "PCIe 5 x16", "cuda@0:host", "chunks of 512K", "engine"):
         assert words in said
-    found = json.loads(json_report.render(document))
+    found = json.loads(details.json(document))
     assert [(each["name"], each["stand_in"]) for each in found["devices"]] == [("A Device", True)]
     assert [each["memory"] for each in found["rows"]] == ["cuda@0:host", "cuda@0:cuda@1"]
     assert [each["staging_bytes"] for each in found["rows"]] == [512 << 10, None]
     assert [each["device_copy"] for each in found["rows"]] == [None, "engine"]
-    assert "staging_bytes" in csv.render(document).partition("\n")[0]
+    assert "staging_bytes" in details.csv(document).partition("\n")[0]
 
 
 # Their bounds.

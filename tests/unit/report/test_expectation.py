@@ -13,9 +13,9 @@ from halftrip.plan.layers import file_layer, make_plan, options_layer, python_la
 from halftrip.plan.plan import plan_record
 from halftrip.plan.recipes import path_of
 from halftrip.report.document import document
-from halftrip.report.expectation_lines import lines
 from halftrip.report.selection import Selection
 from halftrip.results.records import LostHost, Skip
+from halftrip.views.expected import lines
 from harness.runs import between_hosts, environment, measurement, run, save, stream
 
 TWO = (environment(0, host="n0"), environment(1, host="n1"))

@@ -5,9 +5,10 @@ import json
 import pytest
 
 from halftrip.analysis.history import history
-from halftrip.report import csv
-from halftrip.report import json as as_json
-from halftrip.report.history import ASCII, BLOCKS, answer, content, lines, render, sparkline
+from halftrip.render import csv
+from halftrip.render import json as as_json
+from halftrip.views.history import ASCII, BLOCKS, answer, sparkline
+from halftrip.views.history import history as view
 from harness import runs
 from harness.files import ROOT
 from harness.histories import KERNELS, dated, figures, weekly
@@ -20,7 +21,7 @@ def changed():
 
 
 def shown(found, width=100, every=False, blocks=True, wide=False):
-    return text_of(render(found, width, every, blocks, wide), width)
+    return text_of(view(found, every, blocks), width, wide)
 
 
 def test_the_whole_screen(changed):
@@ -99,7 +100,7 @@ def test_bandwidths_are_said_as_such():
 
 
 def test_for_programs_runs_rows_and_events_have_places(changed):
-    made = json.loads(as_json.text(content(changed)))
+    made = json.loads(as_json.render(view(changed, False, True)))
     (event,) = made["events"]
     assert event["environment"] == [{"name": "kernel", "base": KERNELS[0], "new": KERNELS[1]}]
     assert len(made["runs"]) == 20
@@ -111,7 +112,7 @@ def test_for_programs_runs_rows_and_events_have_places(changed):
         assert change["ratio_low"] < change["ratio"] < change["ratio_high"]
         assert len(row["figures"]) == 20
         assert row["figures"][0]["latency_ns"] > 0
-    found = lines(changed)
+    found = view(changed, False, True).records()
     assert len(found) == 4 * 20
     assert [line["change"] for line in found].count("slower") == 2
     assert csv.text(found).count("\n") == 1 + len(found)

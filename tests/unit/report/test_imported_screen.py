@@ -6,8 +6,8 @@ import pytest
 
 from halftrip.api import resume
 from halftrip.errors import UsageError
-from halftrip.report import screen, side_by_side
 from halftrip.report.document import document
+from halftrip.views import screen, side_by_side
 from harness import runs
 from harness.imports import imported_run, reference
 from harness.screens import text_of
@@ -22,7 +22,7 @@ OSU = """# OSU MPI Latency Test v7.4
 
 
 def shown_of(imported, width=200):
-    return text_of(screen.render(document(imported), width, "osu.jsonl"), width)
+    return text_of(screen.first_screen(document(imported), "osu.jsonl"), width)
 
 
 def test_it_says_where_the_figures_are_from_and_how_far_to_trust_them():
@@ -48,7 +48,7 @@ def test_it_cannot_be_resumed(tmp_path):
 def side_by_side_of(theirs, *measured, width=160):
     """The lines of both runs beside each other."""
     documents = [document(runs.run(*measured)), document(theirs)]
-    shown = side_by_side.render(documents, ["mine.jsonl", "theirs.jsonl"], width)
+    shown = side_by_side.side_by_side(documents, ["mine.jsonl", "theirs.jsonl"])
     return text_of(shown, width).splitlines()
 
 

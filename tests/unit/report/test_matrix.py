@@ -10,10 +10,10 @@ import pytest
 from halftrip.analysis.rows import by_limit, least
 from halftrip.cli.show import Shown, show_runs
 from halftrip.errors import UsageError
-from halftrip.report.concurrency import ratios
 from halftrip.report.document import document
 from halftrip.report.selection import Selection
 from halftrip.results.names import Names
+from halftrip.views.concurrency import ratios
 from harness.runs import between_hosts, environment, measurement, run, save
 
 

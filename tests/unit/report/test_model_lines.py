@@ -5,11 +5,12 @@ import json
 from halftrip.analysis.loggp import Figure, LogGPFit, Overheads
 from halftrip.analysis.max_rate import MaxRateFit
 from halftrip.analysis.netpipe_figures import NetpipeFigures, SizeFound
-from halftrip.report import loggp, max_rate
-from halftrip.report import netpipe_figures as netpipe_report
+from halftrip.render.blocks import View
 from halftrip.results.names import Names
 from halftrip.stats.estimate import Estimate
 from halftrip.stats.max_rate import MaxRate
+from halftrip.views import loggp, max_rate
+from halftrip.views import netpipe as netpipe_report
 from harness import runs
 from harness.screens import text_of
 
@@ -35,13 +36,13 @@ def fit(transport="shm", **fields):
 
 
 def shown(group, width=120):
-    text = text_of(group, width)
+    text = text_of(View(group), width)
     assert max(map(len, text.splitlines())) <= width
     return text
 
 
 def test_the_parameters_and_the_overheads_by_size():
-    text = shown(loggp.lines([fit(), fit("tcp")], NAMES, 120))
+    text = shown(loggp.blocks([fit(), fit("tcp")], NAMES))
     first, units, shm, *_ = text.splitlines()
     assert first.split() == ["path", "L", "o_s", "o_r", "g", "G"]
     assert units.split() == ["us", "us", "us", "us", "ns/B"]
@@ -58,7 +59,7 @@ def test_reasons_are_said_once():
         fit(name, latency=lacking, overheads=(), gap=lacking, per_byte=lacking, misfit=None)
         for name in ("shm", "tcp", "mpi")
     ]
-    text = shown(loggp.lines(fits, NAMES, 120))
+    text = shown(loggp.blocks(fits, NAMES))
     assert text.count("halftrip run loggp") == 1
     assert text.strip().startswith("shm and 2 more: no L, g, G, o_s, o_r: no ping-pong")
 
@@ -70,7 +71,7 @@ def test_where_the_model_does_not_fit_it_says_so():
         ({"latency": Figure(Estimate(5.0, -10.0, 20.0))}, "L cannot be told from 0"),
         ({"overheads": (below,)}, "shm: o_r of 64 is below 0"),
     ):
-        assert said in shown(loggp.lines([fit(**changes)], NAMES, 120))
+        assert said in shown(loggp.blocks([fit(**changes)], NAMES))
 
 
 def test_the_content_is_json_with_units():
@@ -94,7 +95,7 @@ def test_netpipes_figures():
         saturation=SizeFound(200_000.0, 131_072, 262_144), n_half=None,
         reasons={"n_half": "1K, the smallest size, may have half of the largest bandwidth"},
     )  # fmt: skip
-    text = shown(netpipe_report.lines([found], NAMES, 120))
+    text = shown(netpipe_report.blocks([found], NAMES))
     assert "9.00 [8.90, 9.10]" in text
     assert "200,000 [128K, 256K]" in text
     assert "tcp: no n1/2: 1K, the smallest size" in text
@@ -109,7 +110,7 @@ def test_the_max_rate_model():
         MaxRateFit(setting, "launches", (1, 2, 4), model, together_least=3.9e9),
         MaxRateFit(runs.configuration("shm", 0), None, (1,), None, reason="one pair at a time"),
     ]
-    text = shown(max_rate.lines(fits, NAMES, 120))
+    text = shown(max_rate.blocks(fits, NAMES))
     assert "at least 3.9" in text
     assert "shm spin: no max-rate model: one pair at a time" in text
     assert "over launches" in text

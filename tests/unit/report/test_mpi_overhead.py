@@ -1,8 +1,8 @@
 """What MPI adds to the path below it, in one or two sentences."""
 
-from halftrip.report import screen
 from halftrip.report.document import document
-from halftrip.report.mpi_overhead import lines
+from halftrip.views.mpi_overhead import lines
+from halftrip.views.screen import first_screen
 from harness import runs
 from harness.screens import text_of
 
@@ -63,7 +63,7 @@ def test_mpi_may_be_faster_and_the_fastest_way_to_wait_counts():
     assert "a message of 8 B takes 0.10 us less (" in told
     assert ": 0.50 times as long)" in told
     content = document(runs.run(*slices("mpi", 8, 400.0), *slices("shm", 8, 200.0)))
-    assert "what MPI adds to shm: " in text_of(screen.render(content, 100), 100)
+    assert "what MPI adds to shm: " in text_of(first_screen(content), 100)
 
 
 def test_other_runs_say_nothing_of_it():

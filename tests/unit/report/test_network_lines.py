@@ -2,10 +2,10 @@
 
 import msgspec
 
-from halftrip.report import network
-from halftrip.report.system_log import render_system_log
 from halftrip.results.network_path import Interface, NetworkPath, TcpInfo
 from halftrip.results.records import Connection
+from halftrip.views import network
+from halftrip.views.system_log import system_log
 from harness.runs import counters, environment, run
 from harness.screens import printed
 
@@ -141,8 +141,8 @@ def test_of_many_hosts_those_that_lost_most_are_named():
 
 def test_the_system_log_is_without_it():
     alone, logged = run_of(counted=[counted(0)]), run_of(counted=[counted(0), counted(0, "after")])
-    assert printed(render_system_log, alone) == [
+    assert printed(system_log, alone) == [
         "no system log: this run has none; measure with --system-log"
     ]
-    shown = "\n".join(printed(render_system_log, logged))
+    shown = "\n".join(printed(system_log, logged))
     assert (shown.count("after, idle"), "launch, idle" in shown) == (1, False)

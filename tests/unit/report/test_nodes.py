@@ -10,9 +10,9 @@ from halftrip.analysis.baseline import Baseline
 from halftrip.analysis.expectation import Expectations
 from halftrip.cli.show import Shown, show_runs
 from halftrip.errors import UsageError
-from halftrip.report import nodes
 from halftrip.report.document import document
 from halftrip.results.records import Failure, LostHost, RunEnd
+from halftrip.views import nodes
 from harness.runs import between_hosts, configuration, environment, save
 
 EXPECTED = Expectations({"latency": 20e-6})

@@ -5,8 +5,8 @@ import csv
 import numpy as np
 
 from halftrip.cli.show import Shown, show_runs
-from halftrip.report import one_way
 from halftrip.report.document import document
+from halftrip.views import one_way
 from harness import runs
 from harness.arrivals import BOOTED, SECOND, block, comparison, ping_pong
 

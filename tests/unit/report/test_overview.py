@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from halftrip.report.causes import render_why
 from halftrip.report.document import document
-from halftrip.report.overview import has_overview
-from halftrip.report.screen import render
 from halftrip.results.records import RunEnd, Skip
+from halftrip.views.overview import has_overview
+from halftrip.views.screen import first_screen
+from halftrip.views.why import why
 from harness import runs
 from harness.files import ROOT
 from harness.screens import text_of
@@ -44,7 +44,7 @@ def made(**changes):
 def test_the_whole_screen():
     content = document(made(), flags=False)
     assert has_overview(content.rows)
-    shown = text_of(render(content, 80, "RUN"), 80)
+    shown = text_of(first_screen(content, "RUN"), 80)
     assert shown == (GOLDEN / "overview-80.txt").read_text()
     lines = shown.splitlines()
     assert max(map(len, lines)) <= 80
@@ -52,11 +52,11 @@ def test_the_whole_screen():
 
 
 def test_why_rows_are_not_ok():
-    shown = text_of(render_why(document(made(), flags=False), 80), 80)
+    shown = text_of(why(document(made(), flags=False)), 80)
     assert shown == (GOLDEN / "why-80.txt").read_text()
     # What is missing is said before the verdict.
     run = made(end=RunEnd(reason="stopped by SIGINT"))
-    shown = text_of(render(document(run, flags=False), 100), 100)
+    shown = text_of(first_screen(document(run, flags=False)), 100)
     assert "not measured: udp 1M: a datagram is smaller\ninterrupted: stopped by SIGINT\n" in shown
 
 
@@ -86,7 +86,7 @@ def moving(line_of):
 
 
 def trust_of(run):
-    shown = text_of(render(document(run, flags=False), 200, "a.jsonl"), 200)
+    shown = text_of(first_screen(document(run, flags=False), "a.jsonl"), 200)
     return next(line for line in shown.splitlines() if line.startswith("Trust")), shown
 
 
@@ -105,14 +105,14 @@ def test_messages_per_second_are_of_one_size_on_all_paths():
     latency = [m for name in ("shm", "tcp") for size in SIZES for m in slices(name, size, 50.0)]
     stream = {"pattern": "stream", "window": 64}
     rates = [m for n in ("shm", "tcp") for s in (8, 1024) for m in slices(n, s, 10.0, **stream)]
-    shown = text_of(render(document(runs.run(*latency, *rates), flags=False), 120), 120)
+    shown = text_of(first_screen(document(runs.run(*latency, *rates), flags=False)), 120)
     heading = next(line for line in shown.splitlines() if line.startswith("transport"))
     assert "messages 8 B" in heading
     # Paths are named by what tells them apart.
     waits = [
         m for size in SIZES for w in ("block", "spin") for m in slices("tcp", size, 9.0, wait=w)
     ]
-    lines = text_of(render(document(runs.run(*waits), flags=False), 100), 100).splitlines()
+    lines = text_of(first_screen(document(runs.run(*waits), flags=False)), 100).splitlines()
     for name in ("tcp block", "tcp spin"):
         assert sum(line.startswith(name) for line in lines) == 2
 
@@ -121,17 +121,17 @@ def test_the_way_on_can_be_typed_as_it_stands():
     one = [m for size in SIZES for m in slices("tcp", size, 9000.0, wander=0.06)]
     for reason, said in ((None, " --again caution"), ("stopped by SIGINT", "\n")):
         content = document(runs.run(*one, end=RunEnd(reason=reason)), flags=False)
-        shown = text_of(render(content, 200, "a run.jsonl"), 200)
+        shown = text_of(first_screen(content, "a run.jsonl"), 200)
         assert f"run --resume 'a run.jsonl'{said}" in shown
         # Of a part of a run, nothing is measured again alone.
-        assert "--resume" not in text_of(render(content, 200), 200)
+        assert "--resume" not in text_of(first_screen(content), 200)
 
 
 def test_a_row_without_an_interval_is_no_result():
     """Of too few slices: its sign alone stands where the others have their latencies."""
     few = [m for size in SIZES for m in slices("tcp", size, 9000.0)[:1]]
     many = [m for size in SIZES for m in slices("shm", size, 50.0)]
-    lines = text_of(render(document(runs.run(*few, *many), flags=False), 100), 100).splitlines()
+    lines = text_of(first_screen(document(runs.run(*few, *many), flags=False)), 100).splitlines()
     by_size = next(n for n, line in enumerate(lines) if line.startswith("one-way latency"))
     (tcp,) = (line for line in lines[by_size:] if line.startswith("tcp"))
     assert set(tcp.split()[1:]) == {"!"}

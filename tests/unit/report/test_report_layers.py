@@ -8,11 +8,11 @@ import pytest
 from halftrip.cli.show import Shown, show_runs
 from halftrip.errors import UsageError
 from halftrip.report.document import document
-from halftrip.report.layers import render_layers
 from halftrip.report.numbers import bounds, with_sign
-from halftrip.report.screen import render
 from halftrip.report.selection import Selection, selected
 from halftrip.stats.estimate import Estimate
+from halftrip.views.layers import layers
+from halftrip.views.screen import first_screen
 from harness import runs
 from harness.screens import rows_under, text_of
 
@@ -56,7 +56,7 @@ def run_of(*transports, sizes=SIZES, **changes):
 
 def lines_of(run, width=200, round_trips=False, select=None):
     content = selected(document(run, round_trips, flags=False), select or Selection())
-    return [line.rstrip() for line in text_of(render_layers(content, width), width).splitlines()]
+    return [line.rstrip() for line in text_of(layers(content), width).splitlines()]
 
 
 def whole(lines):
@@ -263,11 +263,11 @@ def test_the_command_prints_it(tmp_path, capsys):
     assert capsys.readouterr().out.startswith("mp-pipe over unix: +10.0")
     # The first screen names the view where it has something to show.
     for run, there in ((run_of("unix", "mp-pipe"), True), (run_of("unix", "tcp"), False)):
-        shown = text_of(render(document(run, flags=False), 200, "a.jsonl"), 200)
+        shown = text_of(first_screen(document(run, flags=False), "a.jsonl"), 200)
         assert ("--layers" in shown) == there
     for files, shown, said in (
-        ((), Shown("csv", ["layers"]), "--layers: --format csv has the rows of both layers"),
-        ((), Shown("markdown", ["layers"]), "--layers: --format markdown has no views"),
+        ((), Shown("nodes", ["layers"]), "--layers: --format nodes has no views"),
+        ((), Shown("csv", ["why", "layers"]), "--layers: --format csv has one view at a time"),
         (("a", "b"), Shown(views=["layers"]), "--layers shows one run; name one file"),
     ):
         with pytest.raises(UsageError, match=said):

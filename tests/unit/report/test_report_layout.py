@@ -8,12 +8,15 @@ from hypothesis import strategies as st
 from halftrip.analysis.figure import ALWAYS, BRIEF, MORE
 from halftrip.cli.show import Shown, show_runs
 from halftrip.export import documents
+from halftrip.render import markdown
+from halftrip.render.blocks import Column, Line, Table, View
+from halftrip.render.blocks import table as made
+from halftrip.render.latex import tabular
 from halftrip.report.document import document
-from halftrip.report.layout import Column, Line, Table, as_latex, as_markdown, as_text
-from halftrip.report.layout import made_table as made
 from halftrip.results.run_file import load
 from harness import runs
 from harness.files import ROOT
+from harness.screens import text_of
 
 words = st.text(st.characters(whitelist_categories=("Lu", "Ll", "Nd")), min_size=1, max_size=12)
 ranks = st.sampled_from([ALWAYS, BRIEF, MORE, MORE + 3])
@@ -34,13 +37,13 @@ def tables(draw):
     of_each = draw(st.lists(ranks, min_size=count, max_size=count))
     columns = columns_of(zip(names, of_each, strict=True))
     lines = draw(st.lists(st.lists(words, min_size=count, max_size=count), min_size=1, max_size=5))
-    return made(lines, columns).table
+    return made(lines, columns)
 
 
 @settings(max_examples=50)
 @given(table=tables(), width=st.integers(40, 200))
 def test_what_is_left_out_ranks_below_what_is_shown(table, width):
-    lines = [line.plain for line in as_text(table, width)]
+    lines = text_of(View([table]), width).splitlines()
     said = next((n for n, line in enumerate(lines) if line.startswith("no room for ")), len(lines))
     last = re.fullmatch(r"no room for (.*): --wide", " ".join(map(str.strip, lines[said:])))
     left_out = last[1].split(", ") if last else []
@@ -61,18 +64,18 @@ def test_columns_that_say_nothing_are_named_instead():
     found = made(
         [[str(n), "-", "1.0" if n else "-", "spin", "0"] for n in range(4)], columns, say_once=True
     )
-    assert [column.name for column in found.table.columns] == ["size", "jitter"]
+    assert [column.name for column in found.columns] == ["size", "jitter"]
     assert (found.unknown, found.zero, found.alike) == (["lost"], ["errors"], ["wait spin"])
 
 
 def test_sections_are_apart():
     found = made("aab", columns_of([("x", ALWAYS)]), section=str)
-    assert [line.plain for line in as_text(found.table, None)] == ["x", "a", "a", "", "b"]
+    assert text_of(View([found]), 80).splitlines() == ["x", "a", "a", "", "b"]
 
 
 def test_markdown_escapes_bars():
-    table = made(["a|b"], [Column("x", "us", str, rank=ALWAYS)]).table
-    assert as_markdown(table) == "| x (us) |\n| ---: |\n| a\\|b |\n"
+    table = made(["a|b"], [Column("x", "us", str, rank=ALWAYS)])
+    assert markdown.render(View([table])) == "| x (us) |\n| ---: |\n| a\\|b |\n"
 
 
 def test_a_file_is_what_show_prints(capsys, tmp_path):
@@ -100,14 +103,14 @@ def test_a_table_of_latex_is_below_its_title_and_does_not_touch_the_next():
 
 def test_a_table_of_latex_that_is_longer_than_a_page_can_be_broken():
     column = Column("a", "", str, is_text=True)
-    text = as_latex(Table([column], [Line([str(n)], "", False) for n in range(60)]))
+    text = tabular(Table([column], [Line([str(n)], "", False) for n in range(60)]))
     assert text.startswith("\\begin{longtable}[l]{l}\n\\toprule\na \\\\\n\\midrule\n\\endhead\n0 ")
     assert text.endswith("\\bottomrule\n\\end{longtable}\n")
 
 
 def test_latex_escapes_what_it_would_obey():
     column = Column("a_b", "%", str, is_text=True)
-    text = as_latex(Table([column], [Line(["&%$#_{}~^\\<>±"], "", False)]))
+    text = tabular(Table([column], [Line(["&%$#_{}~^\\<>±"], "", False)]))
     assert "a\\_b (\\%)" in text
     row = text.split("\\midrule\n")[1].split(" \\\\\n")[0]
     assert row == (

@@ -4,7 +4,7 @@ import re
 
 import msgspec
 
-from halftrip.report.system_log import render_system_log
+from halftrip.views.system_log import system_log
 from harness import runs
 from harness.screens import cells, printed
 
@@ -31,7 +31,7 @@ def system(**changes):
 
 def log_of(*records, **changes):
     """What is printed of a run with these records; `changes` are its other fields."""
-    return printed(render_system_log, runs.run(host_counters=records, **changes))
+    return printed(system_log, runs.run(host_counters=records, **changes))
 
 
 def idle(phase, **changes):
@@ -113,4 +113,4 @@ def test_a_run_without_a_log_says_why():
     assert log_of(header=asked) == ["no system log: nothing was measured"]
     simulated = runs.run(runs.measurement("simulated"), header=asked)
     said = "no system log: what is simulated is on no host"
-    assert printed(render_system_log, simulated) == [said]
+    assert printed(system_log, simulated) == [said]

@@ -6,13 +6,14 @@ import json
 import pytest
 
 from halftrip.errors import UsageError
-from halftrip.report import csv, latex, markdown, side_by_side
-from halftrip.report import json as json_format
+from halftrip.render import csv, latex, markdown
+from halftrip.render import json as json_format
 from halftrip.report.document import document
-from halftrip.report.screen import render
 from halftrip.report.selection import Selection, selected
 from halftrip.results.delivery import Delivery
 from halftrip.results.records import Aggregate
+from halftrip.views import side_by_side
+from halftrip.views.screen import first_screen
 from harness import runs
 from harness.screens import cells, text_of
 
@@ -29,7 +30,7 @@ def slices(*args, wander=0.002, **changes):
 
 def screen(*measured, width=80, **changes):
     content = document(runs.run(*measured, **changes), flags=False)
-    return text_of(render(content, width), width)
+    return text_of(first_screen(content), width)
 
 
 def test_one_path_is_a_table_of_its_sizes():
@@ -116,7 +117,7 @@ def two_runs():
 
 
 def test_runs_stand_side_by_side():
-    shown = text_of(side_by_side.render(*two_runs(), 80), 80).splitlines()
+    shown = text_of(side_by_side.side_by_side(*two_runs()), 80).splitlines()
     assert shown[0].startswith("A: one.jsonl, ")
     assert shown[1].startswith("B: two.jsonl, ")
     assert cells(shown, "size") == ["8", "64", "512"]
@@ -127,18 +128,19 @@ def test_runs_stand_side_by_side():
 
 def test_several_runs_in_other_formats():
     documents, files = two_runs()
-    assert "| tcp | 64 | 0.09" in markdown.render_several(documents, files)
-    assert "tcp & 64 & 0.09" in latex.render_several(documents, files)
-    heading, *lines = csv.render_several(documents, files).splitlines()
+    view = side_by_side.side_by_side(documents, files)
+    assert "| tcp | 64 | 0.09" in markdown.render(view)
+    assert "tcp & 64 & 0.09" in latex.render(view)
+    heading, *lines = csv.render(view).splitlines()
     assert heading.startswith("run,transport,")
     assert [line.split(",")[0] for line in lines] == [file for file in files for _ in range(2)]
-    found = json.loads(json_format.render_several(documents, files))
+    found = json.loads(json_format.render(view))
     assert [each["run"] for each in found] == files
 
 
 def test_of_a_table_of_thousands_of_rows_some_are_shown():
     content = document(runs.run(*(runs.measurement(size=size) for size in range(4, 808, 4))))
-    shown = text_of(render(content, 100), 100)
+    shown = text_of(first_screen(content), 100)
     assert "40 of 201 rows, evenly chosen: --details has all" in shown
     sizes = [line.split()[0] for line in shown.splitlines() if line[:5].strip().isdigit()]
     assert (sizes[0], sizes[-1]) == ("4", "804")

@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 
+from halftrip.render.terminal import wrapped
 from halftrip.report.document import document
 from halftrip.report.numbers import NOTHING, number, percent, supported_digits, whole
-from halftrip.report.table import render
-from halftrip.report.wrapping import wrapped
 from halftrip.results.delivery import Delivery
 from halftrip.results.records import Aggregate, Skip, WarmUp
+from halftrip.views.details import details
 from harness import runs
 from harness.files import ROOT
 from harness.screens import rows_under, text, text_of
@@ -17,7 +17,7 @@ from harness.screens import rows_under, text, text_of
 
 def table(*measurements, round_trips=False, **changes):
     """The table of these measurements; `changes` are fields of the run."""
-    return text(render, runs.run(*measurements, **changes), round_trips, width=200)
+    return text(details, runs.run(*measurements, **changes), round_trips, width=200)
 
 
 def first_row(shown):
@@ -55,7 +55,7 @@ def four_rows():
 
 def test_the_whole_table():
     """A wide one is tests/golden/formats/1.txt."""
-    shown = text_of(render(document(runs.run(*four_rows())), 80), 80)
+    shown = text_of(details(document(runs.run(*four_rows()))), 80)
     assert shown == (ROOT / "tests/golden/table-80.txt").read_text()
     assert max(map(len, shown.splitlines())) <= 80
 

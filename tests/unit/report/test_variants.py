@@ -8,12 +8,12 @@ from halftrip.analysis.flags import contradictions, evidences
 from halftrip.analysis.flags.machine import oversubscribed, unpinned
 from halftrip.analysis.layers import steps
 from halftrip.analysis.network import judged
-from halftrip.report import notes, variants
 from halftrip.report.document import document
 from halftrip.report.frame import frame
-from halftrip.report.overview import _rates
-from halftrip.report.screen import render
 from halftrip.results.records import Launch, LaunchFailure, Skip
+from halftrip.views import notes, variants
+from halftrip.views.overview import _rates
+from halftrip.views.screen import first_screen
 from harness import runs
 from harness.screens import text_of
 
@@ -60,13 +60,13 @@ def both():
 
 
 def test_variants_stand_side_by_side_in_the_order_of_the_plan(both):
-    (part,) = variants.parts(document(both))
-    names = [column.name for column in part.made.table.columns]
+    part = variants.blocks(document(both))[0]
+    names = [column.name for column in part.columns]
     assert names == ["transport", "size", "mpiexec.openmpi", "95 %", "mpiexec.mpich", "95 %"]
-    assert [line.cells[1] for line in part.made.table.lines] == ["8", "64"]
-    first = part.made.table.lines[0].cells
+    assert [line.cells[1] for line in part.lines] == ["8", "64"]
+    first = part.lines[0].cells
     assert float(first[2]) < float(first[4])
-    shown = text_of(render(document(both), 200), 200)
+    shown = text_of(first_screen(document(both)), 200)
     assert "Open MPI v5.0.1 and MPICH 4.2" in shown.splitlines()[0]
     assert "mpiexec.openmpi: Open MPI v5.0.1\n" in shown
     assert "mpiexec.mpich: MPICH 4.2\n" in shown
@@ -79,17 +79,17 @@ def test_variants_stand_side_by_side_in_the_order_of_the_plan(both):
 def test_numbers_say_of_what_they_are_and_long_values_are_letters_with_a_key():
     numbers = tuple((("env.N", str(n)),) for n in (1, 2))
     run = a_run(*measured(numbers[0], 0), *measured(numbers[1], 1), planned=numbers)
-    (part,) = variants.parts(document(run))
-    assert [c.name for c in part.made.table.columns][2::2] == ["N 1", "N 2"]
+    part = variants.blocks(document(run))[0]
+    assert [c.name for c in part.columns][2::2] == ["N 1", "N 2"]
     # Many variants have a column for each axis.
     many = tuple((("env.N", f"v{n}"),) for n in range(6))
     run = a_run(*(m for n, v in enumerate(many) for m in measured(v, n)), planned=many)
-    shown = text_of(render(document(run), 120), 120)
+    shown = text_of(first_screen(document(run)), 120)
     assert any(line.split()[:1] == ["N"] for line in shown.splitlines())
     long = tuple((("env.UCX_TLS", f"{name},self,cuda_copy,cma"),) for name in ("posix", "sysv"))
     run = a_run(*measured(long[0], 0), *measured(long[1], 1), planned=long)
-    (part,) = variants.parts(document(run))
-    assert [c.name for c in part.made.table.columns][2:] == ["A", "95 %", "B", "95 %"]
+    part = variants.blocks(document(run))[0]
+    assert [c.name for c in part.columns][2:] == ["A", "95 %", "B", "95 %"]
     assert variants.key(document(run)) == [
         f"A: UCX_TLS {long[0][0][1]}", f"B: UCX_TLS {long[1][0][1]}",
     ]  # fmt: skip
@@ -106,7 +106,7 @@ def test_what_is_different_about_a_base_is_said(both):
         header = msgspec.structs.replace(both.header, plan=both.header.plan | changes)
         found = document(msgspec.structs.replace(both, header=header))
         assert [line for line in variants.key(found) if line.startswith("base:")] == said
-        assert "mpiexec.mpich" in text_of(render(found, 200), 200)
+        assert "mpiexec.mpich" in text_of(first_screen(found), 200)
 
 
 def test_what_failed_or_was_skipped_is_named_with_its_variant(both):

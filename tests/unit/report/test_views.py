@@ -2,15 +2,15 @@
 
 import numpy as np
 
-from halftrip.report.cost import render_cost
-from halftrip.report.flags import render_flags
-from halftrip.report.tails import render_tails
+from halftrip.views import cost as cost_view
+from halftrip.views import tails as tails_view
+from halftrip.views import why
 from harness import runs
 from harness.screens import cells, printed
 
 
 def tails(*measurements, **changes):
-    return printed(render_tails, runs.run(*measurements, **changes))
+    return printed(tails_view.tails, runs.run(*measurements, **changes))
 
 
 def slices(n=2000, **changes):
@@ -61,7 +61,7 @@ WORKS = runs.usage(0.5, 0.375, waited=0.01, core={"others": 0.25, "hertz": 3.1e9
 
 
 def cost(*measurements):
-    return printed(render_cost, runs.run(*measurements))
+    return printed(cost_view.cost, runs.run(*measurements))
 
 
 def test_the_cost_has_a_line_for_each_end():
@@ -105,7 +105,7 @@ def test_rows_without_a_cost_are_left_out_and_others_named_as_in_the_table():
 
 
 def flags(*measurements, **changes):
-    return printed(render_flags, runs.run(*measurements, **changes))
+    return printed(why.flags, runs.run(*measurements, **changes))
 
 
 def calm(transport="shm", **changes):
