@@ -36,7 +36,7 @@ from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import STREAM
 from halftrip.results.records import Measurement
 from halftrip.telemetry import topology
-from halftrip.views import loops
+from halftrip.views.doctor import loops
 
 # By size, the window of a stream of so large messages: what takes milliseconds needs no more.
 WINDOWS = {8: 16, 32768: 16, 4 << 20: 2}
@@ -62,7 +62,7 @@ def examine_loops(transports: str | None, format_: str, hosts: str | None, ssh: 
     names = possible if transports is None else _named(transports, possible)
     with ProgressLine(Console(stderr=True)) as line:
         ratios, missing = compare(names, between=between, view=line)
-    put_view(loops.loops(ratios, missing), format_)
+    put_view(loops(ratios, missing), format_)
     return int(not ratios or any(each.word == "slower" for each in ratios))
 
 

@@ -33,8 +33,7 @@ from halftrip.results.run import Run
 from halftrip.results.run_file import default_name, load
 from halftrip.results.threshold import Threshold
 from halftrip.texts import printable
-from halftrip.views.explain import is_variable
-from halftrip.views.proof import Proven
+from halftrip.views.explain import Proven, is_variable
 
 # The exit status of each outcome.
 OUTCOMES: dict[Outcome, int] = {"moved": 0, "stayed": 1, "unknown": 3}

@@ -6,9 +6,14 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from halftrip.errors import UsageError
-from halftrip.page import environments
 from halftrip.page.answer import answer
-from halftrip.page.asked import asked, counted, repeat
+from halftrip.page.asked import (
+    asked,
+    counted,
+    environments_of_hosts,
+    environments_of_runs,
+    repeat,
+)
 from halftrip.page.drawing import charts, within
 from halftrip.page.rules import rules
 from halftrip.plot.chart import Subject
@@ -207,7 +212,7 @@ def _rest(subjects: Sequence[Subject]) -> Iterable[Section]:
     yield Section("usage", "What it cost", cost)
     yield Section("system-log", "System log", log)
     runs = [document.run for document in documents]
-    found = environments.of_runs(runs) if one is None else environments.of_hosts(one.run)
+    found = environments_of_runs(runs) if one is None else environments_of_hosts(one.run)
     yield Section("environment", "Environment", found)
 
 

@@ -28,7 +28,7 @@ from halftrip.plot.chart import (
 )
 from halftrip.plot.series import colour, dash, needed, shape
 from halftrip.units import size_in_words
-from halftrip.views.added import Added, above, added, below
+from halftrip.views.layers import Added, above, added, below
 
 # Around 0 the axis is linear, up to about this time, s.
 _LINEAR = 1e-8

@@ -30,7 +30,7 @@ from halftrip.report.numbers import NOTHING, number
 from halftrip.results.configuration import Configuration
 from halftrip.stats.median import median
 from halftrip.units import size_in_words
-from halftrip.views.concurrency import at_once
+from halftrip.views.notes import at_once
 
 # How much slower than the median pair a character stands for, up to this factor; the last one for
 # all that is slower still.

@@ -25,7 +25,7 @@ from halftrip.render.json import line
 from halftrip.report.document import Document
 from halftrip.results.configuration import Configuration
 from halftrip.stats.median import median
-from halftrip.views.content import losses_fields
+from halftrip.views.details import losses_fields
 from halftrip.views.expected import with_unit
 
 Verdict = Literal["ok", "unsure", "not measured", "short"]

@@ -1,19 +1,22 @@
-"""The lines under a table: breakpoints, aggregates, baselines, skips and failures."""
+"""Lines under a table: breakpoints, aggregates, baselines, skips and failures, one-way times, and
+what pairs get that talk at the same time."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
 from halftrip.analysis.breakpoints import Breakpoint
-from halftrip.analysis.rows import Row
+from halftrip.analysis.rows import LARGE, Row, by_limit
 from halftrip.plan.vary import in_words
 from halftrip.render.blocks import Items
 from halftrip.report.document import Baselines, Curve, Document
+from halftrip.results.configuration import Configuration
 from halftrip.results.names import Names
 from halftrip.results.records import Aggregate, Skip
 from halftrip.results.reported import Variant
+from halftrip.results.run import Run
 from halftrip.stats.median import median
 from halftrip.units import format_size, significant
 
@@ -182,3 +185,132 @@ def missing_blocks(document: Document) -> list[Items]:
 def missing(document: Document) -> list[str]:
     """The same, a line for each."""
     return [line for items in missing_blocks(document) for line in items.lines]
+
+
+# One-way times: where the two ways differ, and why some are not known.
+
+# More sizes than these are named by the first and the last.
+_MOST_SIZES = 3
+# Of more pairs than these, the first are named.
+_MOST_WAYS = 3
+
+
+def uneven_ways(document: Document) -> list[str]:
+    """Where one way takes longer than the other, a line for each transport, pair and direction."""
+    uneven = [row for row in document.latency_rows if row.one_way and row.one_way.is_uneven]
+
+    def text(path: str, rows: Sequence[Row]) -> str:
+        ways = [(way.there, way.back) for row in rows if (way := row.one_way) is not None]
+        factors = sorted(max(way) / max(min(way), 1.0) for way in ways)
+        ends = dict.fromkeys(significant(each, 2) for each in (factors[0], factors[-1]))
+        slow, fast = ("there", "back") if ways[0][0] > ways[0][1] else ("back", "there")
+        return f"one way: {path}: {' to '.join(ends)} times as long {slow} as {fast}"
+
+    return _by_path(document, uneven, text)
+
+
+def unknown_ways(document: Document) -> list[str]:
+    """Which rows have no one-way times because the clocks of two hosts are not known well enough, a
+    line for each transport and pair."""
+    unknown = [row for row in document.latency_rows if row.one_way and not row.one_way.is_known]
+
+    def text(path: str, rows: Sequence[Row]) -> str:
+        error = max(row.one_way.error for row in rows if row.one_way is not None)
+        first, second = _hosts(document.run, rows[0])
+        known = f"the clocks of {first} and {second} are known within {_us(error)}"
+        latencies = [_us(row.summary.latency) for row in rows]
+        are = "is" if len(set(latencies)) == 1 else "are"
+        span = " to ".join(dict.fromkeys((latencies[0], latencies[-1])))
+        return f"no times there and back: {path}: {known}, and the latency {are} {span}"
+
+    return _by_path(document, unknown, text)
+
+
+def _by_path(
+    document: Document, rows: Sequence[Row], text: Callable[[str, Sequence[Row]], str]
+) -> list[str]:
+    """The text of all rows of a path whose longer way is the same; of many paths, the first."""
+    found: dict[tuple[str, Variant, tuple[int, int], bool], list[Row]] = {}
+    for row in rows:
+        way = row.one_way
+        there_is_longer = way is not None and way.is_known and way.there > way.back
+        configuration = row.configuration
+        way_of = configuration.transport, configuration.variant
+        key = *way_of, configuration.pair, there_is_longer
+        found.setdefault(key, []).append(row)
+    pairs = {row.configuration.pair for row in document.latency_rows}
+    made = []
+    for (transport, variant, pair, _), of_path in found.items():
+        ranks = f" ranks {pair[0]}-{pair[1]}" if len(pairs) > 1 else ""
+        values = "".join(f" {value}" for _, value in variant)
+        made.append(text(f"{transport}{values} {_sizes_of(of_path)}{ranks}", of_path))
+    if len(made) > _MOST_WAYS:
+        made[_MOST_WAYS:] = [f"{len(made) - _MOST_WAYS} more paths likewise; see --format csv"]
+    return made
+
+
+def _sizes_of(rows: Sequence[Row]) -> str:
+    sizes = sorted({row.configuration.size for row in rows})
+    named = [format_size(size) for size in sizes]
+    return ", ".join(named) if len(named) <= _MOST_SIZES else f"{named[0]} to {named[-1]}"
+
+
+def _hosts(run: Run, row: Row) -> tuple[str, str]:
+    hosts = {each.rank: each.host for each in run.environments}
+    first, second = (hosts.get(rank, f"rank {rank}") for rank in row.configuration.pair)
+    return first, second
+
+
+def _us(ns: float) -> str:
+    return f"{significant(ns / 1e3, 2)} us"
+
+
+# Pairs that talk at the same time.
+
+
+def at_once(pairs: int) -> str:
+    """So many pairs at the same time, in words."""
+    return "one pair at a time" if pairs == 1 else f"{pairs} pairs at once"
+
+
+def at_once_ratios(rows: Sequence[Row], names: Names) -> list[str]:
+    """What pairs get that talk at the same time, of what they get with fewer: a line for each
+    setting and limit."""
+    settings: dict[Configuration, list[Row]] = {}
+    for row in rows:
+        settings.setdefault(row.configuration.setting, []).append(row)
+    lines = []
+    for setting, found in settings.items():
+        first, *others = by_limit(found)
+        for more in others:
+            lines += _ratio(setting, first, more, names)
+    return lines
+
+
+def _ratio(
+    setting: Configuration, first: Sequence[Row], more: Sequence[Row], names: Names
+) -> list[str]:
+    figure, what = _figure(setting)
+    alone = {row.configuration.pair: figure(row) for row in first}
+    found = {
+        row.configuration.pair: figure(row) / alone[row.configuration.pair]
+        for row in more
+        if figure(row) > 0 and alone.get(row.configuration.pair, 0) > 0
+    }
+    if not found:
+        return []
+    fewest = max(row.configuration.concurrency for row in first)
+    most = max(row.configuration.concurrency for row in more)
+    before = "alone" if fewest == 1 else f"with {fewest}"
+    choose = max if what == "latency" else min
+    pair, worst = choose(found.items(), key=lambda item: item[1])
+    where = f"worst {significant(worst, 2)}: {names.pairs([pair])}"
+    of_pairs = f"median of {len(found)} pairs; {where}"
+    middle = significant(median(list(found.values())), 2)
+    return [f"{at_once(most)}: {setting.title}: {middle} x the {what} {before} ({of_pairs})"]
+
+
+def _figure(setting: Configuration) -> tuple[Callable[[Row], float], str]:
+    if setting.is_rate or setting.size >= LARGE:
+        return lambda row: row.bandwidth, "bandwidth"
+    return lambda row: row.summary.latency, "latency"

@@ -1,4 +1,5 @@
-"""An overview of a run of several paths and sizes: a line for each path, and latencies by size."""
+"""Overviews: of a run of several paths and sizes, a line for each path, and latencies by size; of
+an imported text with many tables, a line for each of them."""
 
 from __future__ import annotations
 
@@ -9,13 +10,15 @@ from typing import NamedTuple
 
 from halftrip.analysis.figure import ALWAYS, BRIEF, MORE
 from halftrip.analysis.rows import Row
-from halftrip.render.blocks import SPACE, Block, Column, Items, table
+from halftrip.analysis.verdict import NO_INTERVAL
+from halftrip.render.blocks import SPACE, Block, Column, Items, Legend, table
 from halftrip.report.document import Document
-from halftrip.report.fields import varying
+from halftrip.report.fields import FIELDS, varying
 from halftrip.report.numbers import NOTHING, in_unit, mark, marked, width_of
 from halftrip.results.configuration import Configuration
 from halftrip.results.reported import Variant
 from halftrip.units import format_size, size_in_words
+from halftrip.views.columns import TRANSPORT, setting_column
 
 # The sizes that people know by heart, as far as they were measured.
 _KNOWN_SIZES = (8, 1 << 10, 64 << 10, 1 << 20, 4 << 20)
@@ -193,3 +196,85 @@ def _latency(row: Row) -> str:
     if math.isinf(row.verdict.width) and not row.reported:
         return mark(row)
     return marked(row, row.summary.latency, "us", 3)
+
+
+# Of an imported text with many tables: a line for each curve, by the name that its author gave it.
+
+# So many rows can be read one by one.
+_FEW_ROWS = 40
+_TABLES_SAY = (
+    "a line for each table of the text. latency: one way, of its smallest size; peak: its most "
+    "bandwidth, in all directions together; 1 MB = 10^6 bytes. ~ and !: caution and no; "
+    "--details has all rows, -p and -s choose some."
+)
+
+
+def has_tables(document: Document) -> bool:
+    """Whether a run is imported, and has many rows of several curves, of times as well as of
+    bandwidths, of which no size is common to all."""
+    curves = {row.configuration.curve for row in document.rows}
+    both = bool(document.latency_rows) and bool(document.rate_rows)
+    is_long = len(document.rows) > _FEW_ROWS
+    return bool(document.run.sources) and both and is_long and len(curves) > 1
+
+
+def blocks_of_tables(document: Document) -> list[Block]:
+    """A line for each curve, in the order of the text."""
+    curves: dict[Configuration, list[Row]] = {}
+    for row in sorted(document.rows, key=_place):
+        curves.setdefault(row.configuration.curve, []).append(row)
+    every = [sorted(rows, key=lambda row: row.configuration.size) for rows in curves.values()]
+    shown = table(every, [*_curve_columns(document), *_FIGURES])
+    return [shown._replace(title=["Tables"]), SPACE, Legend([_TABLES_SAY])]
+
+
+def _place(row: Row) -> int:
+    return min((each.place for each in row.reported), default=0)
+
+
+def _curve_columns(document: Document) -> list[Column]:
+    """What tells the curves apart: first the words of the text itself."""
+    configurations = [row.configuration for row in document.rows]
+    fields = sorted(varying(configurations), key=lambda field: field in FIELDS)
+    several = len({each.transport for each in configurations}) > 1
+    return [
+        setting_column(field, lambda rows: rows[0].configuration)
+        for field in [*[TRANSPORT] * several, *fields]
+    ]
+
+
+def _ends(rows: Sequence[Row]) -> str:
+    ends = [format_size(rows[n].configuration.known_size) for n in (0, -1)]
+    return " to ".join(dict.fromkeys(ends))
+
+
+def _latency_of_smallest(rows: Sequence[Row]) -> str:
+    row = rows[0]
+    if row.configuration.is_rate or not row.summary.latency > 0:
+        return NOTHING
+    return marked(row, row.summary.latency, "us", 3)
+
+
+def _peak_of(rows: Sequence[Row]) -> str:
+    known = [row for row in rows if row.bandwidth > 0]
+    if not known:
+        return NOTHING
+    best = max(known, key=lambda row: row.bandwidth)
+    at = f" at {format_size(best.configuration.known_size)}" if len(rows) > 1 else ""
+    return f"{marked(best, best.bandwidth, 'MB/s', 3)}{at}"
+
+
+def _causes(rows: Sequence[Row]) -> str:
+    """The causes of rows that are not ok; that they are single figures, where it is nothing else
+    in any of them."""
+    causes = [row.verdict.cause.name for row in rows if row.verdict.cause is not None]
+    others = [cause for cause in causes if cause != NO_INTERVAL]
+    return ", ".join(dict.fromkeys(others or causes))
+
+
+_FIGURES = (
+    Column("sizes", "bytes", _ends, is_text=True, rank=ALWAYS),
+    Column("latency", "us", _latency_of_smallest, rank=ALWAYS),
+    Column("peak", "MB/s", _peak_of, rank=ALWAYS),
+    Column("cause", "", _causes, is_text=True, rank=BRIEF),
+)

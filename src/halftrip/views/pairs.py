@@ -18,7 +18,7 @@ from halftrip.results.names import Names
 from halftrip.stats.median import median
 from halftrip.units import significant, size_in_words
 from halftrip.views import notes
-from halftrip.views.concurrency import at_once, ratios
+from halftrip.views.notes import at_once
 
 # Matrices of more transports or patterns than these would fill the screen.
 _MOST_MATRICES = 4
@@ -82,7 +82,7 @@ def blocks(document: Document) -> list[Block]:
     together = [each for each in document.aggregates if each.configuration.setting in kept]
     said = [
         *([f"also measured: {hidden}; show --details"] if hidden else []),
-        *ratios(document.rows, names),
+        *notes.at_once_ratios(document.rows, names),
         *notes.summed_aggregates(together, names),
     ]
     if said:

@@ -9,16 +9,13 @@ from halftrip.analysis.verdict import KEEP_STATE, NOT_OK
 from halftrip.render.blocks import SPACE, Block, Items, Summary, Terms, View
 from halftrip.report.document import Document
 from halftrip.views import (
-    devices,
     expected,
-    imported_tables,
     mpi_overhead,
     network,
     notes,
-    one_way,
     overview,
     pairs,
-    variants,
+    side_by_side,
 )
 from halftrip.views.row_tables import row_tables
 from halftrip.views.why import advice, groups, trust
@@ -42,21 +39,21 @@ def first_screen(document: Document, file: str | None = None) -> View:
         body = _tables(document)
     elif pairs.has_pairs(document.rows):
         body = pairs.blocks(document)
-    elif imported_tables.has_tables(document):
-        body = imported_tables.blocks(document)
-    elif variants.has_variants(document):
-        body = variants.blocks(document)
+    elif overview.has_tables(document):
+        body = overview.blocks_of_tables(document)
+    elif side_by_side.has_variants(document):
+        body = side_by_side.blocks_of_variants(document)
     elif overview.has_overview(document.rows):
         body = overview.blocks(document)
     else:
         body = _tables(document)
     said = [
-        *variants.key(document),
+        *side_by_side.key_of_variants(document),
         *expected.lines(document),
         *mpi_overhead.lines(document),
-        *devices.devices(document.run),
+        *network.devices(document.run),
         *network.lines(document.run),
-        *one_way.lines(document),
+        *notes.uneven_ways(document),
         *notes.breakpoints(document.curves),
         *notes.losses(document.rows),
     ]
@@ -115,7 +112,7 @@ def heading(document: Document) -> list[str]:
         )
         few = len(machines) <= _FEW_MACHINES
         parts.append(" and ".join(machines) if few else f"{len(machines)} kinds of machines")
-        software = dict.fromkeys(variants.mpis(run).values())
+        software = dict.fromkeys(side_by_side.mpis(run).values())
         parts += [" and ".join(software)] if software else []
     for source in run.sources[:1]:
         parts.append(f"{source.tool}, imported from {source.file}")

@@ -1,15 +1,22 @@
-"""Several runs side by side: a line for each configuration, and a column for each run."""
+"""Several runs, or the variants of one, side by side: a line for each configuration, and a column
+for each run or variant."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+import msgspec
+
 from halftrip.analysis.counterparts import Line, as_other, lines_of, may_be
 from halftrip.analysis.figure import ALWAYS, BRIEF
 from halftrip.analysis.rows import Row
+from halftrip.errors import UsageError
+from halftrip.plan.against import against
+from halftrip.plan.vary import in_words, label
 from halftrip.render.blocks import (
     SPACE,
+    Block,
     Column,
     Items,
     Legend,
@@ -22,9 +29,11 @@ from halftrip.report.document import Document
 from halftrip.report.fields import common, varying
 from halftrip.report.numbers import NOTHING, marked, width_of
 from halftrip.results.configuration import Configuration
+from halftrip.results.reported import Variant
+from halftrip.results.run import Run
 from halftrip.stats.median import median
 from halftrip.views.columns import SIZE, TRANSPORT, setting_column
-from halftrip.views.content import content, records_of_several
+from halftrip.views.details import content, records_of_several
 
 # Medians of core-to-core round trips differ if one is that many times another.
 _MOVED = 1.2
@@ -213,3 +222,119 @@ def _reason(imported: Configuration, others: Sequence[Configuration]) -> str:
     for field in varying((filled, as_other(left[0], left[0]))):
         return f"of {field.name} {field.of(imported) or 'unknown'}"
     return "of other settings"
+
+
+# The variants of one run.
+
+# As many stand side by side in most terminals, with names of these lengths.
+_MOST_BESIDE = 4
+_LONGEST_NAME = 18
+_MARKS_SAY = {
+    "caution": "~ interval wider than 2 %, or a cause that matters; see --why",
+    "no": "! wider than 10 %, or none; see --why",
+}
+
+
+def has_variants(document: Document) -> bool:
+    """Whether a run has a few variants, which stand side by side. What was imported has tables."""
+    return not document.run.sources and 1 < len(_variants(document)) <= _MOST_BESIDE
+
+
+def blocks_of_variants(document: Document) -> list[Block]:
+    """The tables of latencies and of bandwidths, with columns of the variants' names or letters."""
+    found = _variants(document)
+    by_variant = [
+        (_of(document.latency_rows, each), _of(document.rate_rows, each)) for each in found
+    ]
+    latencies, rates = zip(*by_variant, strict=True)
+    shown: list[Block] = []
+    for made in tables(latencies, rates, _names(found), brief=True):
+        shown += [*([SPACE] if shown else []), made]
+    words = {row.verdict.word for row in document.rows}
+    return [*shown, Legend([said for word, said in _MARKS_SAY.items() if word in words])]
+
+
+def key_of_variants(document: Document) -> list[str]:
+    """What was measured with what: a line for each variant that is called by a letter, and the MPI
+    of each where these differ."""
+    run = document.run
+    found = _variants(document)
+    called = _names(found) if has_variants(document) else [in_words(each) for each in found]
+    software = mpis(run)
+    differ = len(set(software.values())) > 1
+    said = []
+    for name, variant in zip(called, found, strict=True):
+        what = [] if in_words(variant).endswith(name) else [in_words(variant)]
+        if differ and variant in software:
+            what.append(software[variant])
+        said += [f"{name}: {', '.join(what)}"] if what else []
+    return [*said, *_base(document)]
+
+
+def _base(document: Document) -> list[str]:
+    """What is different about the base of a run that was measured against another one."""
+    run = document.run
+    if run.base_file is None:
+        return []
+    try:
+        asked = against(run.header.plan["against"])
+    except UsageError:
+        # Anybody may have written the file.
+        return []
+    what = [f"{name}={value}" for name, value in asked.env]
+    what += [f"mpiexec {asked.mpiexec}"] if asked.mpiexec is not None else []
+    what += [f"command {asked.command}"] if asked.command is not None else []
+    versions = dict.fromkeys(each.halftrip for each in run.environments if each.halftrip)
+    what += [f"halftrip {version}" for version in versions]
+    return [f"base: {run.base_file}, measured again with {', '.join(what)}"] if what else []
+
+
+def mpis(run: Run) -> dict[Variant, str]:
+    """The MPI of each variant that has one."""
+    return {
+        variant: ranks[0].mpi
+        for variant, ranks in run.first_environments.items()
+        if ranks[0].mpi is not None
+    }
+
+
+def _variants(document: Document) -> list[Variant]:
+    """The variants that have rows, in the order of the plan."""
+    planned = document.run.header.plan.get("vary")
+    axes = planned if isinstance(planned, dict) else {}
+
+    def place(variant: Variant) -> list[int]:
+        values = dict(variant)
+        return [
+            known.index(values[name]) if isinstance(known, list) and values[name] in known else 0
+            for name, known in axes.items()
+            if name in values
+        ]
+
+    found = dict.fromkeys(row.configuration.variant for row in document.rows)
+    return sorted(found, key=lambda variant: (place(variant), variant))
+
+
+def _names(found: Sequence[Variant]) -> list[str]:
+    """A name for each: the values in which they differ where these are short, else a letter."""
+    differ = [
+        name
+        for name, _ in found[0]
+        if len({dict(variant).get(name) for variant in found}) > 1
+    ]  # fmt: skip
+    names = [" ".join(dict(variant).get(name, "") for name in differ) for variant in found]
+    are_short = all(len(name) <= _LONGEST_NAME for name in names)
+    # A number says nothing by itself.
+    are_words = not any(name[:1].isdigit() for name in names)
+    if are_short and len(set(names)) == len(names):
+        return names if are_words or len(differ) > 1 else [f"{label(differ[0])} {n}" for n in names]
+    return letters(len(found))
+
+
+def _of(rows: Sequence[Row], variant: Variant) -> list[Row]:
+    """The rows of a variant, as they would be without it."""
+    return [
+        row._replace(configuration=msgspec.structs.replace(row.configuration, variant=()))
+        for row in rows
+        if row.configuration.variant == variant
+    ]

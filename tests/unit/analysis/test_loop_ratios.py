@@ -3,7 +3,7 @@
 import pytest
 
 from halftrip.analysis.loop_ratios import Row, Turn, loop_ratio
-from halftrip.views.loops import loops
+from halftrip.views.doctor import loops
 from harness.screens import text_of
 
 ROW = Row("pipe", "pingpong", 8)

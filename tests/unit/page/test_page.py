@@ -12,8 +12,8 @@ import msgspec
 import pytest
 
 from halftrip.page import html
-from halftrip.page.bundle import _safe, bundle
 from halftrip.page.drawing import script_json, specification
+from halftrip.page.html import _safe, bundle
 from halftrip.render.html import escaped
 from halftrip.results.run_file import load
 from harness import runs

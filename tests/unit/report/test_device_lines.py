@@ -4,7 +4,7 @@ import json
 
 from halftrip.report.document import document as document_of
 from halftrip.results.device import DeviceCopy, DeviceLatency
-from halftrip.views import details, devices
+from halftrip.views import details, network
 from harness.runs import device, environment, measurement, run
 from harness.screens import text_of
 
@@ -15,7 +15,7 @@ WHOLE = (
 
 
 def lines(*found, **changes):
-    return devices.devices(run(devices=found, **changes))
+    return network.devices(run(devices=found, **changes))
 
 
 def test_what_differs_from_what_is_usual_is_said():
@@ -44,7 +44,7 @@ def test_what_is_the_same_has_one_line_and_of_several_hosts_each_its_own():
     hosts = tuple(environment(rank, host=f"n{rank}") for rank in (0, 1))
     found = lines(device(0), device(1), environments=hosts)
     assert found == [WHOLE.replace(":", " on n0:", 1), WHOLE.replace(":", " on n1:", 1)]
-    assert lines() == devices.bounds(run()) == []
+    assert lines() == network.device_bounds(run()) == []
     assert lines(device(), device(1, stand_in=True))[0] == (
         "the CUDA driver of this run is a stand-in for tests: its figures say nothing of a device"
     )
@@ -81,7 +81,7 @@ def latency(**changes):
 
 
 def bounds(*copies, latencies=()):
-    return devices.bounds(run(device_copies=copies, device_latencies=tuple(latencies)))
+    return network.device_bounds(run(device_copies=copies, device_latencies=tuple(latencies)))
 
 
 def test_a_line_for_each_kind_below_that_of_the_sizes():

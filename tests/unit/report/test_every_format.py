@@ -30,9 +30,8 @@ from halftrip.views import (
     tails,
     why,
 )
-from halftrip.views.doctor import doctor
+from halftrip.views.doctor import doctor, loops
 from halftrip.views.history import history as history_view
-from halftrip.views.loops import loops
 from harness import runs
 from harness.files import ROOT
 

@@ -13,7 +13,7 @@ from halftrip.errors import UsageError
 from halftrip.report.document import document
 from halftrip.report.selection import Selection
 from halftrip.results.names import Names
-from halftrip.views.concurrency import ratios
+from halftrip.views.notes import at_once_ratios
 from harness.runs import between_hosts, environment, measurement, run, save
 
 
@@ -131,16 +131,18 @@ def test_rows_of_one_limit_are_together_and_it_may_leave_a_round_with_fewer():
     ] == [5]
     assert {row.configuration.concurrency for row in least(found)} == {1}
     assert least([]) == []
-    assert ratios(least(found), NONE) == []
+    assert at_once_ratios(least(found), NONE) == []
 
 
 def test_who_shares_takes_longer_and_the_worst_is_named():
-    (line,) = ratios(rows(lambda pair: 3.0 if pair == (1, 3) else 1.5, concurrency=8), NAMES)
+    (line,) = at_once_ratios(
+        rows(lambda pair: 3.0 if pair == (1, 3) else 1.5, concurrency=8), NAMES
+    )
     assert line.startswith("8 pairs at once: tcp pingpong 8: 1.5 x the latency alone (median of 6")
     assert line.endswith("pairs; worst 3.0: n2 to n4)")
 
 
 def test_of_large_messages_the_bandwidth_is_said():
-    (line,) = ratios(rows(lambda pair: 4.0 if pair == (0, 2) else 2.0, size=64 << 10), NONE)
+    (line,) = at_once_ratios(rows(lambda pair: 4.0 if pair == (0, 2) else 2.0, size=64 << 10), NONE)
     assert line.startswith("2 pairs at once: tcp pingpong 64K: 0.50 x the bandwidth alone (median")
     assert line.endswith("worst 0.25: ranks 0-2)")

@@ -9,8 +9,7 @@ from halftrip.render.blocks import View
 from halftrip.results.names import Names
 from halftrip.stats.estimate import Estimate
 from halftrip.stats.max_rate import MaxRate
-from halftrip.views import loggp, max_rate
-from halftrip.views import netpipe as netpipe_report
+from halftrip.views import loggp, models
 from harness import runs
 from harness.screens import text_of
 
@@ -95,11 +94,11 @@ def test_netpipes_figures():
         saturation=SizeFound(200_000.0, 131_072, 262_144), n_half=None,
         reasons={"n_half": "1K, the smallest size, may have half of the largest bandwidth"},
     )  # fmt: skip
-    text = shown(netpipe_report.blocks([found], NAMES))
+    text = shown(models.netpipe_blocks([found], NAMES))
     assert "9.00 [8.90, 9.10]" in text
     assert "200,000 [128K, 256K]" in text
     assert "tcp: no n1/2: 1K, the smallest size" in text
-    (content,) = json.loads(json.dumps(netpipe_report.content([found]), allow_nan=False))
+    (content,) = json.loads(json.dumps(models.netpipe_content([found]), allow_nan=False))
     assert (content["saturation_low_bytes"], content["n_half_bytes"]) == (131_072, None)
 
 
@@ -110,11 +109,11 @@ def test_the_max_rate_model():
         MaxRateFit(setting, "launches", (1, 2, 4), model, together_least=3.9e9),
         MaxRateFit(runs.configuration("shm", 0), None, (1,), None, reason="one pair at a time"),
     ]
-    text = shown(max_rate.blocks(fits, NAMES))
+    text = shown(models.max_rate_blocks(fits, NAMES))
     assert "at least 3.9" in text
     assert "shm spin: no max-rate model: one pair at a time" in text
     assert "over launches" in text
-    one, other = json.loads(json.dumps(max_rate.content(fits), allow_nan=False))
+    one, other = json.loads(json.dumps(models.max_rate_content(fits), allow_nan=False))
     assert one["R_N_bytes_per_s"] is None
     assert one["R_N_least_bytes_per_s"] == 3.9e9
     assert other["reason"] == "one pair at a time"

@@ -6,7 +6,7 @@ import numpy as np
 
 from halftrip.cli.show import Shown, show_runs
 from halftrip.report.document import document
-from halftrip.views import one_way
+from halftrip.views import notes
 from harness import runs
 from harness.arrivals import BOOTED, SECOND, block, comparison, ping_pong
 
@@ -29,13 +29,13 @@ def test_which_way_takes_longer_is_on_the_first_screen(tmp_path, capsys):
         (60_000, 40_000, "one way: tcp 8: 1.5 times as long there as back"),
     ):
         run = run_of(there, back)
-        assert (one_way.lines(document(run)), one_way.reasons(document(run))) == ([said], [])
+        assert (notes.uneven_ways(document(run)), notes.unknown_ways(document(run))) == ([said], [])
         path = runs.save(run, tmp_path / "run.jsonl")
         for views in ([], ["details"]):
             show_runs([str(path)], Shown(views=views))
             assert said in capsys.readouterr().out
     alike = document(run_of(50_000, 51_000))
-    assert one_way.lines(alike) == one_way.reasons(alike) == []
+    assert notes.uneven_ways(alike) == notes.unknown_ways(alike) == []
 
 
 def test_why_there_are_no_times_is_said_on_request(tmp_path, capsys):
@@ -44,7 +44,7 @@ def test_why_there_are_no_times_is_said_on_request(tmp_path, capsys):
         "no times there and back: tcp 8: the clocks of a and b are known within 9.1 us, and the "
         "latency is 55 us"
     )
-    assert one_way.reasons(document(run)) == [said]
+    assert notes.unknown_ways(document(run)) == [said]
     path = runs.save(run, tmp_path / "run.jsonl")
     show_runs([str(path)], Shown())
     assert "no times there" not in capsys.readouterr().out
@@ -77,7 +77,7 @@ def test_of_many_paths_the_first_are_named():
         for rank in range(1, 7)
         for size in (1, 8, 1024, 4096)
     ]
-    said = one_way.lines(found._replace(latency_rows=rows))
+    said = notes.uneven_ways(found._replace(latency_rows=rows))
     assert len(said) == 4
     assert said[0] == "one way: tcp 1 to 4K ranks 0-1: 2.0 times as long back as there"
     assert said[-1] == "3 more paths likewise; see --format csv"

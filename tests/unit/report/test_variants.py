@@ -11,7 +11,7 @@ from halftrip.analysis.network import judged
 from halftrip.report.document import document
 from halftrip.report.frame import frame
 from halftrip.results.records import Launch, LaunchFailure, Skip
-from halftrip.views import notes, variants
+from halftrip.views import notes, side_by_side
 from halftrip.views.overview import _rates
 from halftrip.views.screen import first_screen
 from harness import runs
@@ -60,7 +60,7 @@ def both():
 
 
 def test_variants_stand_side_by_side_in_the_order_of_the_plan(both):
-    part = variants.blocks(document(both))[0]
+    part = side_by_side.blocks_of_variants(document(both))[0]
     names = [column.name for column in part.columns]
     assert names == ["transport", "size", "mpiexec.openmpi", "95 %", "mpiexec.mpich", "95 %"]
     assert [line.cells[1] for line in part.lines] == ["8", "64"]
@@ -79,7 +79,7 @@ def test_variants_stand_side_by_side_in_the_order_of_the_plan(both):
 def test_numbers_say_of_what_they_are_and_long_values_are_letters_with_a_key():
     numbers = tuple((("env.N", str(n)),) for n in (1, 2))
     run = a_run(*measured(numbers[0], 0), *measured(numbers[1], 1), planned=numbers)
-    part = variants.blocks(document(run))[0]
+    part = side_by_side.blocks_of_variants(document(run))[0]
     assert [c.name for c in part.columns][2::2] == ["N 1", "N 2"]
     # Many variants have a column for each axis.
     many = tuple((("env.N", f"v{n}"),) for n in range(6))
@@ -88,9 +88,9 @@ def test_numbers_say_of_what_they_are_and_long_values_are_letters_with_a_key():
     assert any(line.split()[:1] == ["N"] for line in shown.splitlines())
     long = tuple((("env.UCX_TLS", f"{name},self,cuda_copy,cma"),) for name in ("posix", "sysv"))
     run = a_run(*measured(long[0], 0), *measured(long[1], 1), planned=long)
-    part = variants.blocks(document(run))[0]
+    part = side_by_side.blocks_of_variants(document(run))[0]
     assert [c.name for c in part.columns][2:] == ["A", "95 %", "B", "95 %"]
-    assert variants.key(document(run)) == [
+    assert side_by_side.key_of_variants(document(run)) == [
         f"A: UCX_TLS {long[0][0][1]}", f"B: UCX_TLS {long[1][0][1]}",
     ]  # fmt: skip
 
@@ -105,7 +105,9 @@ def test_what_is_different_about_a_base_is_said(both):
     ):
         header = msgspec.structs.replace(both.header, plan=both.header.plan | changes)
         found = document(msgspec.structs.replace(both, header=header))
-        assert [line for line in variants.key(found) if line.startswith("base:")] == said
+        assert [
+            line for line in side_by_side.key_of_variants(found) if line.startswith("base:")
+        ] == said
         assert "mpiexec.mpich" in text_of(first_screen(found), 200)
 
 
