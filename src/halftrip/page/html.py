@@ -33,7 +33,7 @@ def page(made: Page) -> str:
 
 def render(view: View, title: str = "halftrip") -> str:
     """A page of a view alone."""
-    return _page(title, "", html.Writer(figure).blocks(view.blocks), [])
+    return _page(title, "", html.Writer(figure).write(view.blocks), [])
 
 
 def of_document(document: Document, brief: bool = True) -> str:

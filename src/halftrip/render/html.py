@@ -7,26 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from halftrip.render.blocks import (
-    Block,
-    Check,
-    Checks,
-    Code,
-    Column,
-    Fold,
-    Heading,
-    Items,
-    Legend,
-    Line,
-    Page,
-    Paragraph,
-    Picture,
-    Section,
-    Space,
-    Summary,
-    Table,
-    Terms,
-)
+from halftrip.render import blocks
 from halftrip.render.plain import title_of
 from halftrip.texts import printable, printable_lines
 
@@ -59,7 +40,7 @@ def prose(text: str) -> str:
 Draw = Callable[[Any], str]
 
 
-def body(page: Page, draw: Draw, before_pictures: str) -> str:
+def body(page: blocks.Page, draw: Draw, before_pictures: str) -> str:
     """All sections, with a list of them in front. `draw` makes an element of a picture; what stands
     before the section that has the first is given."""
     places = "".join(
@@ -75,15 +56,15 @@ def body(page: Page, draw: Draw, before_pictures: str) -> str:
     return "\n".join([contents, *parts])
 
 
-def _is_picture(block: Block) -> bool:
-    return isinstance(block, Picture)
+def _is_picture(block: blocks.Block) -> bool:
+    return isinstance(block, blocks.Picture)
 
 
-def _section(section: Section, writer: Writer) -> str:
+def _section(section: blocks.Section, writer: Writer) -> str:
     heading = f'<h2 id="{section.name}-title">{escaped(section.title)}</h2>'
     return (
         f'<section id="{section.name}" aria-labelledby="{section.name}-title">\n{heading}\n'
-        f"{writer.blocks(section.blocks)}\n</section>"
+        f"{writer.write(section.blocks)}\n</section>"
     )
 
 
@@ -93,34 +74,36 @@ class Writer:
     def __init__(self, draw: Draw) -> None:
         self._draw = draw
         self._count = 0
-        self._shown: Sequence[Column] = ()
-        self._writers: Mapping[type[Block], Callable[[Any], str]] = {
-            Paragraph: lambda block: f"<p>{_term(block.term)}{prose(block.text)}</p>",
-            Items: lambda block: _list(map(prose, block.lines)),
-            Terms: lambda block: _list(_term(term) + prose(text) for term, text in block.items),
-            Heading: lambda block: f"<p><strong>{escaped(block.text)}</strong></p>",
-            Summary: lambda block: f"<p>{escaped(' · '.join(block.parts))}</p>",
-            Code: self._code,
-            Table: self._table,
-            Legend: self._legend,
-            Picture: lambda block: draw(block.chart),
-            Checks: _checks,
-            Fold: self._fold,
-            Space: lambda _: "",
+        self._shown: Sequence[blocks.Column] = ()
+        self._writers: Mapping[type[blocks.Block], Callable[[Any], str]] = {
+            blocks.Paragraph: lambda block: f"<p>{_term(block.term)}{prose(block.text)}</p>",
+            blocks.Items: lambda block: _list(map(prose, block.lines)),
+            blocks.Terms: lambda block: _list(
+                _term(term) + prose(text) for term, text in block.items
+            ),
+            blocks.Heading: lambda block: f"<p><strong>{escaped(block.text)}</strong></p>",
+            blocks.Summary: lambda block: f"<p>{escaped(' · '.join(block.parts))}</p>",
+            blocks.Code: self._code,
+            blocks.Table: self._table,
+            blocks.Legend: self._legend,
+            blocks.Picture: lambda block: draw(block.chart),
+            blocks.Checks: _checks,
+            blocks.Fold: self._fold,
+            blocks.Space: lambda _: "",
         }
 
-    def blocks(self, blocks: Iterable[Block]) -> str:
-        return "\n".join(filter(None, (self._writers[type(each)](each) for each in blocks)))
+    def write(self, shown: Iterable[blocks.Block]) -> str:
+        return "\n".join(filter(None, (self._writers[type(each)](each) for each in shown)))
 
     def _name(self) -> str:
         self._count += 1
         return f"e{self._count}"
 
-    def _fold(self, block: Fold) -> str:
+    def _fold(self, block: blocks.Fold) -> str:
         summary = f"<summary>{escaped(block.summary)}</summary>"
-        return f"<details>{summary}\n{self.blocks(block.blocks)}\n</details>"
+        return f"<details>{summary}\n{self.write(block.blocks)}\n</details>"
 
-    def _code(self, block: Code) -> str:
+    def _code(self, block: blocks.Code) -> str:
         name = self._name()
         text = html.escape(printable_lines(block.text))
         return (
@@ -128,11 +111,11 @@ class Writer:
             f'<pre tabindex="0" role="region" aria-labelledby="{name}"><code>{text}</code></pre>'
         )
 
-    def _legend(self, block: Legend) -> str:
+    def _legend(self, block: blocks.Legend) -> str:
         lines = "".join(f"<p>{prose(each)}</p>" for each in block.lines(self._shown))
         return f'<div class="legend">{lines}</div>' if lines else ""
 
-    def _table(self, block: Table) -> str:
+    def _table(self, block: blocks.Table) -> str:
         """A table that scrolls alone where the page is narrow, and can be sorted by its columns."""
         name = self._name()
         self._shown = block.columns
@@ -156,26 +139,26 @@ def _list(lines: Iterable[str]) -> str:
     return f"<ul>{''.join(f'<li>{line}</li>' for line in lines)}</ul>"
 
 
-def _checks(block: Checks) -> str:
+def _checks(block: blocks.Checks) -> str:
     lines = "".join(map(_check, block.checks))
     name = "ol" if block.numbered else "ul"
     return f'<{name} class="rules">{lines}</{name}>'
 
 
-def _check(check: Check) -> str:
+def _check(check: blocks.Check) -> str:
     state = f'<b class="{_CLASSES.get(check.state, "")}">{escaped(check.state)}</b>'
     found = "<br>".join(map(prose, filter(None, [*check.found, check.advice])))
     return f"<li><p>{escaped(check.asks)} {state}</p><p>{found}</p></li>"
 
 
-def _head(column: Column) -> str:
+def _head(column: blocks.Column) -> str:
     kind = ' class="text"' if column.is_text else ""
     unit = f" <small>{escaped(column.unit)}</small>" if column.unit else ""
     # A heading must not be empty.
     return f'<th scope="col"{kind}>{escaped(column.name) or "note"}{unit}</th>'
 
 
-def _line(line: Line, columns: Sequence[Column], differs: bool) -> str:
+def _line(line: blocks.Line, columns: Sequence[blocks.Column], differs: bool) -> str:
     kinds = ["differs"] * differs + ["begins"] * line.begins_section
     cells = "".join(
         _cell(cell, column, n == 0)
@@ -184,7 +167,7 @@ def _line(line: Line, columns: Sequence[Column], differs: bool) -> str:
     return f"<tr{_class(*kinds)}>{cells}</tr>"
 
 
-def _cell(cell: str, column: Column, is_first: bool) -> str:
+def _cell(cell: str, column: blocks.Column, is_first: bool) -> str:
     kinds = ["text"] * column.is_text
     if column.name == "verdict" and cell in _CLASSES:
         kinds.append(_CLASSES[cell])

@@ -5,11 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from halftrip.render.blocks import (
-    Column,
-    Table,
-    View,
-)
+from halftrip.render import blocks
 from halftrip.render.plain import lines_of, title_of, unfolded
 from halftrip.texts import printable
 
@@ -27,13 +23,13 @@ _LATEX = {
 }
 
 
-def render(view: View) -> str:
+def render(view: blocks.View) -> str:
     """The tables, and between them comments. No text is on more than one line: it would leave its
     comment."""
     parts: list[str] = []
     comments = [_NEEDS]
     for block in unfolded(view.blocks):
-        if isinstance(block, Table):
+        if isinstance(block, blocks.Table):
             if comments:
                 parts.append(_commented(comments))
             comments = []
@@ -47,14 +43,14 @@ def _commented(lines: Sequence[str]) -> str:
     return "".join(f"% {printable(line)}\n" for line in lines)
 
 
-def _titled(table: Table) -> str:
+def _titled(table: blocks.Table) -> str:
     """A table below its title, in a paragraph of its own; space behind it, also before another."""
     title = latex_text(title_of(table))
     heading = f"\\noindent {title}\\par\\nopagebreak\\smallskip\n"
     return f"{heading}\\noindent\n{tabular(table)}\\par\\bigskip\n"
 
 
-def tabular(table: Table) -> str:
+def tabular(table: blocks.Table) -> str:
     """A tabular with the rules of the package booktabs; one that no page has room for is a
     longtable, of the package of that name."""
 
@@ -76,7 +72,7 @@ def tabular(table: Table) -> str:
     )
 
 
-def _heading(column: Column) -> str:
+def _heading(column: blocks.Column) -> str:
     """The name and the unit, with a power and a micro as formulas."""
     unit = f" ({column.unit})" if column.unit else ""
     found = latex_text(f"{column.name}{unit}").replace("10\\textasciicircum{}6", "$10^6$")

@@ -6,26 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from halftrip.render.blocks import (
-    Block,
-    Check,
-    Checks,
-    Code,
-    Column,
-    Fold,
-    Heading,
-    Items,
-    Legend,
-    Page,
-    Paragraph,
-    Picture,
-    Section,
-    Space,
-    Summary,
-    Table,
-    Terms,
-    View,
-)
+from halftrip.render import blocks
 from halftrip.render.plain import title_of
 from halftrip.texts import printable, printable_lines
 
@@ -48,36 +29,36 @@ def _in_line(text: str) -> str:
     return means.sub(r"\\\1", printable(text))
 
 
-def page(made: Page) -> str:
+def page(made: blocks.Page) -> str:
     """A whole page."""
     line = [escaped(made.line)] if made.line else []
     parts = [f"# {escaped(made.title)}", *line, *map(_section, made.sections)]
     return "\n\n".join(parts) + "\n"
 
 
-def _section(section: Section) -> str:
+def _section(section: blocks.Section) -> str:
     return "\n\n".join([f"## {escaped(section.title)}", *_blocks(section.blocks)])
 
 
-def render(view: View) -> str:
+def render(view: blocks.View) -> str:
     """A view."""
     return "".join(f"{block}\n\n" for block in _blocks(view.blocks))[:-1]
 
 
-def _blocks(blocks: Iterable[Block]) -> list[str]:
-    shown: Sequence[Column] = ()
+def _blocks(shown: Iterable[blocks.Block]) -> list[str]:
+    columns: Sequence[blocks.Column] = ()
     parts: list[str] = []
-    for block in blocks:
-        if isinstance(block, Table):
-            shown = block.columns
-        if isinstance(block, Legend):
-            parts += map(escaped, block.lines(shown))
+    for block in shown:
+        if isinstance(block, blocks.Table):
+            columns = block.columns
+        if isinstance(block, blocks.Legend):
+            parts += map(escaped, block.lines(columns))
         else:
             parts.append(_WRITERS[type(block)](block))
     return [*filter(None, parts)]
 
 
-def _picture(block: Picture) -> str:
+def _picture(block: blocks.Picture) -> str:
     """What a picture shows, in words."""
     chart = block.chart
     words = chart.text.removeprefix(f"{chart.title}. ")
@@ -85,7 +66,7 @@ def _picture(block: Picture) -> str:
     return "\n\n".join(parts)
 
 
-def _paragraph(block: Paragraph) -> str:
+def _paragraph(block: blocks.Paragraph) -> str:
     return f"{_term(block.term)}{escaped(block.text)}"
 
 
@@ -93,15 +74,15 @@ def _term(term: str) -> str:
     return f"**{escaped(term)}:** " if term else ""
 
 
-def _items(block: Items) -> str:
+def _items(block: blocks.Items) -> str:
     return "\n".join(f"- {escaped(line)}" for line in block.lines)
 
 
-def _terms(block: Terms) -> str:
+def _terms(block: blocks.Terms) -> str:
     return "\n".join(f"- {_term(term)}{escaped(text)}" for term, text in block.items)
 
 
-def _code(block: Code) -> str:
+def _code(block: blocks.Code) -> str:
     """Lines in a fence that is longer than any in them."""
     shown = printable_lines(block.text).rstrip("\n")
     longest = max(map(len, re.findall(r"`+", shown)), default=0)
@@ -109,7 +90,7 @@ def _code(block: Code) -> str:
     return f"{escaped(block.title)}:\n\n{fence}\n{shown}\n{fence}"
 
 
-def _table(block: Table) -> str:
+def _table(block: blocks.Table) -> str:
     """A pipe table below its title."""
 
     def joined(cells: Iterable[str]) -> str:
@@ -124,7 +105,7 @@ def _table(block: Table) -> str:
     return "\n\n".join([*([escaped(title)] if title else []), "\n".join(lines)])
 
 
-def _heading(column: Column) -> str:
+def _heading(column: blocks.Column) -> str:
     return _cell(f"{column.name} ({column.unit})" if column.unit else column.name)
 
 
@@ -132,32 +113,32 @@ def _cell(text: str) -> str:
     return _in_line(text).replace("|", "\\|")
 
 
-def _checks(block: Checks) -> str:
+def _checks(block: blocks.Checks) -> str:
     return "\n".join(
         f"{f'{number}.' if block.numbered else '-'} {_check(each)}"
         for number, each in enumerate(block.checks, 1)
     )
 
 
-def _check(check: Check) -> str:
+def _check(check: blocks.Check) -> str:
     found = " ".join(map(escaped, filter(None, [*check.found, check.advice])))
     return f"{escaped(check.asks)} **{escaped(check.state)}**: {found}"
 
 
-def _fold(block: Fold) -> str:
+def _fold(block: blocks.Fold) -> str:
     return "\n\n".join([f"**{escaped(block.summary)}**", *_blocks(block.blocks)])
 
 
-_WRITERS: Mapping[type[Block], Callable[[Any], str]] = {
-    Paragraph: _paragraph,
-    Items: _items,
-    Terms: _terms,
-    Heading: lambda block: f"**{escaped(block.text)}**",
-    Summary: lambda block: escaped(" · ".join(block.parts)),
-    Code: _code,
-    Table: _table,
-    Picture: _picture,
-    Checks: _checks,
-    Fold: _fold,
-    Space: lambda _: "",
+_WRITERS: Mapping[type[blocks.Block], Callable[[Any], str]] = {
+    blocks.Paragraph: _paragraph,
+    blocks.Items: _items,
+    blocks.Terms: _terms,
+    blocks.Heading: lambda block: f"**{escaped(block.text)}**",
+    blocks.Summary: lambda block: escaped(" · ".join(block.parts)),
+    blocks.Code: _code,
+    blocks.Table: _table,
+    blocks.Picture: _picture,
+    blocks.Checks: _checks,
+    blocks.Fold: _fold,
+    blocks.Space: lambda _: "",
 }

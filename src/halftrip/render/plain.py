@@ -7,37 +7,24 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from halftrip.analysis.figure import or_none
-from halftrip.render.blocks import (
-    Block,
-    Checks,
-    Code,
-    Column,
-    Fold,
-    Heading,
-    Items,
-    Paragraph,
-    Picture,
-    Summary,
-    Table,
-    Terms,
-)
+from halftrip.render import blocks
 from halftrip.report.numbers import NOTHING
 from halftrip.stats.estimate import Estimate
 
 _NUMBER = re.compile(r"-?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?|-?[0-9]+(\.[0-9]+)?")
 
 
-def unfolded(blocks: Iterable[Block]) -> Iterator[Block]:
+def unfolded(shown: Iterable[blocks.Block]) -> Iterator[blocks.Block]:
     """These blocks, with those of a fold below its summary."""
-    for block in blocks:
-        if isinstance(block, Fold):
-            yield Heading(block.summary)
+    for block in shown:
+        if isinstance(block, blocks.Fold):
+            yield blocks.Heading(block.summary)
             yield from unfolded(block.blocks)
         else:
             yield block
 
 
-def lines_of(block: Block) -> Sequence[str]:
+def lines_of(block: blocks.Block) -> Sequence[str]:
     """What a block says beside tables, line by line."""
     write = _LINES.get(type(block))
     return [] if write is None else write(block)
@@ -47,32 +34,32 @@ def _after(term: str, text: str) -> str:
     return f"{term}: {text}" if term else text
 
 
-_LINES: Mapping[type[Block], Callable[[Any], Sequence[str]]] = {
-    Paragraph: lambda block: [_after(block.term, block.text)],
-    Items: lambda block: block.lines,
-    Terms: lambda block: [_after(term, text) for term, text in block.items],
-    Heading: lambda block: [block.text],
-    Summary: lambda block: [" · ".join(block.parts)],
-    Code: lambda block: [block.title, *block.text.splitlines()],
-    Checks: lambda block: [
+_LINES: Mapping[type[blocks.Block], Callable[[Any], Sequence[str]]] = {
+    blocks.Paragraph: lambda block: [_after(block.term, block.text)],
+    blocks.Items: lambda block: block.lines,
+    blocks.Terms: lambda block: [_after(term, text) for term, text in block.items],
+    blocks.Heading: lambda block: [block.text],
+    blocks.Summary: lambda block: [" · ".join(block.parts)],
+    blocks.Code: lambda block: [block.title, *block.text.splitlines()],
+    blocks.Checks: lambda block: [
         f"{each.asks}: {each.state}: {' '.join(filter(None, [*each.found, each.advice]))}"
         for each in block.checks
     ],
-    Picture: lambda block: [block.chart.title, block.chart.text],
+    blocks.Picture: lambda block: [block.chart.title, block.chart.text],
 }
 
 
-def tables_in(blocks: Iterable[Block]) -> list[Table]:
+def tables_in(shown: Iterable[blocks.Block]) -> list[blocks.Table]:
     """The tables of these blocks."""
-    return [block for block in unfolded(blocks) if isinstance(block, Table)]
+    return [block for block in unfolded(shown) if isinstance(block, blocks.Table)]
 
 
-def title_of(table: Table) -> str:
+def title_of(table: blocks.Table) -> str:
     """The title in one line."""
     return "; ".join(filter(None, table.title))
 
 
-def records_of(table: Table) -> list[dict[str, Any]]:
+def records_of(table: blocks.Table) -> list[dict[str, Any]]:
     """A record for each line; an estimate is three figures: itself, and the ends of its
     interval."""
     keys = _keys(table.columns)
@@ -89,7 +76,7 @@ def records_of(table: Table) -> list[dict[str, Any]]:
     return found
 
 
-def _keys(columns: Iterable[Column]) -> list[str]:
+def _keys(columns: Iterable[blocks.Column]) -> list[str]:
     """A key for each column; of equal ones the later have a number."""
     keys: list[str] = []
     for column in columns:
@@ -105,7 +92,7 @@ def _slug(text: str) -> str:
     return "_".join(re.findall(r"[A-Za-z0-9.]+", named)).replace(".", "_")
 
 
-def _plain(value: Any, column: Column) -> Any:
+def _plain(value: Any, column: blocks.Column) -> Any:
     """A number of a text that is one; None of what is not known."""
     if not isinstance(value, str):
         return or_none(value)

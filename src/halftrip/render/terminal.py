@@ -11,24 +11,7 @@ from rich.console import Group
 from rich.text import Text
 
 from halftrip.analysis.figure import ALWAYS
-from halftrip.render.blocks import (
-    NO_BREAK,
-    Block,
-    Check,
-    Checks,
-    Code,
-    Column,
-    Fold,
-    Heading,
-    Items,
-    Legend,
-    Paragraph,
-    Picture,
-    Space,
-    Summary,
-    Table,
-    Terms,
-)
+from halftrip.render import blocks
 from halftrip.texts import printable
 
 # What is not torn apart at the end of a line.
@@ -45,10 +28,10 @@ _LEAST_WIDTH_OF_CHECKS = 30
 _COLOURS = {"ok": "green", "warning": "yellow", "unknown": "dim"}
 
 
-def render(blocks: Iterable[Block], width: int, wide: bool = False) -> Group:
+def render(shown: Iterable[blocks.Block], width: int, wide: bool = False) -> Group:
     """The blocks in lines of at most `width` columns. `wide`: tables have all columns, and text is
     in lines that are easy to read."""
-    return Group(*_Screen(WIDTH if wide else width, wide).lines(blocks))
+    return Group(*_Screen(WIDTH if wide else width, wide).lines(shown))
 
 
 def text_lines(text: str, width: int, style: str = "") -> list[Text]:
@@ -60,13 +43,13 @@ def wrapped(label: str, text: str, width: int, indent: int | None = None) -> lis
     """Lines of `text` after a label; the later ones are indented by as much, or by `indent`. A
     figure and its unit stay on one line."""
     lines = textwrap.wrap(
-        _TOGETHER.sub(lambda match: match[0].replace(" ", NO_BREAK), text),
+        _TOGETHER.sub(lambda match: match[0].replace(" ", blocks.NO_BREAK), text),
         width,
         initial_indent=label,
         subsequent_indent=" " * (len(label) if indent is None else indent),
         break_on_hyphens=False,
     )
-    return [printable(line.replace(NO_BREAK, " ")) for line in lines]
+    return [printable(line.replace(blocks.NO_BREAK, " ")) for line in lines]
 
 
 class _Screen:
@@ -75,34 +58,34 @@ class _Screen:
     def __init__(self, width: int, wide: bool) -> None:
         self._width = width
         self._wide = wide
-        self._shown: Sequence[Column] = ()
+        self._shown: Sequence[blocks.Column] = ()
 
-    def lines(self, blocks: Iterable[Block]) -> list[Text]:
-        return [line for block in blocks for line in self._block(block)]
+    def lines(self, shown: Iterable[blocks.Block]) -> list[Text]:
+        return [line for block in shown for line in self._block(block)]
 
-    def _block(self, block: Block) -> list[Text]:
-        made: Mapping[type[Block], Callable[[Any], list[Text]]] = {
-            Paragraph: self._paragraph,
-            Items: self._items,
-            Terms: self._terms,
-            Heading: lambda heading: [Text(printable(heading.text), style="bold")],
-            Summary: self._summary,
-            Code: lambda code: [Text(printable(line)) for line in code.text.splitlines()],
-            Table: self._table,
-            Legend: self._legend,
-            Picture: lambda picture: self._all(
+    def _block(self, block: blocks.Block) -> list[Text]:
+        made: Mapping[type[blocks.Block], Callable[[Any], list[Text]]] = {
+            blocks.Paragraph: self._paragraph,
+            blocks.Items: self._items,
+            blocks.Terms: self._terms,
+            blocks.Heading: lambda heading: [Text(printable(heading.text), style="bold")],
+            blocks.Summary: self._summary,
+            blocks.Code: lambda code: [Text(printable(line)) for line in code.text.splitlines()],
+            blocks.Table: self._table,
+            blocks.Legend: self._legend,
+            blocks.Picture: lambda picture: self._all(
                 [picture.chart.title, *picture.chart.lines, picture.chart.text]
             ),
-            Checks: lambda checks: _checks(checks.checks, self._width),
-            Fold: lambda fold: [Text(fold.summary, style="bold"), *self.lines(fold.blocks)],
-            Space: lambda _: [Text()],
+            blocks.Checks: lambda checks: _checks(checks.checks, self._width),
+            blocks.Fold: lambda fold: [Text(fold.summary, style="bold"), *self.lines(fold.blocks)],
+            blocks.Space: lambda _: [Text()],
         }
         return made[type(block)](block)
 
     def _all(self, lines: Iterable[str], style: str = "") -> list[Text]:
         return [part for line in lines for part in text_lines(line, self._width, style)]
 
-    def _items(self, block: Items) -> list[Text]:
+    def _items(self, block: blocks.Items) -> list[Text]:
         indent = " " * block.indent
         return [
             Text(each, style=block.style)
@@ -110,11 +93,11 @@ class _Screen:
             for each in wrapped(indent, line, self._width, _INDENT)
         ]
 
-    def _paragraph(self, block: Paragraph) -> list[Text]:
+    def _paragraph(self, block: blocks.Paragraph) -> list[Text]:
         term = f"{block.term}: " if block.term else ""
         return text_lines(f"{term}{block.text}", self._width, block.style)
 
-    def _terms(self, block: Terms) -> list[Text]:
+    def _terms(self, block: blocks.Terms) -> list[Text]:
         longest = max(len(term) for term, _ in block.items)
         indent = " " * block.indent
         return [
@@ -125,20 +108,20 @@ class _Screen:
             )
         ]
 
-    def _summary(self, block: Summary) -> list[Text]:
+    def _summary(self, block: blocks.Summary) -> list[Text]:
         line = block.parts[0]
         for part in block.parts[1:]:
             if len(line) + 3 + len(part) <= self._width:
                 line += f" · {part}"
         return [Text(line)]
 
-    def _legend(self, block: Legend) -> list[Text]:
+    def _legend(self, block: blocks.Legend) -> list[Text]:
         lines = block.lines(self._shown)
         if not block.in_one:
             return self._all(lines, "dim")
         return [Text(each, style="dim") for each in wrapped("", " ".join(lines), self._width)]
 
-    def _table(self, block: Table) -> list[Text]:
+    def _table(self, block: blocks.Table) -> list[Text]:
         lines: list[Text] = []
         if block.titling != "none":
             lines = self._all(block.title, "bold" if block.titling == "heading" else "")
@@ -159,7 +142,7 @@ class _Screen:
         return lines
 
 
-def _fitting(table: Table, width: int | None) -> tuple[list[int], int]:
+def _fitting(table: blocks.Table, width: int | None) -> tuple[list[int], int]:
     """The numbers of the columns that there is room for, and how far apart they stand."""
     sizes = _widths(table)
     kept = list(range(len(sizes)))
@@ -174,14 +157,14 @@ def _fitting(table: Table, width: int | None) -> tuple[list[int], int]:
         kept = [n for n in kept if table.columns[n].name != least.name or not table.columns[n].rank]
 
 
-def _widths(table: Table) -> list[int]:
+def _widths(table: blocks.Table) -> list[int]:
     return [
         max(len(column.name), len(column.unit), *(len(line.cells[n]) for line in table.lines))
         for n, column in enumerate(table.columns)
     ]
 
 
-def _table_lines(table: Table, gap: str) -> list[Text]:
+def _table_lines(table: blocks.Table, gap: str) -> list[Text]:
     sizes = _widths(table)
 
     def joined(cells: Sequence[str]) -> str:
@@ -201,7 +184,7 @@ def _table_lines(table: Table, gap: str) -> list[Text]:
     return found
 
 
-def _checks(checks: Sequence[Check], width: int) -> list[Text]:
+def _checks(checks: Sequence[blocks.Check], width: int) -> list[Text]:
     """A line for each check, what was found beside it, and what to do below that."""
     first = max(len(check.state) for check in checks) + _GAP_OF_CHECKS
     second = first + max(len(check.asks) for check in checks) + _GAP_OF_CHECKS
