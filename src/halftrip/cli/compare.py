@@ -14,11 +14,10 @@ from halftrip.cli.output import (
     VIEW_FORMATS,
     AsJson,
     Wide,
-    check_one_of,
-    check_wide,
     one_of,
     put,
     put_view,
+    view_format,
 )
 from halftrip.errors import UsageError
 from halftrip.plan.parsing import share
@@ -29,9 +28,7 @@ if TYPE_CHECKING:
     from halftrip.analysis.comparison import Comparison, Side
     from halftrip.report.selection import Selection
 
-FORMATS = (*VIEW_FORMATS, "junit")
-# Formats that have all rows in any case.
-_WITH_ALL = ("json", "csv", "junit")
+_JUNIT = "junit"
 _SLOWER_STATUS, _UNTOLD_STATUS = 1, 3
 
 
@@ -76,17 +73,13 @@ def compare(
     ] = False,
     every: Annotated[bool, typer.Option("--all", help="Also the rows that are the same.")] = False,
     wide: Wide = False,
-    format_: Annotated[str, one_of("--format", FORMATS)] = "table",
+    format_: Annotated[str, one_of("--format", (*VIEW_FORMATS, _JUNIT))] = "table",
     json: AsJson = False,
 ) -> int:
     """Say what has changed between runs; exit with 1 if anything got slower."""
     from halftrip.analysis import comparison
 
-    format_ = "json" if json else format_
-    check_one_of("--format", format_, FORMATS)
-    check_wide(wide, format_)
-    if every and format_ in _WITH_ALL:
-        raise UsageError(f"--all: --format {format_} has all rows; leave it out")
+    format_ = view_format(format_, json, wide, every, (_JUNIT,))
     same = inputs.given("--threshold", share, threshold)
     spread = inputs.given("--launch-spread", share, launch_spread)
     compared = inputs.given("--quantile", _quantile, quantile)
@@ -115,7 +108,7 @@ def status(found: Sequence[Comparison], strict: bool = False) -> int:
 def print_comparisons(
     found: Sequence[Comparison], format_: str = "table", every: bool = False, wide: bool = False
 ) -> None:
-    if format_ == "junit":
+    if format_ == _JUNIT:
         from halftrip.views.junit import junit
 
         put(junit(found))

@@ -8,7 +8,7 @@ import typer
 
 from halftrip.cli import app, inputs
 from halftrip.cli.inputs import Text
-from halftrip.cli.output import VIEW_FORMATS, check_one_of, one_of, put_view
+from halftrip.cli.output import VIEW_FORMATS, one_of, put_view, view_format
 from halftrip.errors import UsageError
 from halftrip.plan.parsing import seconds
 
@@ -45,8 +45,7 @@ def doctor(
     ] = None,
 ) -> int:
     """Say what on this machine will spoil the numbers; exit with 1 if anything will."""
-    format_ = "json" if json else format_
-    check_one_of("--format", format_, VIEW_FORMATS)
+    format_ = view_format(format_, json)
     if loops and load is not None:
         raise UsageError("--load: not with --loops")
     if ssh is not None and hosts is None:

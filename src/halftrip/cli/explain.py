@@ -8,7 +8,7 @@ import typer
 
 from halftrip.cli import app, inputs
 from halftrip.cli.inputs import Text
-from halftrip.cli.output import VIEW_FORMATS, AsJson, check_one_of, one_of, put_view
+from halftrip.cli.output import VIEW_FORMATS, AsJson, one_of, put_view, view_format
 from halftrip.errors import UsageError
 from halftrip.units import parse_size, size_in_words
 
@@ -57,8 +57,7 @@ def explain(
     from halftrip.analysis.piecewise_fits import piecewise_fits
     from halftrip.views import explain as views
 
-    format_ = "json" if json else format_
-    check_one_of("--format", format_, VIEW_FORMATS)
+    format_ = view_format(format_, json)
     if prove and moved is not None:
         raise UsageError("--moved: proves by a run that is there; leave --prove out")
     if output is not None and not prove:

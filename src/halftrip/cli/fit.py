@@ -10,9 +10,9 @@ from halftrip.cli.output import (
     AsJson,
     Wide,
     check_one_of,
-    check_wide,
     one_of,
     put_view,
+    view_format,
 )
 
 ALL = "all"
@@ -34,11 +34,9 @@ def fit(
     """Fit models to time over size: lines and pieces of lines, LogGP, and more."""
     from halftrip.views import models
 
-    format_ = "json" if json else format_
+    format_ = view_format(format_, json, wide)
     selection = inputs.selection_of(transport, pattern, sizes, pair)
-    check_one_of("--format", format_, VIEW_FORMATS)
     check_one_of("--model", model, MODELS)
-    check_wide(wide, format_)
     path = inputs.path_of(run)
     found = inputs.loaded(path)
     if not any(map(selection.has, found.by_configuration)):

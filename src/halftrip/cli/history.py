@@ -13,11 +13,10 @@ from halftrip.cli.output import (
     VIEW_FORMATS,
     AsJson,
     Wide,
-    check_one_of,
-    check_wide,
     has_blocks,
     one_of,
     put_view,
+    view_format,
 )
 from halftrip.errors import HalftripError, NotARunError, UsageError
 from halftrip.texts import printable
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from halftrip.analysis.history import RunFigures
     from halftrip.results.run import Run
 
-# Formats that have all rows in any case.
-_WITH_ALL = ("json", "csv")
 # Of files that are left out, so many are named.
 _MOST_NAMED = 3
 
@@ -51,12 +48,8 @@ def history(
     from halftrip.analysis import history as analysis
     from halftrip.views.history import history as view
 
-    format_ = "json" if json else format_
+    format_ = view_format(format_, json, wide, every)
     selection = inputs.selection_of(transport, pattern, sizes, pair)
-    check_one_of("--format", format_, VIEW_FORMATS)
-    if every and format_ in _WITH_ALL:
-        raise UsageError(f"--all: --format {format_} has all rows; leave it out")
-    check_wide(wide, format_)
     paths = runs or ["."]
     measured = _dated([*_loaded(inputs.files_in(paths))])
     if not measured:

@@ -73,10 +73,19 @@ def check_one_of(option: str, name: str, names: Collection[str]) -> None:
         raise UsageError(f"{option}: {printable(name)!r} is not known; {nearest(name, [*names])}")
 
 
-def check_wide(wide: bool, format_: str) -> None:
-    """Raises UsageError for --wide with a format that has all columns in any case."""
-    if wide and format_ != "table":
-        raise UsageError(f"--wide: --format {format_} has all columns; leave it out")
+def view_format(
+    format_: str, json: bool, wide: bool = False, every: bool = False, more: Sequence[str] = ()
+) -> str:
+    """The format in which a view is printed: that of `--format`, one of `VIEW_FORMATS` or `more`,
+    or JSON. Raises UsageError for another, and for --wide and --all with a format that has all
+    columns or all rows in any case."""
+    chosen = "json" if json else format_
+    check_one_of("--format", chosen, (*VIEW_FORMATS, *more))
+    if wide and chosen != "table":
+        raise UsageError(f"--wide: --format {chosen} has all columns; leave it out")
+    if every and chosen not in ("table", *DOCUMENTS):
+        raise UsageError(f"--all: --format {chosen} has all rows; leave it out")
+    return chosen
 
 
 class Form(NamedTuple):

@@ -10,6 +10,8 @@ from halftrip.report.numbers import NOTHING
 from halftrip.texts import printable
 
 _Row = TypeVar("_Row")
+# How a terminal shows the title of a table: right above it, apart from it, as a heading, or not.
+Titling = Literal["above", "apart", "heading", "none"]
 # Stands for a blank where no line may end.
 NO_BREAK = "\u00a0"
 # A number or a share of 0, and a figure that is not known.
@@ -90,23 +92,25 @@ class Line(NamedTuple):
 
 
 class Table(NamedTuple):
-    """The columns, and a cell of each line for each of them. `title` is one line or several;
-    `titling` says how a terminal shows it: right above the table, apart from it, as a heading, or
-    not. `zero` and `unknown`
-    are the columns that are left out: 0 in all lines, or unknown in all; `alike` are those that
-    are the same in all lines, with their cells. `differing` are the numbers of lines whose cells
-    differ where they should be alike. Where a terminal has no room for it, there are other blocks
-    `instead`."""
+    """The columns, and a cell of each line for each of them. `title` is one line or several. `zero`
+    and `unknown` are the columns that are left out: 0 in all lines, or unknown in all; `alike` are
+    those that are the same in all lines, with their cells. `differing` are the numbers of lines
+    whose cells differ where they should be alike. Where a terminal has no room for it, there are
+    other blocks `instead`."""
 
     columns: Sequence[Column]
     lines: Sequence[Line]
     title: Sequence[str] = ()
-    titling: Literal["above", "apart", "heading", "none"] = "none"
+    titling: Titling = "none"
     zero: Sequence[str] = ()
     unknown: Sequence[str] = ()
     alike: Sequence[str] = ()
     differing: frozenset[int] = frozenset()
     instead: Sequence[Block] = ()
+
+    def titled(self, title: str, titling: Titling = "none") -> Table:
+        """The table with a title."""
+        return self._replace(title=[title], titling=titling)
 
     def only(self, kept: Sequence[int]) -> Table:
         """The table of the columns with these numbers."""

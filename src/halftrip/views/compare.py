@@ -213,8 +213,8 @@ def _table(comparison: Comparison, rows: Sequence[RowChange]) -> Table:
         Column("why", "", lambda row: row.reason, is_text=True, rank=MORE),
         Column("to tell", "launches", _to_tell, rank=MORE),
     ]
-    made = table(rows, columns, style=lambda row: _STYLES[row.word])
-    return made._replace(title=[_title(comparison, rows)], titling="above")
+    shown = table(rows, columns, style=lambda row: _STYLES[row.word])
+    return shown.titled(_title(comparison, rows), "above")
 
 
 def left_out(comparison: Comparison, shown: Sequence[RowChange]) -> list[str]:

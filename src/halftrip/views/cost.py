@@ -146,7 +146,7 @@ def _table(document: Document) -> Table | None:
         *(_COUNTED_COLUMNS if _has_counted(rows) else ()),
         _COLUMNS[-1],
     )
-    return table(_ends(rows), columns)._replace(title=["Cost of each row, at both ends"])
+    return table(_ends(rows), columns).titled("Cost of each row, at both ends")
 
 
 def _legend(document: Document) -> list[str]:

@@ -72,7 +72,7 @@ def loops(ratios: Sequence[LoopRatio], missing: Mapping[str, str]) -> View:
             style=lambda each: _STYLES.get(each.word, ""),
             section=lambda each: (each.row.path, each.row.pattern),
         )
-        blocks += [made._replace(title=["Bare loops"]), SPACE, Legend(_legend(ratios))]
+        blocks += [made.titled("Bare loops"), SPACE, Legend(_legend(ratios))]
     blocks.append(Items([f"{path}: left out: {reason}" for path, reason in missing.items()]))
     return View(
         blocks,

@@ -74,26 +74,30 @@ def blocks(fits: Sequence[CurveFit], names: Names, models: Sequence[str]) -> lis
         if heading:
             found += [SPACE, Paragraph(heading)]
         if "hockney" in models:
-            found += _section("Lines", _of_lines(fitted), _OF_LINES)
+            lines = [_Of(fit, line) for fit in fitted for line in fit.lines]
+            found += _section("Lines", lines, _line_columns(fitted), _OF_LINES)
         if "piecewise" in models:
-            found += _section("Pieces", _of_pieces(fitted), _OF_PIECES)
-            found += _section("Bends", _of_bends(fitted), _OF_BENDS)
+            pieces = [
+                _Of(fit, piece, place)
+                for fit in fitted
+                for place, piece in enumerate(_pieces(fit).pieces, start=1)
+            ]
+            found += _section("Pieces", pieces, _piece_columns(fitted), _OF_PIECES)
+            bends = [_Of(fit, bend) for fit in fitted for bend in _pieces(fit).bends]
+            found += _section("Bends", bends, _bend_columns(fitted), _OF_BENDS)
         over = {each.curve.times.over: None for each in fitted if each.curve.times}
         found.append(Legend([f"in brackets: 95 % interval, {_OVER[each]}." for each in over]))
     return found
 
 
-class _Table(NamedTuple):
-    lines: Sequence[Any]
-    columns: Sequence[Column]
-
-
-def _section(title: str, made: _Table, legend: Sequence[str]) -> list[Block]:
+def _section(
+    title: str, lines: Sequence[_Of], columns: Sequence[Column], legend: Sequence[str]
+) -> list[Block]:
     """An empty line, the table, and what it means; nothing without lines."""
-    if not made.lines:
+    if not lines:
         return []
-    shown = table(made.lines, made.columns, section=lambda line: line.fit.configuration)
-    return [SPACE, shown._replace(title=[title]), Legend(legend)]
+    shown = table(lines, columns, section=lambda line: line.fit.configuration)
+    return [SPACE, shown.titled(title), Legend(legend)]
 
 
 # The answer.
@@ -201,23 +205,17 @@ def _of_curve(fits: Iterable[CurveFit]) -> list[Column]:
     return [setting_column(field, lambda line: line.fit.configuration) for field in fields]
 
 
-def _of_lines(fits: Sequence[CurveFit]) -> _Table:
-    lines = [_Of(fit, line) for fit in fits for line in fit.lines]
-    return _Table(
-        lines,
-        [
-            *_of_curve(fits),
-            Column("one line", "", lambda line: line.what.method, True, rank=ALWAYS),
-            *_of_a_line(lambda line: line.what.line),
-            estimate_column(
-                "n-half", "bytes", lambda line: line.what.n_half, 1.0, BRIEF, text=_bytes
-            ),
-            Column("off", "%", lambda line: _off(line.what), rank=ALWAYS),
-            Column("at", "bytes", lambda line: _worst(line.what), rank=BRIEF),
-            Column("", "", lambda line: "fits" if line.what.unfit is None else "unfit", True,
-                   rank=ALWAYS),
-        ],
-    )  # fmt: skip
+def _line_columns(fits: Sequence[CurveFit]) -> list[Column]:
+    return [
+        *_of_curve(fits),
+        Column("one line", "", lambda line: line.what.method, True, rank=ALWAYS),
+        *_of_a_line(lambda line: line.what.line),
+        estimate_column("n-half", "bytes", lambda line: line.what.n_half, 1.0, BRIEF, _bytes),
+        Column("off", "%", lambda line: _off(line.what), rank=ALWAYS),
+        Column("at", "bytes", lambda line: _worst(line.what), rank=BRIEF),
+        Column("", "", lambda line: "fits" if line.what.unfit is None else "unfit", True,
+               rank=ALWAYS, key="fits"),
+    ]  # fmt: skip
 
 
 def _off(line: Hockney) -> str:
@@ -236,36 +234,24 @@ def _of_a_line(of: Callable[[_Of], Line]) -> list[Column]:
     ]
 
 
-def _of_pieces(fits: Sequence[CurveFit]) -> _Table:
-    lines = [
-        _Of(fit, piece, place)
-        for fit in fits
-        for place, piece in enumerate(_pieces(fit).pieces, start=1)
+def _piece_columns(fits: Sequence[CurveFit]) -> list[Column]:
+    return [
+        *_of_curve(fits),
+        Column("piece", "", lambda line: str(line.number), rank=ALWAYS),
+        Column("from", "bytes", lambda line: format_size(line.what.first), rank=ALWAYS),
+        Column("to", "bytes", lambda line: format_size(line.what.last), rank=ALWAYS),
+        *_of_a_line(lambda line: line.what.line),
     ]
-    return _Table(
-        lines,
-        [
-            *_of_curve(fits),
-            Column("piece", "", lambda line: str(line.number), rank=ALWAYS),
-            Column("from", "bytes", lambda line: format_size(line.what.first), rank=ALWAYS),
-            Column("to", "bytes", lambda line: format_size(line.what.last), rank=ALWAYS),
-            *_of_a_line(lambda line: line.what.line),
-        ],
-    )
 
 
-def _of_bends(fits: Sequence[CurveFit]) -> _Table:
-    lines = [_Of(fit, bend) for fit in fits for bend in _pieces(fit).bends]
-    return _Table(
-        lines,
-        [
-            *_of_curve(fits),
-            Column("bend", "", lambda line: line.what.kind, True, rank=ALWAYS),
-            Column("after", "bytes", lambda line: format_size(line.what.low), rank=ALWAYS),
-            Column("by", "bytes", lambda line: format_size(line.what.high), rank=ALWAYS),
-            Column("time", "times", lambda line: _step(line.what), True, rank=ALWAYS),
-        ],
-    )
+def _bend_columns(fits: Sequence[CurveFit]) -> list[Column]:
+    return [
+        *_of_curve(fits),
+        Column("bend", "", lambda line: line.what.kind, True, rank=ALWAYS),
+        Column("after", "bytes", lambda line: format_size(line.what.low), rank=ALWAYS),
+        Column("by", "bytes", lambda line: format_size(line.what.high), rank=ALWAYS),
+        Column("time", "times", lambda line: _step(line.what), True, rank=ALWAYS),
+    ]
 
 
 def _step(bend: Bend) -> str:

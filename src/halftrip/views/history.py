@@ -67,7 +67,7 @@ def history(found: History, every: bool, has_blocks: bool) -> View:
         simulated = all(each.is_simulated for each in configurations)
         heading = ", ".join(common(configurations, simulated, brief=True))
         made = table(shown, _columns(found, shown, has_blocks), _style)
-        blocks += [SPACE, made._replace(title=[heading], titling="above")]
+        blocks += [SPACE, made.titled(heading, "above")]
     if len(found.events) > _SENTENCES:
         blocks += [SPACE, Items([_sentence(found, each) for each in found.events])]
     said = _runs(found)

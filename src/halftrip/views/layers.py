@@ -67,7 +67,7 @@ def layers(document: Document) -> View:
         if found:
             columns = [*_path_columns(found), *(_RATES if of_rates else _times(found))]
             shown = table(found, columns, section=_path)
-            blocks += [SPACE, shown._replace(title=[_heading(found)], titling="above")]
+            blocks += [SPACE, shown.titled(_heading(found), "above")]
     return View([*blocks, SPACE, Legend(_legend(every))])
 
 

@@ -36,11 +36,11 @@ def blocks(fits: Sequence[LogGPFit], names: Names) -> list[Block]:
     told = [fit for fit in fits if fit.overheads or fit.gap.estimate]
     found: list[Block] = []
     if told:
-        found.append(table(told, _parameter_columns(named))._replace(title=["LogGP"]))
+        found.append(table(told, _parameter_columns(named)).titled("LogGP"))
     sized = [(fit, each) for fit in fits for each in fit.overheads if len(fit.overheads) > 1]
     if sized:
         made = table(sized, _overhead_columns(named), section=lambda line: line[0].path)
-        found += [SPACE, made._replace(title=["Overheads of LogGP"])]
+        found += [SPACE, made.titled("Overheads of LogGP")]
     reasons = [
         (named(fit.path), name, figure.reason)
         for fit in fits

@@ -238,4 +238,4 @@ def _summary(matrix: Matrix, hosts: Sequence[str]) -> Table:
         ),
         Column("slowest link", matrix.figure.unit, slowest, True, rank=BRIEF),
     ]
-    return table(hosts, columns)._replace(title=[f"{matrix.title}, by host"])
+    return table(hosts, columns).titled(f"{matrix.title}, by host")

@@ -140,7 +140,7 @@ def netpipe_blocks(figures: Sequence[NetpipeFigures], names: Names) -> list[Bloc
         Column("n1/2", "bytes", lambda each: _size_between(each.n_half), True, rank=ALWAYS),
     ]
     told = [each for each in figures if each.latency or each.bandwidth]
-    found: list[Block] = [table(told, columns)._replace(title=["NetPIPE"])] if told else []
+    found: list[Block] = [table(told, columns).titled("NetPIPE")] if told else []
     shown = {"n_half": "n1/2"}
     reasons = [
         (named(each.curve), shown.get(name, name), reason)
@@ -198,7 +198,7 @@ def max_rate_blocks(fits: Sequence[MaxRateFit], names: Names) -> list[Block]:
         _limit("R_N", lambda each: (each.found.together, each.together_least)),
         Column("misfit", "", lambda each: signed(each.found.misfit, 2), rank=ALWAYS),
     ]
-    found: list[Block] = [table(told, columns)._replace(title=["Max-rate model"])] if told else []
+    found: list[Block] = [table(told, columns).titled("Max-rate model")] if told else []
     reasons = [(named(each.setting), "max-rate model", each.reason) for each in fits if each.reason]
     found += [SPACE, Items(reason_lines(reasons))] if reasons else []
     return [*found, SPACE, Legend([_MAX_RATE_SAYS, *interval_lines(told)])] if told else found

@@ -58,9 +58,9 @@ def blocks(document: Document) -> list[Block]:
     paths = _paths(document)
     used = {row.verdict.word for path in paths for row in path.by_size.values()}
     return [
-        table(paths, _path_columns(paths))._replace(title=["Paths"]),
+        table(paths, _path_columns(paths)).titled("Paths"),
         SPACE,
-        table(paths, _size_columns(paths))._replace(title=["Latency by size"]),
+        table(paths, _size_columns(paths)).titled("Latency by size"),
         Items([said for word, said in _MARKS_SAY.items() if word in used]),
     ]
 
@@ -225,7 +225,7 @@ def blocks_of_tables(document: Document) -> list[Block]:
         curves.setdefault(row.configuration.curve, []).append(row)
     every = [sorted(rows, key=lambda row: row.configuration.size) for rows in curves.values()]
     shown = table(every, [*_curve_columns(document), *_FIGURES])
-    return [shown._replace(title=["Tables"]), SPACE, Legend([_TABLES_SAY])]
+    return [shown.titled("Tables"), SPACE, Legend([_TABLES_SAY])]
 
 
 def _place(row: Row) -> int:

@@ -160,7 +160,7 @@ def _matrix(group: _Pairs, names: Names) -> Table:
     to = sorted({pair[1] for pair in group.rows})
     slowest = _list_of_slowest(group, names)
     if len(group.rows) < len(ranks):
-        return slowest._replace(title=[group.title], titling="heading")
+        return slowest.titled(group.title, "heading")
     columns = [
         Column("host" if apart else "rank", "", name, apart, rank=ALWAYS),
         *(Column(name(rank), "", _cell(group, rank), rank=ALWAYS) for rank in to),

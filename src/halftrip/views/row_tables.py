@@ -54,7 +54,7 @@ def _row_table(document: Document, rows: Sequence[Row], brief: bool) -> RowTable
     if brief:
         shown = [column for column in shown if column.rank <= BRIEF]
     made = table(rows, shown, lambda row: _STYLES[row.verdict.word], _section, say_once=True)
-    return RowTable(rows, made._replace(title=[_heading(document.run, rows, brief)]), rtt)
+    return RowTable(rows, made.titled(_heading(document.run, rows, brief)), rtt)
 
 
 def path_columns(rows: Sequence[Row]) -> list[Column]:

@@ -113,7 +113,7 @@ def tables(
             several = len({line.configuration.known_size for line in lines}) > 1
             section = _path if several else lambda _: None
             made = table(lines, _columns(lines, of_rates, names), section=section)
-            found.append(made._replace(title=[title], titling="above"))
+            found.append(made.titled(title, "above"))
     return found
 
 

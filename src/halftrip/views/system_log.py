@@ -103,7 +103,7 @@ def _host(host: str, lines: Sequence[Line], cores: Sequence[int | None], several
         each = [line._replace(name=name) for line in lines for name in names]
         if each:
             made = table(each, (*_WHEN[not several :], *figures))
-            tables.append(made._replace(title=[f"host {host}{title}"], titling="heading"))
+            tables.append(made.titled(f"host {host}{title}", "heading"))
     notes = []
     if asleep:
         notes.append(f"never at a load of {_AWAKE:.0%}: CPU {', '.join(asleep)}")

@@ -73,7 +73,7 @@ def _table(document: Document) -> Table:
         column("samples"),
         Column("slices", "", lambda row: str(row.slices), rank=MORE + 2),
     )
-    return table(rows, columns)._replace(title=["Quantiles"])
+    return table(rows, columns).titled("Quantiles")
 
 
 def _quantile(found: Quantile, times: float) -> str:

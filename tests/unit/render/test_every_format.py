@@ -98,7 +98,7 @@ def test_a_table_without_records_of_its_own_is_records_with_values():
     made = table(
         [("8", "1,024", Estimate(2.0, 1.5)), ("tcp", "-", Estimate(1.0, 0.5, 2.0))], columns
     )
-    view = View([made._replace(title=["Layers"])])
+    view = View([made.titled("Layers")])
     from halftrip.render import csv as as_csv
     from halftrip.render import json as as_json
 
