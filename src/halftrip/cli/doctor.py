@@ -8,14 +8,14 @@ import typer
 
 from halftrip.cli import app, inputs
 from halftrip.cli.inputs import Text
-from halftrip.cli.output import VIEW_FORMATS, one_of, put_view, view_format
+from halftrip.cli.output import ViewFormat, put_view, view_format
 from halftrip.errors import UsageError
 from halftrip.plan.parsing import seconds
 
 
 @app.command("doctor")
 def doctor(
-    format_: Annotated[str, one_of("--format", VIEW_FORMATS)] = "table",
+    format_: ViewFormat = "table",
     json: Annotated[bool, typer.Option("-j", "--json", help="As --format json.")] = False,
     load: Annotated[
         Text,

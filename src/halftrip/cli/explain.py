@@ -8,7 +8,7 @@ import typer
 
 from halftrip.cli import app, inputs
 from halftrip.cli.inputs import Text
-from halftrip.cli.output import VIEW_FORMATS, AsJson, one_of, put_view, view_format
+from halftrip.cli.output import AsJson, ViewFormat, put_view, view_format
 from halftrip.errors import UsageError
 from halftrip.units import parse_size, size_in_words
 
@@ -46,7 +46,7 @@ def explain(
         Text,
         typer.Option("-o", "--output", metavar="FILE", help="With --prove: its run file."),
     ] = None,
-    format_: Annotated[str, one_of("--format", VIEW_FORMATS)] = "table",
+    format_: ViewFormat = "table",
     json: AsJson = False,
 ) -> int:
     """Say why the curves of a run bend where they bend, and prove it.

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from halftrip.cli import app, inputs
 from halftrip.cli.output import (
-    VIEW_FORMATS,
     AsJson,
+    ViewFormat,
     Wide,
     check_one_of,
     one_of,
@@ -28,7 +28,7 @@ def fit(
     sizes: inputs.Sizes = None,
     pair: inputs.Pairs = None,
     wide: Wide = False,
-    format_: Annotated[str, one_of("--format", VIEW_FORMATS)] = "table",
+    format_: ViewFormat = "table",
     json: AsJson = False,
 ) -> int:
     """Fit models to time over size: lines and pieces of lines, LogGP, and more."""

@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from halftrip.cli import app, inputs
-from halftrip.cli.output import (
-    VIEW_FORMATS,
-    AsJson,
-    Wide,
-    has_blocks,
-    one_of,
-    put_view,
-    view_format,
-)
+from halftrip.cli.output import AsJson, ViewFormat, Wide, has_blocks, put_view, view_format
 from halftrip.errors import HalftripError, NotARunError, UsageError
 from halftrip.texts import printable
 
@@ -41,7 +33,7 @@ def history(
     pair: inputs.Pairs = None,
     every: Annotated[bool, typer.Option("--all", help="Also rows that have not changed.")] = False,
     wide: Wide = False,
-    format_: Annotated[str, one_of("--format", VIEW_FORMATS)] = "table",
+    format_: ViewFormat = "table",
     json: AsJson = False,
 ) -> int:
     """Say which rows got slower or faster over many runs, when, and what changed then."""

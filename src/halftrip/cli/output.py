@@ -28,6 +28,20 @@ if TYPE_CHECKING:
 Wide = Annotated[bool, typer.Option("--wide", help="All figures, however long lines get.")]
 AsJson = Annotated[bool, typer.Option("-j", help="As --format json.")]
 
+
+def one_of(option: str, names: Sequence[str], default: str = "table") -> Any:
+    """An option whose value is one of these names."""
+    words = f"{', '.join(names[:-1])} or {names[-1]}. [{default}]"
+    return typer.Option(
+        option, metavar="NAME", help=words, show_default=False, autocompletion=lambda: [*names]
+    )
+
+
+# Formats of which there is a part with the columns that people look for, and the whole.
+DOCUMENTS = ("markdown", "latex", "html")
+# The formats of every view.
+VIEW_FORMATS = ("table", "csv", "json", *DOCUMENTS)
+ViewFormat = Annotated[str, one_of("--format", VIEW_FORMATS)]
 Format = Annotated[
     str,
     typer.Option(
@@ -48,23 +62,11 @@ Style = Annotated[
     ),
 ]
 
-# Formats of which there is a part with the columns that people look for, and the whole.
-DOCUMENTS = ("markdown", "latex", "html")
-# The formats of every view.
-VIEW_FORMATS = ("table", "csv", "json", *DOCUMENTS)
 # Formats that have no flags, which take longer to judge than the rest.
 _WITHOUT_FLAGS = (*DOCUMENTS, "nodes")
 # The width of lines where there is no terminal, and below which lines are hard to read.
 _WIDTH_WITHOUT_TERMINAL = 100
 _LEAST_WIDTH = 40
-
-
-def one_of(option: str, names: Sequence[str], default: str = "table") -> Any:
-    """An option whose value is one of these names."""
-    words = f"{', '.join(names[:-1])} or {names[-1]}. [{default}]"
-    return typer.Option(
-        option, metavar="NAME", help=words, show_default=False, autocompletion=lambda: [*names]
-    )
 
 
 def check_one_of(option: str, name: str, names: Collection[str]) -> None:

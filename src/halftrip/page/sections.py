@@ -270,28 +270,16 @@ def _beside(documents: Sequence[Document]) -> list[Block]:
     return [*blocks, Items(said)] if said else blocks
 
 
-def _bends(document: Document) -> list[Block]:
+def _bends(document: Document) -> Sequence[Block]:
     """Where curves bend, and what is known to happen there."""
     from halftrip.analysis.causes import causes
     from halftrip.analysis.piecewise_fits import piecewise_fits
-    from halftrip.views.explain import NO_THRESHOLDS, curve_names, sentences
+    from halftrip.views.explain import explain
 
     shown = {row.configuration for row in document.rows}
-    found = [
-        each
-        for each in causes(document.run, piecewise_fits(document.run, shown.__contains__))
-        if each.bends
-    ]
-    if not found:
-        return []
-    names = curve_names([each.fit.curve for each in found], document.run.names)
-    said = [
-        line.strip()
-        for name, each in zip(names, found, strict=True)
-        for line in sentences(name, each, None)
-    ]
-    blocks: list[Block] = [Items(said)]
-    return blocks if any(each.knows for each in found) else [Paragraph(NO_THRESHOLDS), *blocks]
+    found = causes(document.run, piecewise_fits(document.run, shown.__contains__))
+    bent = [each for each in found if each.bends]
+    return explain(document.run, bent).blocks if bent else []
 
 
 def _flags(document: Document) -> list[Block]:

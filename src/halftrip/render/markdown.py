@@ -67,7 +67,7 @@ def _picture(block: blocks.Picture) -> str:
 
 
 def _paragraph(block: blocks.Paragraph) -> str:
-    return f"{_term(block.term)}{escaped(block.text)}"
+    return f"{_term(block.term)}{escaped(block.text.strip())}"
 
 
 def _term(term: str) -> str:
