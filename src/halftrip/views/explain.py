@@ -14,7 +14,7 @@ from halftrip.analysis.fitted import Bend, Line
 from halftrip.analysis.proof import Proof
 from halftrip.render.blocks import SPACE, Block, Items, Paragraph, View
 from halftrip.report.fields import FIELDS, Field, curve_name, varying
-from halftrip.report.numbers import signed
+from halftrip.report.numbers import in_words
 from halftrip.results.configuration import Configuration
 from halftrip.results.names import Names
 from halftrip.results.run import Run
@@ -150,20 +150,14 @@ def _change(bend: Bend) -> str:
     if bend.kind == "slope":
         if not known or step.low <= 0:
             return "the time per byte changes, by how much cannot be told"
-        return f"the time per byte becomes {_interval(step, 1.0, '')} times what it was"
+        return f"the time per byte becomes {in_words(step, 2)} times what it was"
     word = "falls" if step.value < 1 else "jumps"
     if not known:
         return f"the time {word}, by how much cannot be told"
     share = Estimate(step.value - 1, step.low - 1, step.high - 1)
     if word == "falls":
         share = Estimate(-share.value, -share.high, -share.low)
-    return f"the time {word} by {_interval(share, 100.0, ' %')}"
-
-
-def _interval(figure: Estimate, scale: float, unit: str) -> str:
-    """``25 % (95 %: 20 to 30)``."""
-    value, low, high = (signed(each * scale, 2) for each in figure)
-    return f"{value}{unit} (95 %: {low} to {high})"
+    return f"the time {word} by {in_words(share, 2, 0.01, ' %')}"
 
 
 def _cause(candidate: Candidate) -> str:
@@ -287,10 +281,10 @@ def proof(name: str, proven: Proven) -> View:
     reasons = [] if found.reason is None else [found.reason]
     if found.jump is not None and found.gone is not None and found.come is not None:
         reasons += [
-            f"old value: times jump there by a factor of {_factor(found.jump)}",
+            f"old value: times jump there by a factor of {in_words(found.jump, 3)}",
             (
-                f"new value: a factor of {_factor(found.gone)} of that is gone, and one of "
-                f"{_factor(found.come)} has come to the new place"
+                f"new value: a factor of {in_words(found.gone, 3)} of that is gone, and one of "
+                f"{in_words(found.come, 3)} has come to the new place"
             ),
         ]
     reasons.append(f"run file: {printable(proven.file)}")
@@ -304,11 +298,6 @@ def proof(name: str, proven: Proven) -> View:
 
 def _written(written: str) -> str:
     return size_in_words(int(written)) if written.isdecimal() else written
-
-
-def _factor(step: Estimate) -> str:
-    value, low, high = (significant(each, 3) for each in step)
-    return f"{value} (95 %: {low} to {high})"
 
 
 def _proof_content(name: str, proven: Proven) -> dict[str, Any]:
