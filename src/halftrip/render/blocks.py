@@ -37,12 +37,13 @@ class Items(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """What is said of each term, as (term, text); all texts begin at the same column. The text
-    without a term goes with the term before it."""
+    """What is said of each term, as (term, text); all texts begin at the same column, as if the
+    longest term had at `least` so many characters. A text without a term begins where terms do."""
 
     items: Sequence[tuple[str, str]]
     indent: int = 0
     style: str = ""
+    least: int = 0
 
 
 class Heading(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -28,10 +29,13 @@ _LEAST_WIDTH_OF_CHECKS = 30
 _COLOURS = {"ok": "green", "warning": "yellow", "unknown": "dim"}
 
 
-def render(shown: Iterable[blocks.Block], width: int, wide: bool = False) -> Group:
-    """The blocks in lines of at most `width` columns. `wide`: tables have all columns, and text is
-    in lines that are easy to read."""
-    return Group(*_Screen(WIDTH if wide else width, wide).lines(shown))
+def render(shown: Sequence[blocks.Block], width: int, wide: bool = False) -> Group:
+    """The blocks in lines of at most `width` columns. `wide`: tables have all columns, and text
+    beside them is in lines that are easy to read; where there is no table, lines are as long as
+    they get."""
+    if wide:
+        width = WIDTH if any(isinstance(each, blocks.Table) for each in shown) else sys.maxsize
+    return Group(*_Screen(width, wide).lines(shown))
 
 
 def text_lines(text: str, width: int, style: str = "") -> list[Text]:
@@ -98,7 +102,7 @@ class _Screen:
         return text_lines(f"{term}{block.text}", self._width, block.style)
 
     def _terms(self, block: blocks.Terms) -> list[Text]:
-        longest = max(len(term) for term, _ in block.items)
+        longest = max(block.least, *(len(term) for term, _ in block.items))
         indent = " " * block.indent
         return [
             Text(line, style=block.style)

@@ -105,15 +105,16 @@ def _links(document: Document) -> list[dict[str, Any]]:
             "size_bytes": setting.known_size,
             "concurrency": setting.concurrency,
         }
-        | {
-            _KEYS[matrix.figure.name]: matrix.values[one, other] * _SCALES[matrix.figure.name]
-            for matrix in matrices
-            # Empty messages have no bandwidth.
-            if (one, other) in matrix.values
-        }
+        | {_KEYS[matrix.figure.name]: _in_base_units(matrix, one, other) for matrix in matrices}
         for setting, matrices in by_setting(document)
         for one, other in matrices[0].values
     ]
+
+
+def _in_base_units(matrix: Matrix, one: str, other: str) -> float | None:
+    """None of the bandwidth of empty messages."""
+    value = matrix.between(one, other)
+    return None if value is None else value * _SCALES[matrix.figure.name]
 
 
 _KEYS = {

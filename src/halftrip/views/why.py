@@ -132,7 +132,7 @@ def why(document: Document, every: bool = False) -> View:
                 if row.verdict.cause is not None
             ]
             said = [*seen, ("do", group.cause.advice)]
-        blocks.append(Terms(said, indent=4))
+        blocks.append(Terms(said, indent=4, least=len("seen")))
     return View(blocks, records=lambda: _causes(document))
 
 
