@@ -10,11 +10,13 @@ import pytest
 from halftrip.analysis.rows import by_limit, least
 from halftrip.cli.show import Shown, show_runs
 from halftrip.errors import UsageError
+from halftrip.render import csv as as_csv
 from halftrip.report.document import document
 from halftrip.report.selection import Selection
 from halftrip.results.names import Names
+from halftrip.views.matrix import matrix
 from halftrip.views.notes import at_once_ratios
-from harness.runs import between_hosts, environment, measurement, run, save
+from harness.runs import between_hosts, environment, measurement, run, save, stream
 
 
 def hosts_run(count, slow=(), ranks_per_host=1):
@@ -146,3 +148,9 @@ def test_of_large_messages_the_bandwidth_is_said():
     (line,) = at_once_ratios(rows(lambda pair: 4.0 if pair == (0, 2) else 2.0, size=64 << 10), NONE)
     assert line.startswith("2 pairs at once: tcp pingpong 64K: 0.50 x the bandwidth alone (median")
     assert line.endswith("worst 0.25: ranks 0-2)")
+
+
+def test_empty_messages_have_no_bandwidth_in_records():
+    records = matrix(document(run(measurement(size=0), stream()))).records()
+    assert [each["bandwidth_bytes_per_s"] is None for each in records] == [True, False]
+    assert as_csv.text(records).count("\n") == 1 + len(records)
