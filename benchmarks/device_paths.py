@@ -24,13 +24,13 @@ import numpy as np
 from contenders import BIN, HERE
 from halftrip.analysis.rows import Row, rows
 from halftrip.errors import UsageError
-from halftrip.report.devices import stand_in
 from halftrip.report.fields import staging_text
 from halftrip.results.configuration import Configuration
 from halftrip.results.device import DeviceCopy
 from halftrip.results.run import Run
 from halftrip.results.run_file import load
 from halftrip.units import format_size, parse_size, significant
+from halftrip.views.network import stand_in
 
 SIZES = "8,1K,64K,1M,16M,256M"
 TRANSPORTS = "cuda-ipc,nccl,mpi,shm,tcp"

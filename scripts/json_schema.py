@@ -18,9 +18,9 @@ from halftrip.analysis.figures import FIGURES
 from halftrip.analysis.setting_figures import CONFIGURATION, setting_figure
 from halftrip.plan.settings import in_place
 from halftrip.results.device import Device, DeviceCopy, DeviceLatency
+from halftrip.results.reading import FORMAT
 from halftrip.results.records import Connection
 from halftrip.results.reported import Source
-from halftrip.results.reading import FORMAT
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _TYPES = {"text": "string", "whole": "integer", "number": "number", "yes or no": "boolean"}

@@ -13,9 +13,10 @@ from pathlib import Path
 from rich._export_format import CONSOLE_SVG_FORMAT
 from rich.console import Console
 
+from halftrip.render import terminal
 from halftrip.report.document import document
-from halftrip.report.screen import render
 from halftrip.results.run_file import load
+from halftrip.views.screen import first_screen
 
 # Columns of the terminal: what has no room is left out.
 WIDTH = 92
@@ -33,7 +34,8 @@ def picture(path: str) -> str:
     """The picture of the run in the file `path`."""
     console = Console(record=True, file=io.StringIO(), width=WIDTH, highlight=False)
     console.print("$ halftrip run", style="bold")
-    console.print(render(document(load(path), flags=False), WIDTH, Path(path).name))
+    view = first_screen(document(load(path), flags=False), Path(path).name)
+    console.print(terminal.render(view.blocks, WIDTH))
     svg = console.export_svg(title="halftrip", code_format=svg_format(), unique_id="screen")
     return "\n".join(line.rstrip() for line in svg.splitlines()) + "\n"
 

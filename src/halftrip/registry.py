@@ -239,11 +239,12 @@ PLOTS = Registry(
 FORMATS = Registry(
     "halftrip.formats",
     {
-        "table": "halftrip.report.table:render",
-        "json": "halftrip.report.json:render",
-        "csv": "halftrip.report.csv:render",
-        "markdown": "halftrip.report.markdown:render",
-        "latex": "halftrip.report.latex:render",
-        "nodes": "halftrip.report.nodes:render",
+        "table": "halftrip.views.details:table",
+        "json": "halftrip.views.details:json",
+        "csv": "halftrip.views.details:csv",
+        "markdown": "halftrip.views.details:markdown",
+        "latex": "halftrip.views.details:latex",
+        "html": "halftrip.page.html:of_document",
+        "nodes": "halftrip.views.nodes:render",
     },
 )

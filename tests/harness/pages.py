@@ -8,9 +8,10 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-from halftrip.page import html, markdown, scaffold
+from halftrip.page import html
 from halftrip.page.sections import Shown, report
 from halftrip.plots.chart import Subject
+from halftrip.render import markdown
 from halftrip.report.document import document
 from harness.need import need
 
@@ -33,18 +34,17 @@ def report_of(*runs, whole=True):
 
 def page_of(*runs):
     """Their page."""
-    made = report_of(*runs)
-    return scaffold.page(made.title, made.line, html.body(made), made.charts)
+    return html.page(report_of(*runs))
 
 
 def markdown_of(*runs):
-    return markdown.render(report_of(*runs))
+    return markdown.page(report_of(*runs))
 
 
 def section(made, name):
     """The section of this name, as Markdown; empty where there is none."""
     found = [each for each in made.sections if each.name == name]
-    return markdown.render(made._replace(title="", line="", sections=found)) if found else ""
+    return markdown.page(made._replace(title="", line="", sections=found)) if found else ""
 
 
 def elements(page, name):

@@ -5,6 +5,8 @@ import re
 
 from rich.console import Console
 
+from halftrip.render import terminal
+from halftrip.render.blocks import View
 from halftrip.report.document import document
 
 
@@ -18,11 +20,15 @@ def text(style, run, round_trips=False, width=400):
     rendered = style(document(run, round_trips))
     if isinstance(rendered, str):
         return rendered
-    return "".join(f"{line.rstrip()}\n" for line in text_of(rendered, width).splitlines())
+    return "".join(
+        f"{line.rstrip()}\n" for line in text_of(rendered, width, wide=True).splitlines()
+    )
 
 
-def text_of(rendered, width):
+def text_of(rendered, width, wide=False):
     """What a console of this width prints."""
+    if isinstance(rendered, View):
+        rendered = terminal.render(rendered.blocks, width, wide)
     console = Console(file=io.StringIO(), width=width, highlight=False)
     console.print(rendered, soft_wrap=True)
     return console.file.getvalue()

@@ -8,9 +8,9 @@ import msgspec
 from halftrip.analysis.flags import NAMES
 from halftrip.plan.options import OPTIONS
 from halftrip.registry import TRANSPORTS
-from halftrip.report import columns, cost, csv, layers, tails
 from halftrip.report.fields import FIELDS
 from halftrip.results import records
+from halftrip.views import columns, cost, details, layers, tails
 from harness import runs
 from harness.files import ROOT
 from harness.screens import text
@@ -44,12 +44,12 @@ def headings():
         *layers._RATES,
     ]
     many = runs.measurement(samples=range(1000, 31_000), iterations=1)
-    of_tails = text(tails.render_tails, runs.run(many)).splitlines()[0]
+    of_tails = text(tails.tails, runs.run(many)).splitlines()[0]
     return {each.name for each in shown} | set(of_tails.split()) | OF_EVERY_TABLE | OF_LAYERS
 
 
 def csv_columns():
-    return set(text(csv.render, runs.run(runs.measurement("shm", 8))).splitlines()[0].split(","))
+    return set(text(details.csv, runs.run(runs.measurement("shm", 8))).splitlines()[0].split(","))
 
 
 def structures(kind, found):

@@ -10,7 +10,15 @@ import typer
 
 from halftrip.cli import app, inputs
 from halftrip.cli.inputs import Text
-from halftrip.cli.output import AsJson, Wide, check_one_of, one_of, put
+from halftrip.cli.output import (
+    VIEW_FORMATS,
+    AsJson,
+    Wide,
+    one_of,
+    put,
+    put_view,
+    view_format,
+)
 from halftrip.errors import UsageError
 from halftrip.plan.parsing import share
 from halftrip.texts import printable
@@ -20,7 +28,7 @@ if TYPE_CHECKING:
     from halftrip.analysis.comparison import ComparedRun, Comparison
     from halftrip.report.selection import Selection
 
-FORMATS = ("table", "markdown", "json", "junit", "csv")
+_JUNIT = "junit"
 _SLOWER_STATUS, _UNTOLD_STATUS = 1, 3
 
 
@@ -65,14 +73,13 @@ def compare(
     ] = False,
     every: Annotated[bool, typer.Option("--all", help="Also the rows that are the same.")] = False,
     wide: Wide = False,
-    format_: Annotated[str, one_of("--format", FORMATS)] = "table",
+    format_: Annotated[str, one_of("--format", (*VIEW_FORMATS, _JUNIT))] = "table",
     json: AsJson = False,
 ) -> int:
     """Say what has changed between runs; exit with 1 if anything got slower."""
     from halftrip.analysis import comparison
 
-    format_ = "json" if json else format_
-    check_one_of("--format", format_, FORMATS)
+    format_ = view_format(format_, json, wide, every, (_JUNIT,))
     same = inputs.given("--threshold", share, threshold)
     spread = inputs.given("--launch-spread", share, launch_spread)
     compared = inputs.given("--quantile", _quantile, quantile)
@@ -101,12 +108,14 @@ def status(found: Sequence[Comparison], strict: bool = False) -> int:
 def print_comparisons(
     found: Sequence[Comparison], format_: str = "table", every: bool = False, wide: bool = False
 ) -> None:
-    from halftrip.report import comparison, comparison_formats
+    if format_ == _JUNIT:
+        from halftrip.views.junit import junit
 
-    if format_ == "table":
-        put(lambda width: comparison.render(found, None if wide else width, every))
-    else:
-        put(comparison_formats.FORMATS[format_](found, every))
+        put(junit(found))
+        return
+    from halftrip.views.compare import compare as view
+
+    put_view(view(found, every), format_, wide)
 
 
 def _quantile(text: str) -> float:

@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
-import msgspec
 import typer
 
 from halftrip.cli import app, inputs
 from halftrip.cli.inputs import Text
-from halftrip.cli.output import put
+from halftrip.cli.output import ViewFormat, put_view, view_format
 from halftrip.errors import UsageError
 from halftrip.plan.parsing import seconds
-
-if TYPE_CHECKING:
-    from rich.console import Group
-
-    from halftrip.telemetry.doctor import Check
-
-# Columns stand this far apart, and the last has at least this width.
-_GAP = 2
-_LEAST_WIDTH = 30
-_COLOURS = {"ok": "green", "warning": "yellow", "unknown": "dim"}
 
 
 @app.command("doctor")
 def doctor(
-    json: Annotated[bool, typer.Option("-j", "--json", help="Print JSON.")] = False,
+    format_: ViewFormat = "table",
+    json: Annotated[bool, typer.Option("-j", "--json", help="As --format json.")] = False,
     load: Annotated[
         Text,
         typer.Option(
@@ -55,6 +45,7 @@ def doctor(
     ] = None,
 ) -> int:
     """Say what on this machine will spoil the numbers; exit with 1 if anything will."""
+    format_ = view_format(format_, json)
     if loops and load is not None:
         raise UsageError("--load: not with --loops")
     if ssh is not None and hosts is None:
@@ -62,13 +53,14 @@ def doctor(
     if loops:
         from halftrip.cli.doctor_loops import examine_loops
 
-        return examine_loops(transport, json, hosts, ssh)
+        return examine_loops(transport, format_, hosts, ssh)
     for name, value in (("-t", transport), ("--hosts", hosts)):
         if value is not None:
             raise UsageError(f"{name}: goes with --loops")
     from halftrip.telemetry import doctor as machine
     from halftrip.telemetry import doctor_devices, doctor_mpi, doctor_sleep
     from halftrip.telemetry.load import LOOK_SECONDS
+    from halftrip.views.doctor import doctor as view
 
     looked = inputs.given("--load", seconds, load) or LOOK_SECONDS
     # First the load: the ranks of the check of MPI would be part of it.
@@ -79,35 +71,5 @@ def doctor(
         doctor_devices.check(),
         doctor_mpi.check(),
     ]
-    if json:
-        put(f"{msgspec.json.format(msgspec.json.encode(checks), indent=2).decode()}\n")
-    else:
-        put(lambda width: _render(checks, width))
+    put_view(view(checks), format_)
     return int(any(check.state == "warning" for check in checks))
-
-
-def _render(checks: list[Check], width: int) -> Group:
-    """A line for each check, and what to do below it, in lines of at most `width` columns."""
-    from rich.console import Group
-    from rich.text import Text as Styled
-
-    from halftrip.report.wrapping import wrapped
-
-    first = max(len(check.state) for check in checks) + _GAP
-    second = first + max(len(check.name) for check in checks) + _GAP
-    room = max(width - second, _LEAST_WIDTH)
-    parts: list[Styled] = []
-    for check in checks:
-        label = f"{check.state.ljust(first)}{check.name.ljust(second - first)}"
-        found = [line for text in check.found.split("\n") for line in wrapped("", text, room, 0)]
-        lines = [Styled(line) for line in found or [""]]
-        if check.advice is not None:
-            advice = wrapped("", check.advice, room, 0)
-            lines += [Styled(line, style="italic") for line in advice]
-        for number, line in enumerate(lines):
-            begin = Styled(label if number == 0 else " " * second)
-            begin.stylize(_COLOURS[check.state], 0, len(check.state) if number == 0 else 0)
-            begin.append_text(line)
-            begin.rstrip()
-            parts.append(begin)
-    return Group(*parts)

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from halftrip import api
 from halftrip.analysis.loop_ratios import LoopRatio, LoopRow, LoopTimes, loop_ratio
-from halftrip.cli.output import in_job, put
+from halftrip.cli.output import in_job, put_view
 from halftrip.control.network import host_identity
 from halftrip.errors import HalftripError, Unavailable, UsageError
 from halftrip.job.bare_loops import (
@@ -31,12 +31,12 @@ from halftrip.job.bare_loops import (
 from halftrip.job.launchers.ssh import SshLauncher, is_this_host
 from halftrip.job.view import NoView, View
 from halftrip.plan.layers import make_plan, python_layer
-from halftrip.report.loops import content, render
 from halftrip.report.progress import ProgressLine
 from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import STREAM
 from halftrip.results.records import Measurement
 from halftrip.telemetry import topology
+from halftrip.views.doctor import loops
 
 # By size, the window of a stream of so large messages: what takes milliseconds needs no more.
 WINDOWS = {8: 16, 32768: 16, 4 << 20: 2}
@@ -50,11 +50,11 @@ SECONDS = 0.01
 _FEWEST_FOR_P99 = 200
 
 
-def examine_loops(transports: str | None, as_json: bool, hosts: str | None, ssh: str | None) -> int:
-    """Prints the ratios of all paths that are here, or of those that `transports` names, and
-    returns the exit status: 1 if halftrip adds something to one of them, or none is known. With
-    `hosts`, two of them, the paths are those between these. Raises UsageError for a path that has
-    no bare loop, for hosts that cannot be, and in a job."""
+def examine_loops(transports: str | None, format_: str, hosts: str | None, ssh: str | None) -> int:
+    """Prints the ratios of all paths that are here, or of those that `transports` names, in a
+    format, and returns the exit status: 1 if halftrip adds something to one of them, or none is
+    known. With `hosts`, two of them, the paths are those between these. Raises UsageError for a
+    path that has no bare loop, for hosts that cannot be, and in a job."""
     if in_job():
         raise UsageError("--loops: starts ranks of its own; call it outside of a job")
     between = None if hosts is None else _between(hosts, ssh)
@@ -62,11 +62,7 @@ def examine_loops(transports: str | None, as_json: bool, hosts: str | None, ssh:
     names = possible if transports is None else _named(transports, possible)
     with ProgressLine(Console(stderr=True)) as line:
         ratios, missing = compare(names, between=between, view=line)
-    if as_json:
-        found = msgspec.json.encode(content(ratios, missing))
-        put(f"{msgspec.json.format(found, indent=2).decode()}\n")
-    else:
-        put(lambda width: render(ratios, missing, width))
+    put_view(loops(ratios, missing), format_)
     return int(not ratios or any(each.word == "slower" for each in ratios))
 
 

@@ -8,14 +8,13 @@ import typer
 
 from halftrip.cli import app, inputs
 from halftrip.cli.inputs import Text
-from halftrip.cli.output import AsJson, check_one_of, one_of, put
+from halftrip.cli.output import AsJson, ViewFormat, put_view, view_format
 from halftrip.errors import UsageError
 from halftrip.units import parse_size, size_in_words
 
 if TYPE_CHECKING:
     from halftrip.analysis.causes import BendCauses, CurveCauses
 
-FORMATS = ("table", "json")
 # Of bends to choose from, so many are named.
 _MOST_NAMED = 6
 
@@ -47,7 +46,7 @@ def explain(
         Text,
         typer.Option("-o", "--output", metavar="FILE", help="With --prove: its run file."),
     ] = None,
-    format_: Annotated[str, one_of("--format", FORMATS)] = "table",
+    format_: ViewFormat = "table",
     json: AsJson = False,
 ) -> int:
     """Say why the curves of a run bend where they bend, and prove it.
@@ -56,11 +55,9 @@ def explain(
     not, with 3 if that cannot be told."""
     from halftrip.analysis.causes import causes
     from halftrip.analysis.fit import piecewise_fits
-    from halftrip.report import explain as report
-    from halftrip.report import json as json_report
+    from halftrip.views import explain as views
 
-    format_ = "json" if json else format_
-    check_one_of("--format", format_, FORMATS)
+    format_ = view_format(format_, json)
     if prove and moved is not None:
         raise UsageError("--moved: proves by a run that is there; leave --prove out")
     if output is not None and not prove:
@@ -73,14 +70,10 @@ def explain(
     if not found:
         raise inputs.no_such_curve(path, bent)
     if not prove and moved is None:
-        explained = report.explained(bent, found, size)
-        if format_ == "json":
-            put(json_report.text(report.content(explained)))
-        else:
-            put(lambda width: report.render(explained, width))
+        put_view(views.explain(bent, found, size), format_)
         return 0
     from halftrip.cli import explain_prove
-    from halftrip.report import proof
+    from halftrip.views.explain import proof
 
     curve, bend = _one_bend(found, size, "--prove" if moved is None else "--moved")
     if moved is not None:
@@ -90,11 +83,8 @@ def explain(
         proven = explain_prove.prove_by_run(bent, curve, bend, moved, other, others)
     else:
         proven = explain_prove.prove_by_measuring(bent, curve.fit.curve, bend, output)
-    (name,) = report.curve_names([curve.fit.curve], bent.names)
-    if format_ == "json":
-        put(json_report.text(proof.content(name, proven)))
-    else:
-        put(lambda width: proof.render(name, proven, width))
+    (name,) = views.curve_names([curve.fit.curve], bent.names)
+    put_view(proof(name, proven), format_)
     return explain_prove.OUTCOMES[proven.proof.outcome]
 
 

@@ -27,14 +27,13 @@ from halftrip.plan.around import curve_keys, sizes_around
 from halftrip.plan.layers import make_plan, python_layer
 from halftrip.plan.plan import Plan
 from halftrip.plan.vary import ENVIRONMENT, UNSET
-from halftrip.report.explain import is_variable
 from halftrip.report.progress import ProgressLine
-from halftrip.report.proof import Proven
 from halftrip.results.configuration import Configuration
 from halftrip.results.run import Run
 from halftrip.results.run_file import default_name, load
 from halftrip.results.threshold import Threshold
 from halftrip.texts import printable
+from halftrip.views.explain import Proven, is_variable
 
 # The exit status of each outcome.
 OUTCOMES: dict[Outcome, int] = {"moved": 0, "stayed": 1, "unknown": 3}

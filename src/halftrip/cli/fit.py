@@ -5,9 +5,16 @@ from __future__ import annotations
 from typing import Annotated
 
 from halftrip.cli import app, inputs
-from halftrip.cli.output import AsJson, Wide, check_one_of, check_wide, one_of, put
+from halftrip.cli.output import (
+    AsJson,
+    ViewFormat,
+    Wide,
+    check_one_of,
+    one_of,
+    put_view,
+    view_format,
+)
 
-FORMATS = ("table", "json")
 ALL = "all"
 MODELS = ("hockney", "piecewise", "netpipe", "loggp", "max-rate", ALL)
 
@@ -21,26 +28,20 @@ def fit(
     sizes: inputs.Sizes = None,
     pair: inputs.Pairs = None,
     wide: Wide = False,
-    format_: Annotated[str, one_of("--format", FORMATS)] = "table",
+    format_: ViewFormat = "table",
     json: AsJson = False,
 ) -> int:
     """Fit models to time over size: lines and pieces of lines, LogGP, and more."""
-    from halftrip.report import json as json_report
-    from halftrip.report import models
+    from halftrip.views import models
 
-    format_ = "json" if json else format_
+    format_ = view_format(format_, json, wide)
     selection = inputs.selection_of(transport, pattern, sizes, pair)
-    check_one_of("--format", format_, FORMATS)
     check_one_of("--model", model, MODELS)
-    check_wide(wide, format_)
     path = inputs.path_of(run)
     found = inputs.loaded(path)
     if not any(map(selection.has, found.by_configuration)):
         raise inputs.no_such_curve(path, found)
     chosen = models.MODELS if model == ALL else (model,)
     fits = models.fitted(found, chosen, selection.has)
-    if format_ == "json":
-        put(json_report.text(models.content(fits)))
-    else:
-        put(lambda width: models.render(fits, width, wide))
+    put_view(models.models(fits), format_, wide)
     return int(not fits.is_fitted)

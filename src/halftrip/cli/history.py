@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from halftrip.cli import app, inputs
-from halftrip.cli.output import AsJson, Wide, check_one_of, check_wide, has_blocks, one_of, put
+from halftrip.cli.output import AsJson, ViewFormat, Wide, has_blocks, put_view, view_format
 from halftrip.errors import HalftripError, NotARunError, UsageError
 from halftrip.texts import printable
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from halftrip.analysis.history import RunFigures
     from halftrip.results.run import Run
 
-FORMATS = ("table", "json", "csv")
 # Of files that are left out, so many are named.
 _MOST_NAMED = 3
 
@@ -34,21 +33,15 @@ def history(
     pair: inputs.Pairs = None,
     every: Annotated[bool, typer.Option("--all", help="Also rows that have not changed.")] = False,
     wide: Wide = False,
-    format_: Annotated[str, one_of("--format", FORMATS)] = "table",
+    format_: ViewFormat = "table",
     json: AsJson = False,
 ) -> int:
     """Say which rows got slower or faster over many runs, when, and what changed then."""
     from halftrip.analysis import history as analysis
-    from halftrip.report import csv as csv_report
-    from halftrip.report import history as report
-    from halftrip.report import json as json_report
+    from halftrip.views.history import history as view
 
-    format_ = "json" if json else format_
+    format_ = view_format(format_, json, wide, every)
     selection = inputs.selection_of(transport, pattern, sizes, pair)
-    check_one_of("--format", format_, FORMATS)
-    if every and format_ != "table":
-        raise UsageError(f"--all: --format {format_} has all rows; leave it out")
-    check_wide(wide, format_)
     paths = runs or ["."]
     measured = _dated([*_loaded(inputs.files_in(paths))])
     if not measured:
@@ -60,13 +53,7 @@ def history(
     ]
     if not any(each.figures for each in chosen):
         raise UsageError("nothing to show: no run has such a row")
-    found = analysis.history(chosen)
-    if format_ == "json":
-        put(json_report.text(report.content(found)))
-    elif format_ == "csv":
-        put(csv_report.text(report.lines(found)))
-    else:
-        put(lambda width: report.render(found, width, every, has_blocks(), wide))
+    put_view(view(analysis.history(chosen), every, has_blocks()), format_, wide)
     return 0
 
 

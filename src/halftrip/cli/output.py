@@ -7,6 +7,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TextIO
 
 import typer
@@ -20,18 +21,33 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.segment import Segment
 
+    from halftrip.render.blocks import View
     from halftrip.report.document import Document
 
 # Options of commands that print tables.
 Wide = Annotated[bool, typer.Option("--wide", help="All figures, however long lines get.")]
 AsJson = Annotated[bool, typer.Option("-j", help="As --format json.")]
 
+
+def one_of(option: str, names: Sequence[str], default: str = "table") -> Any:
+    """An option whose value is one of these names."""
+    words = f"{', '.join(names[:-1])} or {names[-1]}. [{default}]"
+    return typer.Option(
+        option, metavar="NAME", help=words, show_default=False, autocompletion=lambda: [*names]
+    )
+
+
+# Formats of which there is a part with the columns that people look for, and the whole.
+DOCUMENTS = ("markdown", "latex", "html")
+# The formats of every view.
+VIEW_FORMATS = ("table", "csv", "json", *DOCUMENTS)
+ViewFormat = Annotated[str, one_of("--format", VIEW_FORMATS)]
 Format = Annotated[
     str,
     typer.Option(
         "--format",
         metavar="NAME",
-        help="table, csv, json, markdown, latex or nodes. [table]",
+        help="table, csv, json, markdown, latex, html or nodes. [table]",
         show_default=False,
         autocompletion=lambda: [*FORMATS],
     ),
@@ -48,21 +64,11 @@ Style = Annotated[
 
 # The name of a file that stands for standard output.
 STANDARD_OUTPUT = "-"
-# Formats of which there is a part with the columns that people look for, and the whole.
-DOCUMENTS = ("markdown", "latex")
 # Formats that have no flags, which take longer to judge than the rest.
 _WITHOUT_FLAGS = (*DOCUMENTS, "nodes")
 # The width of lines where there is no terminal, and below which lines are hard to read.
 _WIDTH_WITHOUT_TERMINAL = 100
 _LEAST_WIDTH = 40
-
-
-def one_of(option: str, names: Sequence[str], default: str = "table") -> Any:
-    """An option whose value is one of these names."""
-    words = f"{', '.join(names[:-1])} or {names[-1]}. [{default}]"
-    return typer.Option(
-        option, metavar="NAME", help=words, show_default=False, autocompletion=lambda: [*names]
-    )
 
 
 def check_one_of(option: str, name: str, names: Collection[str]) -> None:
@@ -71,10 +77,19 @@ def check_one_of(option: str, name: str, names: Collection[str]) -> None:
         raise UsageError(f"{option}: {printable(name)!r} is not known; {nearest(name, [*names])}")
 
 
-def check_wide(wide: bool, format_: str) -> None:
-    """Raises UsageError for --wide with a format that has all columns in any case."""
-    if wide and format_ != "table":
-        raise UsageError(f"--wide: --format {format_} has all columns; leave it out")
+def view_format(
+    format_: str, json: bool, wide: bool = False, every: bool = False, more: Sequence[str] = ()
+) -> str:
+    """The format in which a view is printed: that of `--format`, one of `VIEW_FORMATS` or `more`,
+    or JSON. Raises UsageError for another, and for --wide and --all with a format that has all
+    columns or all rows in any case."""
+    chosen = "json" if json else format_
+    check_one_of("--format", chosen, (*VIEW_FORMATS, *more))
+    if wide and chosen != "table":
+        raise UsageError(f"--wide: --format {chosen} has all columns; leave it out")
+    if every and chosen not in ("table", *DOCUMENTS):
+        raise UsageError(f"--all: --format {chosen} has all rows; leave it out")
+    return chosen
 
 
 class Form(NamedTuple):
@@ -105,6 +120,19 @@ class Form(NamedTuple):
 
 
 TABLE = Form()
+
+
+def put_view(view: View, format_: str = "table", wide: bool = False, **options: Any) -> None:
+    """Prints a view in one of `VIEW_FORMATS`; `wide`: tables have all columns. `options` are those
+    of `put`."""
+    if format_ == "table":
+        from halftrip.render import terminal
+
+        put(lambda width: terminal.render(view.blocks, width, wide), **options)
+        return
+    # The other formats take a while to import.
+    package = "page" if format_ == "html" else "render"
+    put(import_module(f"halftrip.{package}.{format_}").render(view), **options)
 
 
 def in_job() -> bool:

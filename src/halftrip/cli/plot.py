@@ -90,7 +90,7 @@ def plot(
         put(render(charts, screen().width))
         return 0
     elif format_ == files.PAGE:
-        from halftrip.page.scaffold import of_charts
+        from halftrip.page.html import of_charts
 
         title = ", ".join(subject.name for subject in subjects)
         files.write(output, of_charts(title, charts).encode())

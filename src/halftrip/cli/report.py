@@ -108,9 +108,9 @@ def report_text(
     ]
     made = report(shown, ", ".join(each.subject.name for each in shown))
     if format_ == "md":
-        from halftrip.page import markdown
+        from halftrip.render import markdown
 
-        return markdown.render(made)
-    from halftrip.page import html, scaffold
+        return markdown.page(made)
+    from halftrip.page import html
 
-    return scaffold.page(made.title, made.line, html.body(made), made.charts)
+    return html.page(made)

@@ -10,35 +10,32 @@ import typer
 
 from halftrip.cli import app, inputs
 from halftrip.cli.inputs import Text
-from halftrip.cli.output import DOCUMENTS, TABLE, AsJson, Form, Format, Style, Wide, put
+from halftrip.cli.output import (
+    DOCUMENTS,
+    TABLE,
+    VIEW_FORMATS,
+    AsJson,
+    Form,
+    Format,
+    Style,
+    Wide,
+    put,
+    put_view,
+)
 from halftrip.errors import UsageError
 from halftrip.plan import parsing
 from halftrip.plan.expectations import expectations
-from halftrip.registry import FORMATS
 from halftrip.texts import printable
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from halftrip.analysis.expectation import Expectations
+    from halftrip.render.blocks import View
     from halftrip.report.document import Document
     from halftrip.report.selection import Selection
     from halftrip.results.run import Run
 
 # Formats for programs, which have all that there is, in one form.
 _FOR_PROGRAMS = ("csv", "json", "nodes")
-# Formats in which a matrix is a record for each pair of hosts.
-_OF_LINKS = ("csv", "json")
-# Where a format for programs has what a view shows.
-_ELSEWHERE = {
-    "details": "has all figures",
-    "why": "has the cause in every row",
-    "flags": "has them in every row",
-    "tails": "has them in every row",
-    "cost": "has it in every row",
-    "layers": "has the rows of both layers, and no differences",
-    "system-log": "has only rows, but the run file is JSON itself",
-}
 
 
 @app.command("show")
@@ -211,10 +208,9 @@ def print_first(
     """Prints the first screen of the run in the file `path`, judged by what is `expected`. `plain`:
     without colours, even if the output looks like a terminal. Where it cannot be written, `kept`
     ends the message."""
-    from halftrip.report.screen import render
+    from halftrip.views.screen import first_screen
 
-    content = _content(run, Shown(), False, expected)
-    put(lambda width: render(content, width, path), plain, kept)
+    put_view(first_screen(_content(run, Shown(), False, expected), path), plain=plain, kept=kept)
 
 
 def print_form(run: Run, form: Form, expected: Expectations, kept: str = "") -> None:
@@ -242,16 +238,16 @@ def _check(files: Sequence[str], shown: Shown) -> None:
 
 
 def _check_views(files: Sequence[str], shown: Shown) -> None:
-    """Raises UsageError for views that there are not in this format."""
+    """Raises UsageError for views that there are not in this format, or of several runs."""
     if shown.wide and shown.format in _FOR_PROGRAMS:
         raise UsageError(f"--wide: --format {shown.format} has all columns; leave it out")
     for view in shown.views:
-        if shown.format != "table" and not (view == "matrix" and shown.format in _OF_LINKS):
-            has_all = shown.format in _OF_LINKS
-            lacks = _ELSEWHERE[view] if has_all else "has no views"
-            raise UsageError(f"--{view}: --format {shown.format} {lacks}; leave it out")
+        if shown.format not in VIEW_FORMATS:
+            raise UsageError(f"--{view}: --format {shown.format} has no views; leave it out")
         if len(files) > 1:
             raise UsageError(f"--{view} shows one run; name one file")
+    if len(shown.views) > 1 and shown.format in _FOR_PROGRAMS:
+        raise UsageError(f"--{shown.views[1]}: --format {shown.format} has one view at a time")
 
 
 def _check_style(files: Sequence[str], shown: Shown) -> None:
@@ -267,80 +263,72 @@ def _check_style(files: Sequence[str], shown: Shown) -> None:
 
 
 def _show_one(run: Run, path: str, shown: Shown, expected: Expectations) -> None:
-    if shown.format in _OF_LINKS and "matrix" in shown.views:
-        from halftrip.report import csv, json
-        from halftrip.report.matrix import links
-
-        written = {"csv": csv.text, "json": json.text}[shown.format]
-        put(written(links(_content(run, shown, False))))
+    is_table = shown.form == TABLE
+    views = shown.views or (["details"] if is_table and (shown.wide or shown.rtt) else [])
+    if not views:
+        _show_whole(run, path, shown, expected)
         return
+    # To judge flags takes longer than the rest.
+    flags = not {"flags", "cost"}.isdisjoint(views) or (
+        shown.format in _FOR_PROGRAMS and "details" in views
+    )
+    content = _content(run, shown, flags, expected)
+    found = [_view(name, content, shown) for name in views]
+    if shown.judges and shown.format not in _FOR_PROGRAMS:
+        from halftrip.render.blocks import Items, View
+        from halftrip.views.expected import lines
+
+        found.append(View([Items(lines(content))]))
+    if is_table or len(found) == 1:
+        for each in found:
+            put_view(each, shown.format, shown.wide)
+        return
+    whole = found[0]._replace(blocks=[block for each in found for block in each.blocks])
+    put_view(whole, shown.format, shown.wide)
+
+
+def _show_whole(run: Run, path: str, shown: Shown, expected: Expectations) -> None:
+    """Prints a run, or what is selected of it, without any other view."""
     if shown.form != TABLE:
         content = _content(run, shown, shown.form.has_flags, expected)
         if shown.format in DOCUMENTS:
-            put(FORMATS.load(shown.format)(content, not shown.wide))
+            from halftrip.views.details import in_short
+
+            put_view(in_short(content, not shown.wide), shown.format)
         else:
             put(shown.form.make(content), tabs=shown.style is not None)
-        return
-    views = shown.views or (["details"] if shown.wide or shown.rtt else [])
-    if not views and not shown.is_part:
+    elif shown.is_part:
+        from halftrip.views.screen import first_screen
+
+        put_view(first_screen(_content(run, shown, False, expected)))
+    else:
         print_first(run, path, expected)
-        return
-    # To judge flags takes longer than the rest.
-    flags = not {"flags", "cost"}.isdisjoint(views)
-    content = _content(run, shown, flags, expected)
-    if not views:
-        from halftrip.report.screen import render
-
-        put(lambda width: render(content, width))
-    for view in views:
-        put(partial(_view, view, content, shown))
-    if views and shown.judges:
-        from rich.console import Group
-
-        from halftrip.report.expectation_lines import lines
-        from halftrip.report.wrapping import text_lines
-
-        judged = lines(content)
-        put(lambda width: Group(*(part for line in judged for part in text_lines(line, width))))
 
 
-def _view(name: str, content: Document, shown: Shown, width: int) -> RenderableType:
-    """A view in lines of so many columns."""
-    from halftrip.report import causes, cost, flags, layers, matrix, system_log, table, tails
+def _view(name: str, content: Document, shown: Shown) -> View:
+    from halftrip.views import cost, details, layers, matrix, system_log, tails, why
 
-    most = None if shown.wide else width
-    if name == "why":
-        return causes.render_why(content, width, shown.every)
-    if name == "matrix":
-        return matrix.render_matrix(content, most, shown.sort)
-    views: dict[str, Callable[[Document, int | None], RenderableType]] = {
-        "details": table.render,
-        "flags": flags.render_flags,
-        "tails": tails.render_tails,
-        "cost": cost.render_cost,
-        "layers": layers.render_layers,
-        "system-log": system_log.render_system_log,
+    views: dict[str, Callable[[Document], View]] = {
+        "details": details.details,
+        "why": partial(why.why, every=shown.every),
+        "flags": why.flags,
+        "tails": tails.tails,
+        "cost": cost.cost,
+        "layers": layers.layers,
+        "matrix": partial(matrix.matrix, by_slowness=shown.sort),
+        "system-log": system_log.system_log,
     }
-    return views[name](content, most)
+    return views[name](content)
 
 
 # Several.
 
 
 def _show_several(runs: Sequence[Run], paths: Sequence[str], shown: Shown) -> None:
-    from halftrip.report import csv, json, latex, markdown, side_by_side
+    from halftrip.views.side_by_side import side_by_side
 
-    flags = shown.format in ("csv", "json")
-    contents = [_content(run, shown, flags) for run in runs]
-    if shown.format == "table":
-        put(lambda width: side_by_side.render(contents, paths, None if shown.wide else width))
-        return
-    formats = {
-        "csv": csv.render_several,
-        "json": json.render_several,
-        "markdown": markdown.render_several,
-        "latex": latex.render_several,
-    }
-    if shown.format not in formats:
+    if shown.format not in VIEW_FORMATS:
         raise UsageError(f"--format: {shown.format} is of one run; name one file")
-    put(formats[shown.format](contents, paths))
+    flags = shown.format in _FOR_PROGRAMS
+    contents = [_content(run, shown, flags) for run in runs]
+    put_view(side_by_side(contents, paths), shown.format, shown.wide)

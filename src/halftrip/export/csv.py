@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from halftrip.analysis.figure import names
 from halftrip.export.measurements import SAMPLE, Found, measurements
-from halftrip.report.csv import text
+from halftrip.render.csv import text
 from halftrip.report.document import Document
 
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from halftrip.analysis.summaries import summarize_configuration
 from halftrip.export.names import row_name
+from halftrip.render.json import text
 from halftrip.report.document import Document
-from halftrip.report.json import text
 from halftrip.results.configuration import Configuration
 from halftrip.results.records import Measurement
 from halftrip.texts import printable

@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from halftrip.analysis.rows import Row
 from halftrip.analysis.verdict import IMPOSSIBLE, NO_INTERVAL
 from halftrip.page.asked import counted
-from halftrip.report.causes import groups
 from halftrip.report.document import Document
 from halftrip.report.fields import curve_name, varying_within_patterns
 from halftrip.report.numbers import digits_of, number
 from halftrip.results.configuration import UNKNOWN, Configuration
 from halftrip.units import significant, size_in_words
+from halftrip.views.why import groups
 
 # The size that people compare, bytes.
 _SMALL = 8

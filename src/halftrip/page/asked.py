@@ -1,20 +1,26 @@
-"""What a run was asked to measure, and how to measure it again."""
+"""What a run was asked to measure, on what, and how to measure it again."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+import msgspec
+
+from halftrip.analysis.environments import facts
 from halftrip.errors import UsageError
-from halftrip.page.blocks import Code, Said
 from halftrip.plan.layers import make_plan, python_layer
 from halftrip.plan.plan import plan_text
+from halftrip.render.blocks import Block, Code, Legend, Paragraph, text_table
 from halftrip.report.document import Document
+from halftrip.report.numbers import NOTHING
 from halftrip.results.reported import Source
 from halftrip.results.run import Run
+from halftrip.texts import printable
 from halftrip.units import significant, size_in_words
+from halftrip.views.side_by_side import letters
 
 # Of more names than these, the rest is counted.
 _MOST_NAMED = 6
@@ -128,19 +134,19 @@ def _at_most(plan: dict[str, Any]) -> str:
     return f"at most {time:g} s" if isinstance(time, int | float) else ""
 
 
-def repeat(run: Run) -> list[Said | Code]:
+def repeat(run: Run) -> list[Paragraph | Code]:
     """The command line of a run and its plan, which any installation of halftrip can read."""
-    blocks: list[Said | Code] = [Code(shlex.join(run.header.command), "The command")]
+    blocks: list[Paragraph | Code] = [Code(shlex.join(run.header.command), "The command")]
     if run.sources:
         said = "What another tool has measured, only that tool can measure again."
-        return [*blocks, Said(said)]
+        return [*blocks, Paragraph(said)]
     plan = _plan(run)
     if plan is None:
-        return [*blocks, Said("Its plan has keys that this halftrip does not know.")]
+        return [*blocks, Paragraph("Its plan has keys that this halftrip does not know.")]
     return [
         *blocks,
         Code(plan, "The plan"),
-        Said("Write the plan to PLAN.toml; halftrip run PLAN.toml measures the same again."),
+        Paragraph("Write the plan to PLAN.toml; halftrip run PLAN.toml measures the same again."),
     ]
 
 
@@ -150,3 +156,64 @@ def _plan(run: Run) -> str | None:
         return plan_text(make_plan(python_layer(run.header.plan)))
     except UsageError:
         return None
+
+
+# The environments of hosts, or of several runs, beside each other.
+
+# More hosts stand together in one column.
+_MOST_HOSTS = 8
+# Of a longer text, a table has the beginning.
+_LONGEST = 300
+_DIFFER_SAYS = "≠: it is not the same in all columns."
+
+
+def environments_of_hosts(run: Run) -> list[Block]:
+    """What is known of the hosts of a run, a column for each; none where nothing is."""
+    hosts = [*dict.fromkeys(each.host for each in run.environments)]
+    if not 1 < len(hosts) <= _MOST_HOSTS:
+        known = facts(run)
+        return _environments(f"The hosts of this run{_names_of(hosts)}", ["value"], [known])
+    parts = [
+        facts(
+            msgspec.structs.replace(
+                run,
+                environments=tuple(each for each in run.environments if each.host == host),
+                connections=(),
+                devices=tuple(each for each in run.devices if each.rank in _ranks_of(run, host)),
+            )
+        )
+        for host in hosts
+    ]
+    return _environments("The hosts of this run", hosts, parts)
+
+
+def _names_of(hosts: Sequence[str]) -> str:
+    if not hosts:
+        return ""
+    return f": {hosts[0]}" if len(hosts) == 1 else f": {len(hosts)} hosts"
+
+
+def _ranks_of(run: Run, host: str) -> set[int]:
+    return {each.rank for each in run.environments if each.host == host}
+
+
+def environments_of_runs(runs: Sequence[Run]) -> list[Block]:
+    """What is known of several runs, a column for each; none where nothing is."""
+    known = [facts(run) for run in runs]
+    return _environments("The environments of these runs", letters(len(runs)), known)
+
+
+def _environments(
+    title: str, names: Sequence[str], known: Sequence[Mapping[str, str]]
+) -> list[Block]:
+    keys = [*dict.fromkeys(key for each in known for key in each)]
+    if not keys:
+        return []
+    values = [[printable(each.get(key, NOTHING), _LONGEST) for each in known] for key in keys]
+    differing = frozenset(n for n, each in enumerate(values) if len(set(each)) > 1)
+    rows = [
+        [("≠ " if n in differing else "") + key, *each]
+        for n, (key, each) in enumerate(zip(keys, values, strict=True))
+    ]
+    made = text_table(title, ["what", *names], rows)._replace(differing=differing)
+    return [made, Legend([_DIFFER_SAYS])] if differing else [made]

@@ -8,8 +8,9 @@ from typing import Any
 
 from halftrip.errors import UsageError
 from halftrip.plots.chart import Chart, Subject
-from halftrip.plots.writing import single
+from halftrip.plots.writing import said_of, single
 from halftrip.registry import PLOTS
+from halftrip.render.html import escaped, prose
 
 _ZOOM = {
     "name": "zoom",
@@ -98,4 +99,38 @@ def transports(charts: Iterable[Chart]) -> list[str]:
             # What belongs to no transport, as the load of a host, has none.
             if record.get("transport")
         )
+    )
+
+
+# In a page.
+
+
+def choice(charts: Sequence[Chart]) -> str:
+    """Check boxes for the transports of all charts; a script shows them."""
+    names = transports(charts)
+    if len(names) < 2:
+        return ""
+    boxes = "".join(
+        f'<label><input type="checkbox" value="{escaped(name)}" checked> {escaped(name)}</label>'
+        for name in names
+    )
+    return (
+        '<div id="choice" role="group" aria-labelledby="choice-title" hidden>'
+        f'<span id="choice-title">Shown in pictures:</span>{boxes}</div>\n'
+    )
+
+
+def figure(chart: Chart) -> str:
+    """A picture with its title, its lines, and what it shows in words; a script draws it."""
+    name = f"chart-{chart.name}"
+    lines = "".join(f"<p>{prose(line)}</p>" for line in said_of(chart))
+    return (
+        f'<figure aria-labelledby="{name}-title">'
+        f'<figcaption><h3 id="{name}-title">{escaped(chart.title)}</h3>{lines}</figcaption>'
+        f'<div class="picture" id="{name}" role="img" aria-labelledby="{name}-title" '
+        f'aria-describedby="{name}-text"><div aria-hidden="true"></div></div>'
+        f'<details class="words"><summary>In words</summary>'
+        f'<p id="{name}-text">{prose(chart.text)}</p></details>'
+        f'<script type="application/json" data-for="{name}">'
+        f"{script_json(specification(chart))}</script></figure>"
     )

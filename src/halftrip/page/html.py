@@ -1,215 +1,166 @@
-"""The blocks of a report in HTML. Every text is escaped here, and only here."""
+"""A page that needs nothing but itself: its head, its style, and the scripts that draw."""
 
 from __future__ import annotations
 
-import html
+import base64
+import hashlib
+import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
-from halftrip.page.blocks import (
-    Block,
-    Code,
-    Drawn,
-    Folded,
-    Items,
-    Report,
-    Rule,
-    Ruled,
-    Said,
-    Section,
-    Tabled,
-)
-from halftrip.page.drawing import script_json, specification, transports
+from halftrip import __version__
+from halftrip.page.drawing import choice, figure, script_json
 from halftrip.plots.chart import Chart
-from halftrip.plots.writing import said_of
-from halftrip.report.layout import Column, Line
-from halftrip.texts import printable, printable_lines
+from halftrip.plots.theme import THEMES, config
+from halftrip.render import html
+from halftrip.render.blocks import Page, View
+from halftrip.render.html import escaped
+from halftrip.report.document import Document
+from halftrip.views.details import in_short
 
-# The classes of verdicts, and of rules that are kept.
-_CLASSES = {
-    "caution": "caution",
-    "no": "no",
-    "in part": "caution",
-    "not kept": "no",
-    "kept": "ok",
-    "ok": "ok",
-}
+_HERE = Path(__file__).parent
+_NO_SCRIPT = "Pictures need JavaScript; what they show is in words below each, and in tables."
 
 
-def escaped(text: str) -> str:
-    """A text that stands in HTML as it is, without control characters."""
-    return html.escape(printable(text))
+def page(made: Page) -> str:
+    """A whole page."""
+    body = html.body(made, figure, choice(made.charts))
+    return _page(made.title, made.line, body, made.charts)
 
 
-# A figure and its unit, which stay on one line.
-_UNIT = re.compile(r"(\d) (%|[num]?s|[GM]B/s|[KMG]?i?B)(?![\w/])")
+def render(view: View, title: str = "halftrip") -> str:
+    """A page of a view alone."""
+    return _page(title, "", html.Writer(figure).write(view.blocks), [])
 
 
-def _prose(text: str) -> str:
-    """An escaped text, in lines that do not part a figure from its unit."""
-    return _UNIT.sub(r"\1&nbsp;\2", escaped(text))
+def of_document(document: Document, brief: bool = True) -> str:
+    """A page of a run's rows."""
+    return render(in_short(document, brief))
 
 
-def body(report: Report) -> str:
-    """All sections, with a list of them in front."""
-    places = "".join(
-        f'<li><a href="#{each.name}">{escaped(each.title)}</a></li>' for each in report.sections
-    )
-    contents = f'<nav aria-label="Contents"><ul>{places}</ul></nav>'
-    names = _Names()
-    first = next((each for each in report.sections if any(map(_is_drawn, each.blocks))), None)
-    parts = [
-        (choice(report.charts) if each is first else "") + _section(each, names)
-        for each in report.sections
-    ]
-    return "\n".join([contents, *parts])
+def _page(title: str, line: str, body: str, charts: Sequence[Chart]) -> str:
+    """A whole page in HTML: a title, a line below it, and a body that has the figures of these
+    charts. It loads nothing, and runs no scripts but its own two."""
+    scripts = [bundle(), _file("page.js")] if charts else [_file("page.js")]
+    inlined = "\n".join(f'<script type="module">{each}</script>' for each in scripts)
+    subtitle = f'<p class="line">{escaped(line)}</p>' if line else ""
+    configs = {theme: _config(theme) for theme in THEMES}
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{_policy(scripts)}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="generator" content="halftrip {__version__}">
+<title>{escaped(title)}</title>
+<link rel="icon" href="data:,">
+<style>
+{_file("page.css")}</style>
+</head>
+<body>
+<a class="skip" href="#main">Skip to the content</a>
+<header><h1>{escaped(title)}</h1>{subtitle}</header>
+<main id="main" tabindex="-1">
+{_NOSCRIPT if charts else ""}
+{body}
+</main>
+<footer><p>Made by halftrip {__version__}. This page loads nothing from anywhere.</p></footer>
+<script type="application/json" id="configs">{script_json(configs)}</script>
+{inlined}
+</body>
+</html>
+"""
 
 
-def _is_drawn(block: Block) -> bool:
-    return isinstance(block, Drawn)
+_NOSCRIPT = f"<noscript><p>{_NO_SCRIPT}</p></noscript>"
 
 
-def choice(charts: Sequence[Chart]) -> str:
-    """Check boxes for the transports of all charts; a script shows them."""
-    names = transports(charts)
-    if len(names) < 2:
-        return ""
-    boxes = "".join(
-        f'<label><input type="checkbox" value="{escaped(name)}" checked> {escaped(name)}</label>'
-        for name in names
-    )
+def of_charts(title: str, charts: Sequence[Chart]) -> str:
+    """A page with charts only."""
+    return _page(title, "", choice(charts) + "\n".join(map(figure, charts)), charts)
+
+
+def _file(name: str) -> str:
+    return (_HERE / name).read_text(encoding="utf-8")
+
+
+def _config(theme: Any) -> dict[str, Any]:
+    # What a picture shows stands beside it in words: to name each mark would only be noise.
+    return {**config(theme), "aria": False}
+
+
+def _policy(scripts: Sequence[str]) -> str:
+    """The Content-Security-Policy: these scripts alone, and nothing from anywhere."""
+    hashes = " ".join(f"'{hash_of(each)}'" for each in scripts)
     return (
-        '<div id="choice" role="group" aria-labelledby="choice-title" hidden>'
-        f'<span id="choice-title">Shown in pictures:</span>{boxes}</div>\n'
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
     )
 
 
-class _Names:
-    """Names of elements, of which each is given once."""
-
-    def __init__(self) -> None:
-        self._count = 0
-
-    def next(self) -> str:
-        self._count += 1
-        return f"e{self._count}"
+def hash_of(script: str) -> str:
+    """The hash of a script as a policy names it."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
 
 
-def _section(section: Section, names: _Names) -> str:
-    parts = "\n".join(_block(block, names) for block in section.blocks)
-    heading = f'<h2 id="{section.name}-title">{escaped(section.title)}</h2>'
-    return (
-        f'<section id="{section.name}" aria-labelledby="{section.name}-title">\n{heading}\n'
-        f"{parts}\n</section>"
-    )
+# The script that draws: Vega, Vega-Lite and vega-embed as vl-convert has them. To make it takes
+# seconds, so it is kept in the user's cache, under a name with its own hash.
+
+# What page.js uses of it.
+_SNIPPET = "window.vegaEmbed = vegaEmbed;"
 
 
-def _block(block: Block, names: _Names) -> str:
-    made: Mapping[type[Block], Callable[[Any, _Names], str]] = {
-        Said: _said,
-        Items: _items,
-        Code: _code,
-        Tabled: _table,
-        Drawn: lambda drawn, _: figure(drawn.chart),
-        Ruled: lambda ruled, _: f'<ol class="rules">{"".join(map(_rule, ruled.rules))}</ol>',
-        Folded: _folded,
-    }
-    return made[type(block)](block, names)
+def bundle() -> str:
+    """The text, which begins no comment of HTML and ends no script element."""
+    folder = _folder()
+    stem = f"vega-{version('vl-convert-python')}"
+    found = _kept(folder, stem)
+    if found is None:
+        import vl_convert
+
+        found = _safe(vl_convert.javascript_bundle(_SNIPPET))
+        _keep(folder, stem, found)
+    return found
 
 
-def _said(block: Said, _: _Names) -> str:
-    term = f"<strong>{escaped(block.term)}:</strong> " if block.term else ""
-    return f"<p>{term}{_prose(block.text)}</p>"
+def _safe(text: str) -> str:
+    """The same program, without what a page would read as the end of the script; line ends are
+    those that a browser makes of all others before it takes the hash of a script."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\\0")
+    return re.sub(r"<(?=/script|!--)", r"\\x3c", text, flags=re.IGNORECASE)
 
 
-def _items(block: Items, _: _Names) -> str:
-    return f"<ul>{''.join(f'<li>{_prose(line)}</li>' for line in block.lines)}</ul>"
+def _folder() -> Path:
+    named = os.environ.get("XDG_CACHE_HOME")
+    return Path(named or os.path.expanduser("~/.cache")) / "halftrip"
 
 
-def _folded(block: Folded, names: _Names) -> str:
-    inner = "\n".join(_block(each, names) for each in block.blocks)
-    return f"<details><summary>{escaped(block.summary)}</summary>\n{inner}\n</details>"
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _code(block: Code, names: _Names) -> str:
-    name = names.next()
-    text = html.escape(printable_lines(block.text))
-    return (
-        f'<p class="what" id="{name}">{escaped(block.title)}</p>'
-        f'<pre tabindex="0" role="region" aria-labelledby="{name}"><code>{text}</code></pre>'
-    )
+def _kept(folder: Path, stem: str) -> str | None:
+    """The kept text whose name has its hash; None where there is none, or it is damaged."""
+    try:
+        for path in folder.glob(f"{stem}-*.js"):
+            text = path.read_bytes().decode()
+            if path.stem == f"{stem}-{_hash(text)}":
+                return text
+    except (OSError, ValueError):
+        return None
+    return None
 
 
-def _rule(rule: Rule) -> str:
-    kept = f'<b class="{_CLASSES.get(rule.kept, "")}">{escaped(rule.kept)}</b>'
-    how = "<br>".join(map(_prose, rule.how))
-    return f"<li><p>{escaped(rule.asks)} {kept}</p><p>{how}</p></li>"
-
-
-# Tables.
-
-
-def _table(block: Tabled, names: _Names) -> str:
-    """A table that scrolls alone where the page is narrow, and can be sorted by its columns."""
-    name = names.next()
-    columns = block.table.columns
-    heads = "".join(map(_head, columns))
-    lines = "".join(
-        _line(line, columns, n in block.differing) for n, line in enumerate(block.table.lines)
-    )
-    legend = "".join(f"<p>{_prose(each)}</p>" for each in block.legend)
-    said = f'<div class="legend">{legend}</div>' if legend else ""
-    return (
-        f'<div class="wide" role="region" aria-labelledby="{name}" tabindex="0">'
-        f'<table><caption id="{name}">{escaped(block.title)}</caption>'
-        f"<thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table></div>{said}"
-    )
-
-
-def _head(column: Column) -> str:
-    kind = ' class="text"' if column.is_text else ""
-    unit = f" <small>{escaped(column.unit)}</small>" if column.unit else ""
-    # A heading must not be empty.
-    return f'<th scope="col"{kind}>{escaped(column.name) or "note"}{unit}</th>'
-
-
-def _line(line: Line, columns: Sequence[Column], differs: bool) -> str:
-    kinds = ["differs"] * differs + ["begins"] * line.begins_section
-    cells = "".join(
-        _cell(cell, column, n == 0)
-        for n, (cell, column) in enumerate(zip(line.cells, columns, strict=True))
-    )
-    return f"<tr{_class(*kinds)}>{cells}</tr>"
-
-
-def _cell(cell: str, column: Column, is_first: bool) -> str:
-    kinds = ["text"] * column.is_text
-    if column.name == "verdict" and cell in _CLASSES:
-        kinds.append(_CLASSES[cell])
-    if is_first:
-        return f'<th scope="row"{_class(*kinds)}>{escaped(cell)}</th>'
-    return f"<td{_class(*kinds)}>{escaped(cell)}</td>"
-
-
-def _class(*names: str) -> str:
-    return f' class="{" ".join(names)}"' if names else ""
-
-
-# Pictures.
-
-
-def figure(chart: Chart) -> str:
-    """A picture with its title, its lines, and what it shows in words; a script draws it."""
-    name = f"chart-{chart.name}"
-    lines = "".join(f"<p>{_prose(line)}</p>" for line in said_of(chart))
-    return (
-        f'<figure aria-labelledby="{name}-title">'
-        f'<figcaption><h3 id="{name}-title">{escaped(chart.title)}</h3>{lines}</figcaption>'
-        f'<div class="picture" id="{name}" role="img" aria-labelledby="{name}-title" '
-        f'aria-describedby="{name}-text"><div aria-hidden="true"></div></div>'
-        f'<details class="words"><summary>In words</summary>'
-        f'<p id="{name}-text">{_prose(chart.text)}</p></details>'
-        f'<script type="application/json" data-for="{name}">'
-        f"{script_json(specification(chart))}</script></figure>"
-    )
+def _keep(folder: Path, stem: str, text: str) -> None:
+    partial = folder / f"{stem}.{os.getpid()}.tmp"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        partial.write_bytes(text.encode())
+        partial.replace(folder / f"{stem}-{_hash(text)}.js")
+    except OSError:
+        # A home that is full or cannot be written costs a few seconds the next time, no report.
+        return

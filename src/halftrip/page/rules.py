@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 from halftrip.page.asked import counted, named
-from halftrip.page.blocks import Rule
+from halftrip.render.blocks import Check
 from halftrip.report.document import Document
-from halftrip.report.side_by_side import letters
+from halftrip.views.side_by_side import letters
 
 Kept = Literal["kept", "in part", "not kept", "does not apply"]
 # From the best to the worst: of several runs, a rule is kept as the worst of them keeps it.
@@ -24,7 +24,7 @@ class _Judged(NamedTuple):
     how: str
 
 
-def rules(documents: Sequence[Document]) -> list[Rule]:
+def rules(documents: Sequence[Document]) -> list[Check]:
     """The twelve rules in their order; of several runs, how each keeps them."""
     found = []
     for asks, judge in _RULES:
@@ -34,7 +34,7 @@ def rules(documents: Sequence[Document]) -> list[Rule]:
         if len(how) > 1:
             names = letters(len(judged))
             how = [f"{name}: {each.how}" for name, each in zip(names, judged, strict=True)]
-        found.append(Rule(asks, worst, how))
+        found.append(Check(asks, worst, how))
     return found
 
 

@@ -5,20 +5,40 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from halftrip.analysis.flags import NAMES
 from halftrip.errors import UsageError
-from halftrip.page import environments, tables
 from halftrip.page.answer import answer
-from halftrip.page.asked import asked, counted, repeat
-from halftrip.page.blocks import Block, Code, Drawn, Folded, Items, Report, Ruled, Said, Section
+from halftrip.page.asked import (
+    asked,
+    counted,
+    environments_of_hosts,
+    environments_of_runs,
+    repeat,
+)
 from halftrip.page.drawing import charts, within
 from halftrip.page.rules import rules
 from halftrip.plots.chart import Subject
 from halftrip.registry import PLOTS
-from halftrip.report import notes, pairs, screen, side_by_side
-from halftrip.report.causes import trust
+from halftrip.render.blocks import (
+    Block,
+    Checks,
+    Fold,
+    Items,
+    Legend,
+    Page,
+    Paragraph,
+    Picture,
+    Section,
+    Table,
+)
+from halftrip.render.plain import title_of
 from halftrip.report.document import Document
-from halftrip.report.side_by_side import alone, letters
+from halftrip.views import notes, pairs, screen, side_by_side
+from halftrip.views.cost import cost as cost_of
+from halftrip.views.row_tables import RowTable, row_tables
+from halftrip.views.side_by_side import alone, letters
+from halftrip.views.system_log import system_log
+from halftrip.views.tails import tails
+from halftrip.views.why import flags, groups, table_of_causes, trust
 
 # The kinds of pictures, by the section that they stand in.
 _CURVES = ("latency", "bandwidth")
@@ -28,11 +48,14 @@ _COMPARISON = "compare"
 _DISTRIBUTION = ("distribution", "samples")
 # A page has to open: so many bytes of pictures that have a point for each of many samples.
 _MOST_BYTES = 700_000
+_BY_KIND = ("latency_rows", "rate_rows")
 _USAGE = ("usage",)
 _SYSTEM = ("system",)
-_COLUMNS = 100
-# A heading that may be as long as it gets.
-_ANY_WIDTH = 10_000
+# Of more lines of a table, so many at even distances are shown: a page has to open. A system log
+# has several tables for each host.
+_MOST_LINES = 1000
+_MOST_OF_LOG = 200
+_MARKS_SAY = "~ caution, ! no: see how far to trust them."
 
 
 class Shown(NamedTuple):
@@ -53,22 +76,22 @@ class Shown(NamedTuple):
         return screen.to_do(self.document, self.file if self.whole else None)
 
 
-def report(shown: Sequence[Shown], title: str) -> Report:
+def report(shown: Sequence[Shown], title: str) -> Page:
     """The report of some runs; several are beside each other."""
     one = shown[0] if len(shown) == 1 else None
     made = [*(_of_several(shown) if one is None else _of_one(one))]
     made.append(_rules([each.document for each in shown]))
-    line = counted(len(shown), "run") if one is None else screen.heading(one.document, _ANY_WIDTH)
-    return Report(title, line, [each for each in made if each.blocks])
+    line = counted(len(shown), "run") if one is None else " · ".join(screen.heading(one.document))
+    return Page(title, line, [each for each in made if each.blocks])
 
 
 def _of_one(shown: Shown) -> Iterable[Section]:
     document = shown.document
-    yield Section("asked", "What was asked", [Said(line) for line in asked(document)])
-    yield Section("answer", "The answer", [Said(line) for line in answer(document)])
+    yield Section("asked", "What was asked", [Paragraph(line) for line in asked(document)])
+    yield Section("answer", "The answer", [Paragraph(line) for line in answer(document)])
     yield Section("trust", "How far to trust it", _trust(shown))
     yield from _pictures([shown.subject])
-    yield Section("table", "Tables", tables.of_rows(document))
+    yield Section("table", "Tables", _rows(document))
     yield Section("bends", "Why curves bend", _bends(document))
     yield Section("flags", "What looks odd", _flags(document))
     yield from _rest([shown.subject])
@@ -80,9 +103,9 @@ def _of_several(shown: Sequence[Shown]) -> Iterable[Section]:
     names = letters(len(shown))
     named = [*zip(names, shown, strict=True)]
     asks: list[Block] = [Items(side_by_side.key(documents, [each.file for each in shown]))]
-    asks += [Said(" ".join(asked(each.document)), name) for name, each in named]
+    asks += [Paragraph(" ".join(asked(each.document)), name) for name, each in named]
     yield Section("asked", "What was asked", asks)
-    answers = [Said(" ".join(answer(each.document)), name) for name, each in named]
+    answers = [Paragraph(" ".join(answer(each.document)), name) for name, each in named]
     yield Section("answer", "The answers", answers)
     trusts = [block for name, each in named for block in _trust_of(name, each)]
     yield Section("trust", "How far to trust them", trusts)
@@ -91,7 +114,7 @@ def _of_several(shown: Sequence[Shown]) -> Iterable[Section]:
     yield Section("table", "Tables", _beside(documents))
     yield from _rest(subjects)
     blocks: list[Block] = [
-        Folded(f"{name}: {each.file}", repeat(each.document.run)) for name, each in named
+        Fold(f"{name}: {each.file}", repeat(each.document.run)) for name, each in named
     ]
     yield Section("repeat", "How to repeat them", blocks)
 
@@ -102,22 +125,22 @@ def _pictures(subjects: Sequence[Subject]) -> Iterable[Section]:
     found = charts(subjects, _CURVES)
     found += charts([*map(_with_rates, subjects)], _RATES)
     found += charts(subjects, _OTHERS)
-    blocks: list[Block] = [Drawn(each) for each in found]
+    blocks: list[Block] = [Picture(each) for each in found]
     if len(subjects) > 1:
         blocks += _compared(subjects)
     if len(documents) == 1 and pairs.has_pairs(documents[0].rows):
-        blocks.append(_pairs(documents[0]))
+        blocks += _shortened(pairs.blocks(documents[0]))
     if not blocks:
-        blocks.append(Said("There is nothing to draw."))
+        blocks.append(Paragraph("There is nothing to draw."))
     yield Section("curves", "Pictures", blocks)
 
 
 def _compared(subjects: Sequence[Subject]) -> list[Block]:
     """What has changed from the first run to the others, or why that cannot be told."""
     try:
-        return [Drawn(each) for each in PLOTS.load(_COMPARISON)(subjects)]
+        return [Picture(each) for each in PLOTS.load(_COMPARISON)(subjects)]
     except UsageError as error:
-        return [Said(f"Nothing is compared: {error}.")]
+        return [Paragraph(f"Nothing is compared: {error}.")]
 
 
 def _with_rates(subject: Subject) -> Subject:
@@ -127,10 +150,43 @@ def _with_rates(subject: Subject) -> Subject:
     return subject._replace(document=document._replace(rows=document.rate_rows))
 
 
-def _pairs(document: Document) -> Code:
-    """Who talks how fast with whom."""
-    lines = pairs.lines(document, _COLUMNS)
-    return Code("\n".join(line.plain for line in lines), "Pairs")
+def _rows(document: Document) -> list[Block]:
+    """The figures that people look for first, and, folded, all."""
+    blocks: list[Block] = []
+    for brief, full in zip(
+        row_tables(document, brief=True), row_tables(document, brief=False), strict=True
+    ):
+        blocks += _of_table(brief)
+        if len(full.table.columns) > len(brief.table.columns):
+            blocks.append(Fold("All figures of these rows", _of_table(full)))
+    return blocks
+
+
+def _of_table(found: RowTable) -> list[Block]:
+    is_rate = found.rows[0].configuration.is_rate
+    made = found.table
+    title = made.title if any(made.title) else ["Bandwidth" if is_rate else "Latency"]
+    said = [*made.said_once, *made.without_column, *found.legend.lines(made.columns)]
+    return _shortened([made._replace(title=title), Legend(said)])
+
+
+def _shortened(blocks: Iterable[Block], most: int = _MOST_LINES) -> list[Block]:
+    """The blocks, with so many lines of longer tables at even distances."""
+    found: list[Block] = []
+    for block in blocks:
+        if isinstance(block, Table) and len(block.lines) > most:
+            said = f"{most:,} of {len(block.lines):,} rows, evenly chosen"
+            found += [block.evenly(most), Legend([said])]
+        else:
+            found.append(block)
+    return found
+
+
+def _folded(blocks: Iterable[Block]) -> list[Block]:
+    """The blocks, with each table behind its title."""
+    return [
+        Fold(title_of(block), [block]) if isinstance(block, Table) else block for block in blocks
+    ]
 
 
 def _rest(subjects: Sequence[Subject]) -> Iterable[Section]:
@@ -139,34 +195,37 @@ def _rest(subjects: Sequence[Subject]) -> Iterable[Section]:
     one = documents[0] if len(documents) == 1 else None
     spread = _spread(subjects)
     cost: list[Block] = [
-        Drawn(each)
+        Picture(each)
         for each in charts(subjects, _USAGE)
         # The same bandwidths are above.
         if not each.name.startswith(_CURVES)
     ]
-    log: list[Block] = [Drawn(each) for each in charts(subjects, _SYSTEM)]
+    log: list[Block] = [Picture(each) for each in charts(subjects, _SYSTEM)]
     if one is not None:
-        spread += tables.of_tails(one)
-        cost += tables.of_cost(one)
-        log += tables.of_system_log(one.run)
+        if one.rows and not one.run.sources:
+            spread += _shortened(tails(one).blocks)
+        if any(row.usage is not None for row in one.rows):
+            cost.append(Fold("Cost of each row", _shortened(cost_of(one).blocks)))
+        if one.run.host_counters:
+            log += _folded(_shortened(system_log(one).blocks, _MOST_OF_LOG))
     yield Section("distribution", "Distribution of the times", spread)
     yield Section("usage", "What it cost", cost)
     yield Section("system-log", "System log", log)
     runs = [document.run for document in documents]
-    found = environments.of_runs(runs) if one is None else environments.of_hosts(one.run)
-    yield Section("environment", "Environment", [] if found is None else [found])
+    found = environments_of_runs(runs) if one is None else environments_of_hosts(one.run)
+    yield Section("environment", "Environment", found)
 
 
 def _spread(subjects: Sequence[Subject]) -> list[Block]:
     """How single times differ, in as many pictures as there is room for."""
     every = charts(subjects, _DISTRIBUTION)
     kept = within(every, _MOST_BYTES)
-    blocks: list[Block] = [Drawn(each) for each in kept]
+    blocks: list[Block] = [Picture(each) for each in kept]
     if len(kept) < len(every):
         left = counted(len(every) - len(kept), "picture")
         said = f"{left} left out, as the page would be large: halftrip plot -k samples, or -k "
         said += "distribution, draws them."
-        blocks.append(Said(said))
+        blocks.append(Paragraph(said))
     return blocks
 
 
@@ -175,10 +234,12 @@ def _trust(shown: Shown) -> list[Block]:
     document = shown.document
     blocks: list[Block] = []
     if document.rows:
-        blocks.append(Said(trust(document)))
-        blocks += tables.of_causes(document)
+        blocks.append(Paragraph(trust(document)))
+        # The sentence about trust has said it where it is a single one.
+        if len(groups(document)) > 1:
+            blocks.append(table_of_causes(document))
     if shown.to_do:
-        blocks.append(Said(shown.to_do, "To do"))
+        blocks.append(Paragraph(shown.to_do, "To do"))
     missing = notes.missing(document)
     return [*blocks, Items(missing)] if missing else blocks
 
@@ -189,13 +250,19 @@ def _trust_of(name: str, shown: Shown) -> list[Block]:
     said = trust(document) if document.rows else "Nothing was measured."
     do = f" To do: {shown.to_do}" if shown.to_do else ""
     missing = notes.missing(document)
-    return [Said(f"{said}{do}", name), *([Items(missing)] if missing else [])]
+    return [Paragraph(f"{said}{do}", name), *([Items(missing)] if missing else [])]
 
 
 def _beside(documents: Sequence[Document]) -> list[Block]:
     """Several runs side by side, and what only some of them have."""
-    blocks = tables.of_several(documents)
-    only = alone([document.rows for document in documents], letters(len(documents)))
+    names = letters(len(documents))
+    latencies, rates = ([getattr(each, name) for each in documents] for name in _BY_KIND)
+    blocks = [
+        block
+        for made in side_by_side.tables(latencies, rates, names)
+        for block in (*_shortened([made]), Legend([_MARKS_SAY]))
+    ]
+    only = alone([document.rows for document in documents], names)
     moved = side_by_side.moved(documents)
     said = [*only, *filter(None, [moved])]
     if not blocks:
@@ -203,39 +270,31 @@ def _beside(documents: Sequence[Document]) -> list[Block]:
     return [*blocks, Items(said)] if said else blocks
 
 
-def _bends(document: Document) -> list[Block]:
+def _bends(document: Document) -> Sequence[Block]:
     """Where curves bend, and what is known to happen there."""
     from halftrip.analysis.causes import causes
     from halftrip.analysis.fit import piecewise_fits
-    from halftrip.report.explain import NO_THRESHOLDS, curve_names, sentences
+    from halftrip.views.explain import explain
 
     shown = {row.configuration for row in document.rows}
-    found = [
-        each
-        for each in causes(document.run, piecewise_fits(document.run, shown.__contains__))
-        if each.bends
-    ]
-    if not found:
-        return []
-    names = curve_names([each.fit.curve for each in found], document.run.names)
-    said = [
-        line.strip()
-        for name, each in zip(names, found, strict=True)
-        for line in sentences(name, each, None)
-    ]
-    blocks: list[Block] = [Items(said)]
-    return blocks if any(each.knows for each in found) else [Said(NO_THRESHOLDS), *blocks]
+    found = causes(document.run, piecewise_fits(document.run, shown.__contains__))
+    bent = [each for each in found if each.bends]
+    return explain(document.run, bent).blocks if bent else []
 
 
 def _flags(document: Document) -> list[Block]:
     """The flags by name: how many rows have it, what to do, and which rows."""
     if not document.rows:
         return []
-    blocks: list[Block] = []
-    for name in NAMES:
-        blocks += tables.of_flag(document, name)
+    if any(row.flags for row in document.rows):
+        return [
+            Fold(f"in {counted(len(block.lines), 'row')}", [block])
+            if isinstance(block, Items)
+            else block
+            for block in flags(document).blocks
+        ]
     total = counted(len(document.rows), "row")
-    return blocks or [Said(f"No flags: none of the {total} gives a reason to doubt it.")]
+    return [Paragraph(f"No flags: none of the {total} gives a reason to doubt it.")]
 
 
 def _rules(documents: Sequence[Document]) -> Section:
@@ -243,4 +302,8 @@ def _rules(documents: Sequence[Document]) -> Section:
         "The twelve rules of Hoefler and Belli, Scientific Benchmarking of Parallel Computing "
         "Systems (SC'15), in short, and how this report keeps them."
     )
-    return Section("rules", "Twelve rules of good measuring", [Said(said), Ruled(rules(documents))])
+    return Section(
+        "rules",
+        "Twelve rules of good measuring",
+        [Paragraph(said), Checks(rules(documents), numbered=True)],
+    )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from halftrip.plots.chart import Chart, Subject, text
 from halftrip.registry import PLOTS
-from halftrip.report.matrix import by_setting
+from halftrip.views.matrix import by_setting
 
 # So many reasons why something was not measured are named.
 _MOST = 3

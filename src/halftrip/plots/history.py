@@ -23,10 +23,10 @@ from halftrip.plots.chart import (
 from halftrip.plots.points import Axis, Look, Moment, Points, ends_of, record, view_of
 from halftrip.plots.theme import HUES
 from halftrip.report.fields import name_of, varying
-from halftrip.report.history import answer
 from halftrip.results.configuration import Configuration
 from halftrip.results.names import Names
 from halftrip.stats.median import median
+from halftrip.views.history import answer
 
 # So many rows have a colour each: those that have changed, then the first ones.
 _MOST_NAMED = HUES - 1

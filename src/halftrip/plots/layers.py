@@ -22,8 +22,8 @@ from halftrip.plots.points import (
     record,
 )
 from halftrip.plots.series import needed
-from halftrip.report.added import Added, above, added, below
 from halftrip.units import size_in_words
+from halftrip.views.layers import Added, above, added, below
 
 # Around 0 the axis is linear, up to about this time, s.
 _LINEAR = 1e-8

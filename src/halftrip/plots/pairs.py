@@ -9,9 +9,9 @@ import altair as alt
 
 from halftrip.errors import UsageError
 from halftrip.plots.chart import Chart, Grid, Record, Subject, View, layered, named, slug, text
-from halftrip.report.matrix import Matrix, by_setting
 from halftrip.report.numbers import number
 from halftrip.results.configuration import Configuration
+from halftrip.views.matrix import Matrix, by_setting
 
 # Of each transport and pattern, the smallest and the largest of more sizes than these.
 _MOST_SIZES = 2

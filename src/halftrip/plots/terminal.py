@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import plotext
 
 from halftrip.plots.chart import BYTES, Bar, Bars, Chart, Curve, Drawing, Grid
-from halftrip.report.wrapping import wrapped
+from halftrip.render.terminal import wrapped
 from halftrip.units import format_size, significant
 
 _HEIGHT = 20

@@ -97,6 +97,12 @@ def with_interval(estimate: Estimate | None, scale: float) -> str:
     return f"{value} [{low}, {high}]"
 
 
+def in_words(estimate: Estimate, digits: int, scale: float = 1.0, unit: str = "") -> str:
+    """A figure and its interval in a sentence: ``25 % (95 %: 20 to 30)``."""
+    value, low, high = (signed(each / scale, digits) for each in estimate)
+    return f"{value}{unit} (95 %: {low} to {high})"
+
+
 def _digits(estimate: Estimate) -> int:
     """So many significant digits that the interval is not 0 wide, at most four."""
     width = estimate.high - estimate.low

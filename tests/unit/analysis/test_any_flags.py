@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from halftrip.analysis.flags import NAMES, flags_by_configuration
 from halftrip.analysis.verdict import NOT_OK, verdicts
-from halftrip.report.causes import render_why
 from halftrip.report.document import document
-from halftrip.report.screen import render as render_screen
 from halftrip.results.block import Block, RoundTrips
 from halftrip.results.counts import Delivery
 from halftrip.results.records import CopyTime, Measurement, WarmUp
 from halftrip.results.usage import BusiestTask, CoreUse
+from halftrip.views.screen import first_screen
+from halftrip.views.why import why
 from harness import runs
 from harness.flags import pingpong, seen
 from harness.screens import text_of
@@ -139,5 +139,5 @@ def test_flags_and_verdicts_of_any_run_are_known_and_have_figures(measured, copi
     content = document(run, flags=False)
     for width in (40, 80, 200):
         if content.latency_rows:
-            text_of(render_screen(content, width), width)
-        text_of(render_why(content, width), width)
+            text_of(first_screen(content), width)
+        text_of(why(content), width)

@@ -8,11 +8,9 @@ from halftrip.analysis.figure import NOT_SHOWN, Figure, fields, figures_of, name
 from halftrip.analysis.figures import FIGURES
 from halftrip.analysis.setting_figures import CONFIGURATION
 from halftrip.analysis.slice_figures import SLICE
-from halftrip.report import columns, cost
-from halftrip.report import csv as csv_format
-from halftrip.report import json as json_format
 from halftrip.report.frame import frame
 from halftrip.results.reading import FORMAT
+from halftrip.views import columns, cost, details
 from harness import runs
 from harness.files import ROOT
 from harness.screens import text
@@ -25,9 +23,9 @@ def test_every_figure_is_everywhere_under_its_name_and_nothing_else_is():
     run = runs.run(runs.measurement(), runs.measurement("tcp", usage=(runs.usage(), runs.usage())))
     listed = names(FIGURES)
     assert len(set(listed)) == len(listed) > 100
-    lines = list(csv.reader(io.StringIO(text(csv_format.render, run))))
+    lines = list(csv.reader(io.StringIO(text(details.csv, run))))
     assert lines[0] == listed
-    assert [list(row) for row in json.loads(text(json_format.render, run))["rows"]] == [listed] * 2
+    assert [list(row) for row in json.loads(text(details.json, run))["rows"]] == [listed] * 2
     assert list(frame(run).columns) == ORIGIN + listed
     schema = json.loads((ROOT / f"docs/schema/halftrip-{FORMAT}.schema.json").read_text())["$defs"]
     for place, figures in (("Row", FIGURES), ("Configuration", CONFIGURATION)):

@@ -3,7 +3,7 @@
 import pytest
 
 from halftrip.analysis.loop_ratios import LoopRow, LoopTimes, loop_ratio
-from halftrip.report.loops import content, render
+from halftrip.views.doctor import loops
 from harness.screens import text_of
 
 ROW = LoopRow("pipe", "pingpong", 8)
@@ -39,13 +39,13 @@ def test_the_table_and_the_json_have_every_ratio_and_what_is_left_out():
         loop_ratio(ROW, [*turns(*[2000] * 6), *[LoopTimes(1000, 2000, (1000, 3000))] * 2]),
         loop_ratio(LoopRow("tcp", "stream", 4096), turns(100, 900)),
     ]
-    screen = text_of(render(found, {"mpi": "no mpiexec"}, 100), 100)
+    screen = text_of(loops(found, {"mpi": "no mpiexec"}), 100)
     row = next(line.split() for line in screen.splitlines() if line.startswith("pipe"))
     ratios = "2.00 [2.00, 2.00] 3.00 [3.00, 3.00]"
     assert " ".join(row) == f"pipe pingpong 8 1.00 2.00 {ratios} adds 100 %"
     assert "not known" in screen
     assert "mpi: left out: no mpiexec" in screen
-    first, second = content(found, {"mpi": "no mpiexec"})["loops"]
+    first, second = loops(found, {"mpi": "no mpiexec"}).content()["loops"]
     assert (first["bare_ns"], first["halftrip_ns"], first["ratio"]) == (1000, 2000, 2)
     assert (first["verdict"], second["verdict"]) == ("slower", "unknown")
     assert (first["p99_ratio"], second["p99_ratio"]) == (3, None)

@@ -11,11 +11,11 @@ from halftrip.analysis.figure import fields
 from halftrip.analysis.figures import FIGURES
 from halftrip.analysis.rows import rows
 from halftrip.analysis.usage import EndUsage, count_suspect, message_costs, suspect
-from halftrip.report import csv as csv_format
-from halftrip.report.cost import render_cost
 from halftrip.report.document import document
 from halftrip.results.counts import CountedSlice, Counts
 from halftrip.results.run_file import load
+from halftrip.views import details
+from halftrip.views.cost import cost
 from harness import runs
 from harness.runs import configuration, measurement, run, save, usage
 from harness.screens import text_of
@@ -105,10 +105,10 @@ def test_tables_and_csv_have_the_costs_of_a_run_that_counted(has_counted, tmp_pa
     slices = [counted(n, each) for n, each in enumerate(PER_MESSAGE)] if has_counted else []
     made = run(measurement(size=64, usage=(usage(), usage())), counted_slices=tuple(slices))
     of_run = document(load(save(made, tmp_path / "run.jsonl")))
-    table = text_of(render_cost(of_run, 300), 300)
+    table = text_of(cost(of_run), 300)
     assert ("102 [100, 105]" in table) == has_counted
     assert ("per cycle" in table) == has_counted
-    row = next(csv.DictReader(io.StringIO(csv_format.render(of_run))))
+    row = next(csv.DictReader(io.StringIO(details.csv(of_run))))
     names = ("instructions_per_message", "cycles_per_message_high", "instructions_per_byte")
     found = [row[f"responder_{name}"] for name in (*names, "counted")]
     assert found == (["102.5", "52.5", str(102.5 / 64), "all"] if has_counted else [""] * 4)

@@ -24,7 +24,7 @@ def words_after(*typed):
         (("run", "--verify", "-c", "pers"), ["persistent"]),
         (("run", "paper", ""), []),
         (("help", "doc"), ["doctor"]),
-        (("history", "--format", ""), ["table", "json", "csv"]),
+        (("history", "--format", "j"), ["json"]),
         (("report", "--format", ""), ["html", "md"]),
         (("fit", "--format", "json", "--model", "p"), ["piecewise"]),
         (("run", "--format", "j"), ["json"]),

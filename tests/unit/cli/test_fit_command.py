@@ -102,7 +102,7 @@ def test_a_mistake_is_refused(path, tmp_path):
     (tmp_path / "text").write_text("no run\n")
     for file, asked, reason in (
         (path, {"model": "linear"}, r"--model: 'linear' is not known"),
-        (path, {"format_": "csv"}, r"--format: 'csv' is not known"),
+        (path, {"format_": "cvs"}, r"--format: 'cvs' is not known"),
         (path, {"wide": True, "format_": "json"}, r"--wide: --format json has all columns"),
         (str(tmp_path / "text"), {}, "not a run file"),
     ):

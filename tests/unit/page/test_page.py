@@ -11,10 +11,10 @@ from unittest import mock
 import msgspec
 import pytest
 
-from halftrip.page import scaffold
-from halftrip.page.bundle import _safe, bundle
+from halftrip.page import html
 from halftrip.page.drawing import script_json, specification
-from halftrip.page.html import escaped
+from halftrip.page.html import _safe, bundle
+from halftrip.render.html import escaped
 from halftrip.results.run_file import load
 from harness import runs
 from harness.files import ROOT
@@ -36,7 +36,7 @@ def several(*hosts):
 @pytest.fixture(autouse=True, scope="module")
 def undrawn():
     """Pages have a short script in place of that which draws."""
-    with mock.patch("halftrip.page.scaffold.bundle", return_value="window.vegaEmbed = undefined;"):
+    with mock.patch("halftrip.page.html.bundle", return_value="window.vegaEmbed = undefined;"):
         yield
 
 
@@ -93,7 +93,7 @@ def test_each_picture_has_its_words_and_its_data_and_may_be_zoomed(page):
     assert "touch" in zoom["select"]["translate"]
     assert "ctrlKey" in zoom["select"]["zoom"]
     assert spec["width"] == "container"
-    alone = scaffold.of_charts("Pictures", made.charts)
+    alone = html.of_charts("Pictures", made.charts)
     assert alone.count("<figure") == len(made.charts)
     assert "<h1>Pictures</h1>" in alone
     assert "<section" not in alone

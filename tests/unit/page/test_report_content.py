@@ -5,9 +5,9 @@ import tomllib
 import msgspec
 
 from halftrip.page.answer import answer
-from halftrip.page.markdown import escaped
 from halftrip.page.rules import rules
 from halftrip.plan.layers import make_plan, python_layer
+from halftrip.render.markdown import escaped
 from halftrip.report.document import document
 from harness import runs
 from harness.files import ROOT
@@ -39,7 +39,7 @@ def kept(run):
     """How the run keeps each rule, by its number."""
     found = rules([document(run)])
     assert len(found) == 12
-    return {number: rule.kept for number, rule in enumerate(found, 1)}
+    return {number: rule.state for number, rule in enumerate(found, 1)}
 
 
 def test_the_answer_has_the_fastest_path_and_its_interval():
@@ -97,8 +97,8 @@ def test_several_runs_keep_a_rule_as_the_worst_of_them():
         document(imported("osu/latency.txt")),
     ]
     fifth = rules(documents)[4]
-    assert fifth.kept == "not kept"
-    assert [line[:3] for line in fifth.how] == ["A: ", "B: "]
+    assert fifth.state == "not kept"
+    assert [line[:3] for line in fifth.found] == ["A: ", "B: "]
 
 
 def test_hosts_that_differ_are_marked():

@@ -11,12 +11,12 @@ from halftrip.analysis.figure import names
 from halftrip.analysis.figures import FIGURES
 from halftrip.analysis.rows import rows
 from halftrip.export import parquet
-from halftrip.report import csv as csv_format
 from halftrip.report import json as json_format
 from halftrip.report.document import document
 from halftrip.report.fields import common, varying
 from halftrip.results.reading import decode
 from halftrip.results.run_file import encode
+from halftrip.views.details import csv as csv_format
 from harness import runs
 from harness.screens import text
 

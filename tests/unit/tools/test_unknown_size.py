@@ -15,12 +15,12 @@ from halftrip.export import csv as csv_files
 from halftrip.export import gnuplot, google_benchmark, openmetrics, parquet
 from halftrip.plan.expectations import expected
 from halftrip.registry import STYLES
-from halftrip.report import csv, latex, markdown, screen, side_by_side, table
-from halftrip.report import json as json_format
-from halftrip.report.causes import render_why
 from halftrip.report.document import document
 from halftrip.report.selection import Selection, selected
 from halftrip.results.run_file import load
+from halftrip.views import details, side_by_side
+from halftrip.views.screen import first_screen
+from halftrip.views.why import why
 from harness import runs
 from harness.imports import imported_run, in_style, sample
 from harness.screens import text_of
@@ -41,26 +41,26 @@ def run(request):
 
 def test_a_table_has_a_question_mark(run):
     found = document(run)
-    shown = text_of(table.render(found, 150), 150)
+    shown = text_of(details.details(found), 150)
     heading = next(line for line in shown.splitlines() if " size " in line)
     end = heading.index("size") + len("size")
     sizes = [line[:end].split()[-1] for line in shown.split("\n\n")[1].splitlines()[2:]]
     assert sizes == ["?"] * len(found.rows)
     assert "bandwidth" not in heading
     assert "size ?: " in shown
-    assert " 0 B" not in text_of(screen.render(found, 100, "a.jsonl"), 100)
-    assert "?" in text_of(render_why(found, 100), 100)
-    assert " ? " in markdown.render(found)
-    assert " ? " in latex.render(found)
+    assert " 0 B" not in text_of(first_screen(found, "a.jsonl"), 100)
+    assert "?" in text_of(why(found), 100)
+    assert " ? " in details.markdown(found)
+    assert " ? " in details.latex(found)
 
 
 def test_files_have_neither_a_size_nor_a_bandwidth(run):
     found = document(run)
-    for printed in (csv.render(found), csv_files.files(found)[".csv"]):
+    for printed in (details.csv(found), csv_files.files(found)[".csv"]):
         for row in csv_reader.DictReader(io.StringIO(printed)):
             assert float(row["latency_ns"]) > 0
             assert (row["size_bytes"], row["bandwidth_bytes_per_s"]) == ("", "")
-    for row in json.loads(json_format.render(found))["rows"]:
+    for row in json.loads(details.json(found))["rows"]:
         assert (row["size_bytes"], row["bandwidth_bytes_per_s"]) == (None, None)
     (metrics,) = openmetrics.files(found).values()
     assert 'size="unknown"' in metrics
@@ -93,7 +93,7 @@ def test_the_run_file_says_so_and_it_is_no_number(tmp_path):
     run = imported_run(QPERF)
     # It stands beside no row of zero bytes.
     mine = runs.run(runs.measurement("tcp", 0, "block", 10_000.0))
-    shown = text_of(side_by_side.render([document(mine), document(run)], ["a", "b"], 100), 100)
+    shown = text_of(side_by_side.side_by_side([document(mine), document(run)], ["a", "b"]), 100)
     lines = [line.split() for line in shown.splitlines() if line.startswith("tcp ")]
     assert sorted("0" in line for line in lines) == [False, True]
     (found,) = load(runs.save(run, tmp_path / "qperf.jsonl")).measurements

@@ -1,0 +1,1 @@
+"""What writes blocks: one module per format."""

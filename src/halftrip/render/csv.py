@@ -1,0 +1,40 @@
+"""Records as CSV, for programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from halftrip.render.blocks import View
+from halftrip.render.plain import records_of, tables_in, title_of
+
+
+def render(view: View) -> str:
+    """The records of a view, or else the lines of its tables; of several tables, each line begins
+    with the title of its own."""
+    if view.records is not None:
+        return text(view.records())
+    tables = tables_in(view.blocks)
+    if len(tables) < 2:
+        return text([record for each in tables for record in records_of(each)])
+    return text(
+        [
+            {"table": title_of(each) or number, **record}
+            for number, each in enumerate(tables, 1)
+            for record in records_of(each)
+        ]
+    )
+
+
+def text(records: Sequence[Mapping[str, Any]]) -> str:
+    """A line for each record, below a heading with the keys of all; what a record has not is
+    empty."""
+    made = io.StringIO()
+    if records:
+        names = dict.fromkeys(name for record in records for name in record)
+        writer = csv.DictWriter(made, fieldnames=[*names], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(records)
+    return made.getvalue()

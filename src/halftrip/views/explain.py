@@ -1,0 +1,319 @@
+"""Why the curves of a run bend: each bend, and its causes, in words and as values for programs; and
+whether a bend moved with what is said to cause it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from halftrip.analysis.causes import BendCauses, Candidate, CurveCauses, Prediction, bend_at
+from halftrip.analysis.figure import or_none
+from halftrip.analysis.fit import Bend, StraightLine
+from halftrip.analysis.proof import Proof
+from halftrip.render.blocks import SPACE, Block, Items, Paragraph, View
+from halftrip.report.fields import FIELDS, Field, curve_name, varying
+from halftrip.report.numbers import in_words
+from halftrip.results.configuration import Configuration
+from halftrip.results.names import Names
+from halftrip.results.run import Run
+from halftrip.results.threshold import Acts, Threshold
+from halftrip.stats.estimate import Estimate
+from halftrip.texts import printable
+from halftrip.units import format_size, significant, size_in_words
+
+# What happens to messages beyond a threshold.
+_EFFECTS: dict[Acts, str] = {
+    "protocol": "longer messages go by another protocol",
+    "pieces": "longer messages go in several pieces",
+    "capacity": "what is longer does not fit into it, and the sender waits for the receiver",
+    "cache": "the buffers of longer messages do not fit into it",
+    "page": "the buffers of longer messages are on several pages",
+}
+NO_THRESHOLDS = (
+    "The run has no thresholds: it was imported, or measured by a halftrip that did not record "
+    "them. Measure it again to have causes named."
+)
+_UNKNOWN = (
+    "Nothing that is known of this run has a threshold there. To know the place better, measure "
+    "with --refine; what was not recorded, such as a switch on the way, is not excluded."
+)
+
+
+def explain(run: Run, found: Sequence[CurveCauses], at: int | None = None) -> View:
+    """Each bend of these curves of a run in two sentences. With `at`, bytes, only the bend nearest
+    to that size is shown of each."""
+    named = [*zip(curve_names([each.fit.curve for each in found], run.names), found, strict=True)]
+    blocks: list[Block] = []
+    if not any(each.knows for each in found):
+        blocks += [Paragraph(NO_THRESHOLDS, style="yellow"), SPACE]
+    for name, each in named:
+        blocks += [*map(Paragraph, sentences(name, each, at)), SPACE]
+    return View(
+        blocks[:-1],
+        lambda: {"curves": [_curve_content(name, each, at) for name, each in named]},
+        lambda: [record for name, each in named for record in _records(name, each, at)],
+    )
+
+
+def _records(name: str, found: CurveCauses, at: int | None) -> list[dict[str, Any]]:
+    """A record for each bend and cause, or a bend without any."""
+    return [
+        {"curve": name, **bend, **cause}
+        for bend in _curve_content(name, found, at)["bends"]
+        for cause in bend.pop("causes") or [{}]
+    ]
+
+
+def curve_names(curves: Sequence[Configuration], names: Names) -> list[str]:
+    """A name for each of these curves: its transport, its pattern, and all in which they differ."""
+    fields: list[Field] = varying(curves)
+    pattern = [field for field in FIELDS if field.name == "pattern" and field not in fields]
+    return [curve_name(curve, [*pattern, *fields], names) for curve in curves]
+
+
+def sentences(name: str, found: CurveCauses, at: int | None) -> list[str]:
+    """What is said of a curve of this name, a paragraph each."""
+    if found.fit.found is None:
+        return [f"{name}: {found.fit.reason}"]
+    if at is not None:
+        bend = bend_at(found.bends, at)
+        return [_straight(name, found, at)] if bend is None else _of_bend(name, bend, found.knows)
+    if not found.bends:
+        return [_straight(name, found, None)]
+    said = [said for bend in found.bends for said in _of_bend(name, bend, found.knows)]
+    if found.fit.found.outliers:
+        sizes = ", ".join(map(size_in_words, found.fit.found.outliers))
+        said.append(f"{name}: on no straight piece: {sizes}")
+    return said
+
+
+def _straight(name: str, found: CurveCauses, at: int | None) -> str:
+    """That a curve is straight: at a size, or everywhere; or that a size is on no piece."""
+    outliers = found.fit.found.outliers if found.fit.found is not None else ()
+    if at in outliers:
+        return f"{name}: the time of {size_in_words(at)} is on no straight piece"
+    pieces = found.fit.found.pieces if found.fit.found is not None else ()
+    piece = next((each for each in pieces if at is None or each.first <= at <= each.last), None)
+    if piece is None:
+        first, last = (
+            (min(pieces[0].first, *outliers), max(pieces[-1].last, *outliers))
+            if (outliers)
+            else (pieces[0].first, pieces[-1].last)
+        )
+        sizes = f"{format_size(first)} to {format_size(last)}"
+        return f"{name}: {size_in_words(at or 0)} was not measured; the run has {sizes}"
+    where = "" if at is None else f" at {size_in_words(at)}"
+    span = span_in_words(piece.first, piece.last)
+    said = f"{name}: the curve is straight{where}: from {span} it is {_line(piece.line)}"
+    others = [span_in_words(each.bend.low, each.bend.high) for each in found.bends]
+    return f"{said}; it bends at {', '.join(others)}" if others else said
+
+
+def _line(line: StraightLine) -> str:
+    start = f"{significant(line.start.value / 1e3, 3)} us"
+    if line.per_byte.value <= 0:
+        return start
+    return f"{start} + size / {significant(1 / line.per_byte.value, 3)} GB/s"
+
+
+def _of_bend(name: str, found: BendCauses, knows: bool) -> list[str]:
+    bend = found.bend
+    said = f"{name}: at {span_in_words(bend.low, bend.high)}, {_change(bend)}"
+    if not found.candidates:
+        return [f"{said}. {_UNKNOWN}" if knows else f"{said}."]
+    first, *others = found.candidates
+    lines = [f"{said}, where {_cause(first)}. {_advice(first)}"]
+    if others:
+        lines.append(f"    It could also be {'; '.join(map(_brief, others))}.")
+    return lines
+
+
+def span_in_words(low: int, high: int) -> str:
+    """``4 to 8 KiB``, or ``4040 to 4096 B``: both ends in the same form."""
+    names = [size_in_words(low), size_in_words(high)]
+    if low == high:
+        return names[0]
+    (first, unit), (_, other) = (name.split(" ") for name in names)
+    if unit == other:
+        return f"{first} to {names[1]}"
+    # 4032 B to 4 KiB is hard to read; 64 KiB to 4 MiB is not.
+    return f"{low} to {high} B" if "B" in (unit, other) else " to ".join(names)
+
+
+def _change(bend: Bend) -> str:
+    step = bend.step
+    if not math.isfinite(step.value):
+        return "the curve bends"
+    known = math.isfinite(step.low) and math.isfinite(step.high)
+    if bend.kind == "slope":
+        if not known or step.low <= 0:
+            return "the time per byte changes, by how much cannot be told"
+        return f"the time per byte becomes {in_words(step, 2)} times what it was"
+    word = "falls" if step.value < 1 else "jumps"
+    if not known:
+        return f"the time {word}, by how much cannot be told"
+    share = Estimate(step.value - 1, step.low - 1, step.high - 1)
+    if word == "falls":
+        share = Estimate(-share.value, -share.high, -share.low)
+    return f"the time {word} by {in_words(share, 2, 0.01, ' %')}"
+
+
+def _cause(candidate: Candidate) -> str:
+    threshold = candidate.threshold
+    verb = "is" if threshold.value else "may be"
+    times = f"{candidate.prediction.multiple} times " if candidate.prediction.multiple > 1 else ""
+    return (
+        f"{times}{threshold.name} {verb}, {_value(threshold)} ({threshold.source}): "
+        f"{_EFFECTS[threshold.acts]}"
+    )
+
+
+def _value(threshold: Threshold) -> str:
+    if not threshold.value:
+        return "which is chosen by the library and may be anywhere"
+    said = size_in_words(threshold.value)
+    if not threshold.header:
+        return said
+    return f"{said} of which up to {threshold.header:,} B hold no payload"
+
+
+def _brief(candidate: Candidate) -> str:
+    times = f"{candidate.prediction.multiple} times " if candidate.prediction.multiple > 1 else ""
+    value = candidate.threshold.value
+    return f"{times}{candidate.threshold.name}{f', {size_in_words(value)}' if value else ''}"
+
+
+def _advice(candidate: Candidate) -> str:
+    setting = candidate.threshold.setting
+    if not setting:
+        return "No setting of halftrip or its environment moves it."
+    if is_variable(setting):
+        return f"To move it, set {setting}; --prove measures whether the bend moves with it."
+    if setting.startswith("--"):
+        return f"To move it, try {setting}; --prove measures whether the bend moves with it."
+    return f"To move it, change {setting}, measure again, and compare by --moved."
+
+
+def is_variable(setting: str) -> bool:
+    """Whether what moves a threshold is an environment variable."""
+    return setting.isidentifier()
+
+
+# For programs.
+
+
+def _curve_content(name: str, found: CurveCauses, at: int | None) -> dict[str, Any]:
+    bends: Iterable[BendCauses] = found.bends
+    if at is not None:
+        nearest = bend_at(found.bends, at)
+        bends = () if nearest is None else (nearest,)
+    curve = found.fit.curve
+    return {
+        "curve": name,
+        "transport": curve.transport,
+        "pattern": curve.pattern,
+        "pair": list(curve.pair),
+        "reason": found.fit.reason,
+        "over": found.fit.over,
+        "knows_thresholds": found.knows,
+        "outlier_sizes_bytes": list(found.fit.found.outliers) if found.fit.found else [],
+        "bends": [_bend_content(each) for each in bends],
+    }
+
+
+def _bend_content(found: BendCauses) -> dict[str, Any]:
+    bend = found.bend
+    return {
+        "low_bytes": bend.low,
+        "high_bytes": bend.high,
+        "kind": bend.kind,
+        "step": or_none(bend.step.value) if math.isfinite(bend.step.low) else None,
+        "step_low": or_none(bend.step.low),
+        "step_high": or_none(bend.step.high),
+        "causes": [_cause_content(each) for each in found.candidates],
+    }
+
+
+def _cause_content(candidate: Candidate) -> dict[str, Any]:
+    threshold, prediction = candidate
+    return {
+        "name": threshold.name,
+        "value_bytes": threshold.value,
+        "header_bytes": threshold.header,
+        "acts": threshold.acts,
+        "source": threshold.source,
+        "setting": threshold.setting or None,
+        "multiple": prediction.multiple,
+        "predicted_low_bytes": prediction.low,
+        "predicted_high_bytes": prediction.high,
+    }
+
+
+# Whether a bend moved with the setting that is said to cause it.
+
+
+class Proven(NamedTuple):
+    """What came of moving a threshold: the `values` of its setting, old and new, as they are
+    written, the `places` where they predict the bend, and the file of the run that shows it."""
+
+    threshold: Threshold
+    values: tuple[str, str]
+    places: tuple[Prediction, Prediction]
+    proof: Proof
+    file: str
+
+
+def proof(name: str, proven: Proven) -> View:
+    """The answer."""
+    found = proven.proof
+    old, new = (span_in_words(round(place.low), round(place.high)) for place in proven.places)
+    match found.outcome:
+        case "moved":
+            said = f"the bend moved from {old} to {new} with it: proved"
+        case "stayed":
+            said = f"the bend at {old} did not move to {new} with it: it has another cause"
+        case "unknown":
+            said = f"whether the bend moves from {old} to {new} with it: cannot tell"
+    setting = proven.threshold.setting or proven.threshold.name
+    values = f"{_written(proven.values[0])} to {_written(proven.values[1])}"
+    reasons = [] if found.reason is None else [found.reason]
+    if found.jump is not None and found.gone is not None and found.come is not None:
+        reasons += [
+            f"old value: times jump there by a factor of {in_words(found.jump, 3)}",
+            (
+                f"new value: a factor of {in_words(found.gone, 3)} of that is gone, and one of "
+                f"{in_words(found.come, 3)} has come to the new place"
+            ),
+        ]
+    reasons.append(f"run file: {printable(proven.file)}")
+    blocks: list[Block] = [
+        Paragraph(f"{name}: {setting} from {values}: {said}"),
+        Items(reasons, indent=4),
+    ]
+    content = partial(_proof_content, name, proven)
+    return View(blocks, content, lambda: [content()])
+
+
+def _written(written: str) -> str:
+    return size_in_words(int(written)) if written.isdecimal() else written
+
+
+def _proof_content(name: str, proven: Proven) -> dict[str, Any]:
+    """The same for programs: sizes in bytes, steps as factors of time."""
+    proof = proven.proof
+    return {
+        "curve": name,
+        "threshold": proven.threshold.name,
+        "setting": proven.threshold.setting or None,
+        "values": list(proven.values),
+        "predicted_bytes": [[place.low, place.high] for place in proven.places],
+        "outcome": proof.outcome,
+        **{
+            name: None if step is None else list(map(or_none, step))
+            for name, step in (("jump", proof.jump), ("gone", proof.gone), ("come", proof.come))
+        },
+        "reason": proof.reason,
+        "file": proven.file,
+    }

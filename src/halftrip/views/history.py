@@ -1,0 +1,351 @@
+"""The history of several runs: the answer, and a line for each row."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from datetime import UTC
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from halftrip.analysis.figure import ALWAYS, BRIEF, or_none
+from halftrip.analysis.flags.flag import counted
+from halftrip.analysis.history import (
+    Event,
+    History,
+    LevelChange,
+    RowHistory,
+    RunFigures,
+    is_bandwidth,
+)
+from halftrip.analysis.setting_figures import configuration_fields
+from halftrip.render.blocks import (
+    SPACE,
+    Block,
+    Column,
+    Items,
+    Paragraph,
+    View,
+    table,
+)
+from halftrip.report.fields import common, name_of, varying
+from halftrip.report.numbers import NOTHING, number
+from halftrip.results.names import Names
+from halftrip.stats.change_points import FEWEST_RUNS, SHORTEST_LEVEL
+from halftrip.stats.estimate import Estimate
+from halftrip.stats.median import median
+from halftrip.texts import printable
+from halftrip.units import format_size, significant
+from halftrip.views.columns import TRANSPORT, setting_column
+
+# Characters for figures from low to high, where a terminal has them, and where it has not.
+BLOCKS = "▁▂▃▄▅▆▇█"
+ASCII = "_.-:=+*#"
+# Stands before the first run of a new level.
+_MARK = "|"
+# Of more runs, several share a character.
+_MOST_CHARACTERS = 24
+# Figures that differ by less than this factor do not fill the scale of characters.
+_LEAST_SCALE = 1.1
+# So many changes are sentences of the answer.
+_SENTENCES = 2
+# Of what has changed in the environment, so much is said in a sentence, in so many characters.
+_MOST_DIFFERENCES = 3
+_LONGEST_DIFFERENCE = 60
+_COLOURS = {"slower": "yellow", "faster": "green"}
+
+
+def history(found: History, every: bool, has_blocks: bool) -> View:
+    """The answer, and the rows that have changed, or `every` row. `has_blocks`: the terminal has
+    block characters."""
+    shown = found.rows if every else found.changed
+    blocks: list[Block] = [Items(answer(found))]
+    if shown:
+        configurations = [row.configuration for row in shown]
+        simulated = all(each.is_simulated for each in configurations)
+        heading = ", ".join(common(configurations, simulated, brief=True))
+        made = table(shown, _columns(found, shown, has_blocks), _style)
+        blocks += [SPACE, made.titled(heading, "above")]
+    if len(found.events) > _SENTENCES:
+        blocks += [SPACE, Items([_sentence(found, each) for each in found.events])]
+    said = _runs(found)
+    left = len(found.rows) - len(shown)
+    if left:
+        said += f"; {counted(left, 'row')} without a change: --all"
+    blocks += [SPACE, Paragraph(said, style="dim")]
+    return View(blocks, partial(_content, found), partial(_records, found))
+
+
+def _runs(history: History) -> str:
+    """How many runs there are, and when they were measured."""
+    first, last = (_when(history, place) for place in (0, -1))
+    days = first if first == last else f"{first} to {last}"
+    return f"{counted(len(history.runs), 'run')}, {days}"
+
+
+def _style(row: RowHistory) -> str:
+    return _COLOURS[row.changes[-1].direction] if row.changes else ""
+
+
+# The answer.
+
+
+def answer(history: History) -> list[str]:
+    """What has changed when, by how much, and with what: one to three sentences, a line each."""
+    if not history.events:
+        return [_unchanged(history)]
+    largest = sorted(history.events, key=lambda each: -each.weight)[:_SENTENCES]
+    lines = [_sentence(history, each) for each in sorted(largest, key=lambda each: each.first)]
+    more = len(history.events) - len(largest)
+    if more:
+        lines.append(f"{counted(more, 'more change')}: see below the table.")
+    return lines
+
+
+def _unchanged(history: History) -> str:
+    """That nothing has changed, and what would have been found."""
+    count, runs = len(history.runs), _runs(history)
+    needed = f"a change needs {SHORTEST_LEVEL} runs before it and {SHORTEST_LEVEL} after it"
+    if count < FEWEST_RUNS:
+        return f"No answer yet: {runs}; {needed}."
+    known = [row.detectable for row in history.rows if row.detectable is not None]
+    if not known:
+        return f"No answer: {runs}, but no row is in {FEWEST_RUNS} of them; {needed}."
+    step = significant(100 * (median(known) - 1), 2)
+    rows = "1 row" if len(known) == 1 else f"any of {len(known)} rows"
+    return f"No change of {rows} in {runs}. A step of {step} % half-way would be found."
+
+
+def _sentence(history: History, event: Event) -> str:
+    if len(event.rows) == 1:
+        row = history.rows[event.rows[0][0]]
+        alike = (each.configuration for each in history.rows)
+        fields = varying(each for each in alike if each.transport == row.configuration.transport)
+        what = name_of(row.configuration, fields, Names({}))
+    else:
+        what = f"{len(event.rows)} of {counted(len(history.rows), 'row')}"
+    return (
+        f"{what} got {event.direction} {_place(history, event)}: {_amount(history, event)}; "
+        f"{_environment(event)}."
+    )
+
+
+def _place(history: History, event: Event) -> str:
+    count = len(history.runs)
+    if event.before + 1 == event.high:
+        return f"from run {event.high + 1} of {count} on, {_when(history, event.high)}"
+    first, last = event.before + 1, event.high + 1
+    return (
+        f"after run {first} of {count}, {_when(history, event.before)}, and no later than run "
+        f"{last}, {_when(history, event.high)}"
+    )
+
+
+def _when(history: History, place: int) -> str:
+    """The day of a run, or the time, where all are of one day; in UTC."""
+    moments = [each.measured.astimezone(UTC) for each in history.runs]
+    if moments[0].date() == moments[-1].date():
+        return f"{moments[place]:%Y-%m-%d %H:%M}"
+    return moments[place].date().isoformat()
+
+
+def _amount(history: History, event: Event) -> str:
+    if len(event.rows) == 1:
+        place, change = event.rows[0]
+        kind = "bandwidth" if is_bandwidth(history.rows[place].configuration) else "latency"
+        return f"{kind} {_with_interval(change)}"
+    kinds: dict[str, list[float]] = {}
+    for place, change in event.rows:
+        kind = "bandwidth" if is_bandwidth(history.rows[place].configuration) else "latency"
+        kinds.setdefault(kind, []).append(change.difference.ratio)
+    return ", ".join(f"{kind} {_range(factors)} %" for kind, factors in kinds.items())
+
+
+def _range(factors: Sequence[float]) -> str:
+    low, high = _percent(min(factors)), _percent(max(factors))
+    return low if low == high else f"{low} to {high}"
+
+
+def _with_interval(change: LevelChange) -> str:
+    return f"{_percent_of(change)} % ({_interval(change)} %)"
+
+
+def _percent(factor: float) -> str:
+    """A factor as a change: ``+10`` or ``-2.1``."""
+    share = 100 * (factor - 1)
+    return f"{'-' if share < 0 else '+'}{significant(abs(share), 2)}"
+
+
+def _environment(event: Event) -> str:
+    if not event.environment:
+        return "nothing else that is recorded changed there"
+    said = [
+        f"{printable(each.name)} {printable(each.base, _LONGEST_DIFFERENCE)} -> "
+        f"{printable(each.new, _LONGEST_DIFFERENCE)}"
+        for each in event.environment[:_MOST_DIFFERENCES]
+    ]
+    more = len(event.environment) - _MOST_DIFFERENCES
+    if more > 0:
+        said.append(f"and {more} more (--format json)")
+    return f"at the same time: {', '.join(said)}"
+
+
+# The table.
+
+
+class _Scale(NamedTuple):
+    """The characters for logarithms from `low` on, each for as much as `step`."""
+
+    characters: str
+    low: float
+    step: float
+
+    def character(self, value: float) -> str:
+        place = int((value - self.low) / self.step)
+        return self.characters[min(max(place, 0), len(self.characters) - 1)]
+
+
+def sparkline(row: RowHistory, runs: int, blocks: bool) -> str:
+    """The figures of a row in each of so many runs, or in groups of neighbours, as characters from
+    low to high; a blank where there is none, and a mark before the first of a new level."""
+    logarithms = {place: math.log(figure.value) for place, figure in row.figures.items()}
+    low, high = min(logarithms.values()), max(logarithms.values())
+    characters = BLOCKS if blocks else ASCII
+    span = max(high - low, math.log(_LEAST_SCALE))
+    # What varies by little stands in the middle of the scale.
+    scale = _Scale(characters, (low + high - span) / 2, span / len(characters))
+    marks = {change.first for change in row.changes}
+    drawn = ""
+    for group in np.array_split(np.arange(runs), min(runs, _MOST_CHARACTERS)):
+        known = [logarithms[place] for place in group.tolist() if place in logarithms]
+        if not marks.isdisjoint(group.tolist()):
+            drawn += _MARK
+        drawn += scale.character(median(known)) if known else " "
+    return drawn
+
+
+def _columns(history: History, rows: Sequence[RowHistory], blocks: bool) -> list[Column]:
+    fields = [TRANSPORT, *varying(row.configuration for row in rows)]
+    count = len(history.runs)
+    return [
+        *map(setting_column, fields),
+        Column("size", "bytes", lambda row: format_size(row.configuration.size), rank=ALWAYS),
+        Column("history", "", lambda row: sparkline(row, count, blocks), True, rank=ALWAYS),
+        Column("first", "", lambda row: _figure(row, 0), rank=ALWAYS),
+        Column("last", "", lambda row: _figure(row, -1), rank=ALWAYS),
+        Column("", "", lambda row: "MB/s" if is_bandwidth(row.configuration) else "us", True,
+               rank=ALWAYS),
+        Column("change", "%", _of_changes(_percent_of), rank=ALWAYS),
+        Column("95 %", "%", _of_changes(_interval), rank=BRIEF),
+        Column("at run", "", _of_changes(lambda change: str(change.first + 1)), rank=ALWAYS),
+    ]  # fmt: skip
+
+
+def _figure(row: RowHistory, place: int) -> str:
+    """The row's first figure, or its last."""
+    value = [*row.figures.values()][place].value
+    return number(value, 3, 1e6 if is_bandwidth(row.configuration) else 1e3)
+
+
+def _of_changes(cell: Callable[[LevelChange], str]) -> Callable[[RowHistory], str]:
+    """A cell with something of each change of a row."""
+    return lambda row: ", ".join(map(cell, row.changes)) or NOTHING
+
+
+def _percent_of(change: LevelChange) -> str:
+    return _percent(change.difference.ratio)
+
+
+def _interval(change: LevelChange) -> str:
+    return f"{_percent(change.difference.low)} to {_percent(change.difference.high)}"
+
+
+# For programs.
+
+
+def _content(history: History) -> dict[str, Any]:
+    """The history as one object: runs, rows with their figures and changes, and events. Runs and
+    rows are named by their places in these lists, from 0."""
+    return {
+        "runs": [
+            {"run": each.name, "measured": each.measured.isoformat(), "hosts": _hosts(each)}
+            for each in history.runs
+        ],
+        "rows": [_row_fields(row) for row in history.rows],
+        "events": [
+            {
+                "direction": event.direction,
+                "first_run": event.first,
+                "last_run_before": event.before,
+                "first_run_after": event.high,
+                "rows": [place for place, _ in event.rows],
+                "environment": [each._asdict() for each in event.environment],
+            }
+            for event in history.events
+        ],
+    }
+
+
+def _hosts(run: RunFigures) -> list[str]:
+    names = [each.host for each in run.run.environments]
+    names += [host for source in run.run.sources for host in source.hosts]
+    return list(dict.fromkeys(names))
+
+
+def _row_fields(row: RowHistory) -> dict[str, Any]:
+    return {
+        **configuration_fields(row.configuration),
+        "figures": [
+            {"run": place, **_figure_fields(row, figure)} for place, figure in row.figures.items()
+        ],
+        "changes": [
+            {
+                "direction": change.direction,
+                "first_run": change.first,
+                "earliest_run": change.low,
+                "latest_run": change.high,
+                **_factor_fields(change),
+            }
+            for change in row.changes
+        ],
+        "detectable_ratio": row.detectable,
+    }
+
+
+def _factor_fields(change: LevelChange | None) -> dict[str, float | None]:
+    names = ("ratio", "ratio_low", "ratio_high")
+    return dict(zip(names, (None,) * 3 if change is None else change.difference[:3], strict=True))
+
+
+def _figure_fields(row: RowHistory, figure: Estimate) -> dict[str, float | None]:
+    """The figure with its interval, by the name of what it is."""
+    fields: dict[str, float | None] = {}
+    for kind, unit in (("latency", "ns"), ("bandwidth", "bytes_per_s")):
+        is_it = (kind == "bandwidth") is is_bandwidth(row.configuration)
+        for end, value in zip(("", "_low", "_high"), figure, strict=True):
+            fields[f"{kind}{end}_{unit}"] = or_none(value) if is_it else None
+    return fields
+
+
+def _records(history: History) -> list[dict[str, Any]]:
+    """A record for each row and run: the figure, and, in the first run of a new level, the
+    change."""
+    found = []
+    for row in history.rows:
+        fields = configuration_fields(row.configuration)
+        firsts = {change.first: change for change in row.changes}
+        for place, figure in row.figures.items():
+            run, change = history.runs[place], firsts.get(place)
+            found.append(
+                {
+                    "run": run.name,
+                    "measured": run.measured.isoformat(),
+                    **fields,
+                    **_figure_fields(row, figure),
+                    "change": change.direction if change else None,
+                    **_factor_fields(change),
+                }
+            )
+    return found

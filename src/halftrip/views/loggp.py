@@ -1,0 +1,163 @@
+"""The parameters of LogGP, in lines and in JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from halftrip.analysis.figure import ALWAYS, MORE
+from halftrip.analysis.loggp import MISFIT, LogGPFit, Overheads, Parameter
+from halftrip.analysis.setting_figures import curve_fields
+from halftrip.render.blocks import SPACE, Block, Column, Items, Legend, table
+from halftrip.results.configuration import Configuration
+from halftrip.results.names import Names
+from halftrip.stats.estimate import Estimate
+from halftrip.units import format_size, significant
+from halftrip.views.estimates import (
+    estimate_column,
+    estimate_fields,
+    finite,
+    interval_lines,
+    namer,
+    reason_lines,
+)
+
+_SAYS = (
+    "LogGP: s bytes take o_s + L + (s - 1) G + o_r one way; o_s, o_r: how long the sender and the "
+    "receiver are busy, told by delays that hide all else; messages begin g + (s - 1) G apart. "
+    "Culler et al. 1996, Hoefler et al. 2007."
+)
+
+
+def blocks(fits: Sequence[LogGPFit], names: Names) -> list[Block]:
+    """The parameters of each path, its overheads by size, and why some are missing."""
+    named = namer([fit.path for fit in fits], names)
+    told = [fit for fit in fits if fit.overheads or fit.gap.estimate]
+    found: list[Block] = []
+    if told:
+        found.append(table(told, _parameter_columns(named)).titled("LogGP"))
+    sized = [(fit, each) for fit in fits for each in fit.overheads if len(fit.overheads) > 1]
+    if sized:
+        made = table(sized, _overhead_columns(named), section=lambda line: line[0].path)
+        found += [SPACE, made.titled("Overheads of LogGP")]
+    reasons = [
+        (named(fit.path), name, figure.reason)
+        for fit in fits
+        for name, figure in _figures(fit)
+        if figure.reason
+    ]
+    if reasons:
+        found += [SPACE, Items(reason_lines(reasons))]
+    said = [note for fit in told for note in _notes(fit, named(fit.path))]
+    if said:
+        found += [SPACE, Items(said)]
+    return [*found, Legend([_SAYS, *interval_lines(told)])] if told else found
+
+
+def _figures(fit: LogGPFit) -> list[tuple[str, Parameter]]:
+    """The parameters that may be missing, by name."""
+    found = [("L", fit.latency), ("g", fit.gap), ("G", fit.per_byte)]
+    if not fit.overheads:
+        return [*found, ("o_s", fit.latency), ("o_r", fit.latency)]
+    for each in fit.overheads:
+        size = format_size(each.size)
+        found += [(f"o_s of {size}", each.send), (f"o_r of {size}", each.receive)]
+    return found
+
+
+def _parameter_columns(named: Callable[[Configuration], str]) -> list[Column]:
+    def of_smallest(name: str, pick: Callable[[Overheads], Parameter]) -> Column:
+        def of(fit: LogGPFit) -> Estimate | None:
+            return None if fit.smallest is None else pick(fit.smallest).estimate
+
+        return estimate_column(name, "us", of, 1e3)
+
+    return [
+        Column("path", "", lambda fit: named(fit.path), True, rank=ALWAYS),
+        estimate_column("L", "us", lambda fit: fit.latency.estimate, 1e3),
+        of_smallest("o_s", lambda each: each.send),
+        of_smallest("o_r", lambda each: each.receive),
+        estimate_column("g", "us", lambda fit: fit.gap.estimate, 1e3),
+        estimate_column("G", "ns/B", lambda fit: fit.per_byte.estimate, 1.0),
+    ]
+
+
+def _overhead_columns(named: Callable[[Configuration], str]) -> list[Column]:
+    return [
+        Column("path", "", lambda line: named(line[0].path), True, rank=ALWAYS),
+        Column("size", "bytes", lambda line: format_size(line[1].size), rank=ALWAYS),
+        estimate_column("o_s", "us", lambda line: line[1].send.estimate, 1e3),
+        estimate_column("o_r", "us", lambda line: line[1].receive.estimate, 1e3),
+        estimate_column("half a round trip", "us", lambda line: line[1].half, 1e3, MORE),
+        estimate_column("by LogGP", "us", lambda line: line[1].predicted.estimate, 1e3, MORE),
+    ]
+
+
+def _notes(fit: LogGPFit, name: str) -> list[str]:
+    """Where the model does not fit."""
+    found = []
+    if fit.misfit is not None and fit.misfit_at is not None and fit.misfit > MISFIT:
+        off = significant(fit.misfit, 2) if math.isfinite(fit.misfit) else "many"
+        found.append(
+            f"{name}: the time between messages is no straight line of their size: at "
+            f"{format_size(fit.misfit_at)} it is off by a factor of {off}, so that g and G are "
+            "known poorly; fit a smaller range of sizes (-s)."
+        )
+    below = [
+        format_size(each.size)
+        for each in fit.overheads
+        if each.receive.estimate is not None and each.receive.estimate.high < 0
+    ]
+    if below:
+        found.append(
+            f"{name}: o_r of {', '.join(below)} is below 0: a send took longer between two sends "
+            "than in a ping-pong; measure again, on cores that nothing else uses."
+        )
+    latency = fit.latency.estimate
+    if latency is not None and not latency.is_apart_from(0.0):
+        found.append(
+            f"{name}: L cannot be told from 0: as far as they are known, the overheads are all of "
+            "the time; measure longer, as with --time 1s, to know more."
+        )
+    elif latency is not None and latency.value < 0:
+        found.append(
+            f"{name}: L is below 0: part of the overheads overlaps with the transfer, which LogGP "
+            "does not have."
+        )
+    return found
+
+
+def content(fits: Sequence[LogGPFit]) -> list[dict[str, Any]]:
+    """The parameters as objects for JSON; names end in units."""
+    return [
+        {
+            **curve_fields(fit.path),
+            "over": fit.over,
+            "latency_size_bytes": fit.size,
+            **_figure_fields("L", "ns", fit.latency),
+            **_figure_fields("g", "ns", fit.gap),
+            **_figure_fields("G", "ns_per_byte", fit.per_byte),
+            "window": fit.window,
+            "misfit": finite(fit.misfit),
+            "misfit_size_bytes": fit.misfit_at,
+            "overheads": [
+                {
+                    "size_bytes": each.size,
+                    "delay_ns": each.delay,
+                    **_figure_fields("o_s", "ns", each.send),
+                    **_figure_fields("o_r", "ns", each.receive),
+                    **_figure_fields("both", "ns", each.both),
+                    **estimate_fields("half_round_trip", "ns", each.half),
+                    **_figure_fields("predicted", "ns", each.predicted),
+                }
+                for each in fit.overheads
+            ],
+        }
+        for fit in fits
+    ]
+
+
+def _figure_fields(name: str, unit: str, figure: Parameter) -> dict[str, Any]:
+    reason = figure.reason or None
+    return {**estimate_fields(name, unit, figure.estimate), f"{name}_reason": reason}

@@ -1,0 +1,245 @@
+"""A line of JSON for each host: whether it is as expected, and if not, why. For programs that keep
+hosts out of jobs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from halftrip.analysis.expectation import (
+    NOTHING_EXPECTED,
+    Expectations,
+    Judged,
+    JudgedLink,
+    judged,
+    links_by_host,
+    short_hosts,
+    unjudged,
+)
+from halftrip.analysis.losses import losses
+from halftrip.analysis.network import Suspect, slow_parts
+from halftrip.errors import UsageError
+from halftrip.plan.vary import in_words
+from halftrip.render.json import line
+from halftrip.report.document import Document
+from halftrip.results.configuration import Configuration
+from halftrip.stats.median import median
+from halftrip.views.details import losses_fields
+from halftrip.views.expected import with_unit
+
+Verdict = Literal["ok", "unsure", "not measured", "short"]
+# The worst of these is that of a host.
+_ORDER: tuple[Verdict, ...] = ("ok", "unsure", "not measured", "short")
+_UNITS = {"latency": "s", "bandwidth": "bytes/s", "messages": "1/s"}
+# Of a host whose links failed, more than this share of them did.
+_MOST_LINKS = 0.5
+# So many reasons are given.
+_MOST_REASONS = 3
+
+
+class _Case(NamedTuple):
+    """One figure, the links by which it is judged, by host, and the hosts that fall short, with
+    whether they do so surely."""
+
+    judged: Judged
+    by_host: Mapping[str, Sequence[JudgedLink]]
+    at_fault: Mapping[str, bool]
+
+
+class _Found(NamedTuple):
+    """What is found of a host, and why."""
+
+    verdict: Verdict
+    reason: str
+
+
+def render(document: Document) -> str:
+    """A line for each host, in the order of ranks. Raises UsageError where nothing is expected."""
+    wishes = document.expectations
+    if not wishes.figures and wishes.baseline is None:
+        raise UsageError(NOTHING_EXPECTED)
+    names = document.run.names
+    hosts = dict.fromkeys(names.hosts[rank] for rank in sorted(names.hosts))
+    hosts |= dict.fromkeys(document.run.lost_hosts)
+    found = [_case(each, document) for each in judged(document)]
+    failed = _failed(document)
+    slow = _slow(document, found)
+    lost = {each.host: losses_fields(each) for each in losses(document.run)}
+    return "".join(
+        line(
+            _record(host, document, found, failed.get(host))
+            | {"slow": None if slow is None else slow.get(host, []), "losses": lost.get(host)}
+        )
+        for host in hosts
+    )
+
+
+def _case(found: Judged, document: Document) -> _Case:
+    """A link within a host is one of that host, not of two ranks."""
+    host = document.run.names.host
+    links = [
+        link._replace(hosts=(host(configuration.pair[0]), host(configuration.pair[1])))
+        for link, configuration in zip(found.links, found.configurations, strict=True)
+    ]
+    by_host = links_by_host(links)
+    return _Case(found, by_host, short_hosts(by_host))
+
+
+def _record(
+    host: str, document: Document, found: Sequence[_Case], failed: _Found | None
+) -> dict[str, Any]:
+    wishes = document.expectations
+    each = [_of_figure(host, one, wishes) for one in found]
+    lost = document.run.lost_hosts.get(host)
+    every = [] if lost is None else [_Found("not measured", lost)]
+    every += [_Found("not measured", said) for said in unjudged(document)]
+    every += [] if failed is None else [failed]
+    every += [judgement for judgement, _ in each]
+    if not found:
+        every.append(_Found("not measured", document.interrupted or "nothing was measured"))
+    worst = max((_ORDER.index(one.verdict) for one in every), default=0)
+    reasons = dict.fromkeys(one.reason for one in every if _ORDER.index(one.verdict) == worst)
+    links = [link for one in found for link in one.by_host.get(host, [])]
+    return {
+        "host": host,
+        "verdict": _ORDER[worst],
+        "reason": "; ".join([*reasons][:_MOST_REASONS]) or None,
+        "lost": lost is not None,
+        "links": _peers(links),
+        "short_links": _peers(link for link in links if link.is_sure),
+        "unsure_links": _peers(link for link in links if link.is_short and not link.is_sure),
+        "tolerance": wishes.tolerance,
+        "figures": [fields for _, fields in each],
+    }
+
+
+def _peers(links: Iterable[JudgedLink]) -> int:
+    """To how many hosts these links of one lead, itself included where one is within it."""
+    return len({frozenset(link.hosts) for link in links})
+
+
+def _of_figure(host: str, found: _Case, wishes: Expectations) -> tuple[_Found, dict[str, Any]]:
+    """What one figure says of a host, and its fields: medians over the links of the host."""
+    links = found.by_host.get(host, [])
+    judgement = _judge(host, links, found, wishes)
+    what = found.judged
+    value, expected = (
+        _median([getattr(link, name) for link in links]) for name in ("value", "expected")
+    )
+    return judgement, {
+        "transport": what.transport,
+        "pattern": what.pattern,
+        "size_bytes": what.size,
+        "variant": what.variant,
+        "figure": what.figure,
+        "unit": _UNITS[what.figure],
+        "value": value,
+        "expected": expected,
+        "against": what.against,
+        "links": len(links),
+        "short_links": sum(link.is_sure for link in links),
+        "unsure_links": sum(link.is_short and not link.is_sure for link in links),
+        "verdict": judgement.verdict,
+    }
+
+
+def _median(values: Sequence[float]) -> float | None:
+    known = [value for value in values if math.isfinite(value)]
+    return median(known) if known else None
+
+
+def _judge(host: str, links: Sequence[JudgedLink], found: _Case, wishes: Expectations) -> _Found:
+    """A host falls short if most of its links do, or the only one that it has; where just another
+    one does, either host may be at fault, unless it is one that falls short by itself."""
+    if not links:
+        return _Found("not measured", f"{_what(found.judged)}: no link of it was measured")
+    by_host, at_fault = found.by_host, found.at_fault
+    short = [link for link in links if link.is_short]
+    if host in at_fault:
+        said = f"{_said(short, found, wishes)} on {len(short)} of its {len(links)} links"
+        return _Found("short" if at_fault[host] else "unsure", said)
+    left = [link for link in short if not at_fault.keys() & set(link.hosts)]
+    if not left:
+        return _Found("ok", "")
+    (other,) = {*left[0].hosts} - {host} or {host}
+    if len(links) == 1:
+        both = other != host and len(by_host[other]) == 1
+        which = "; either host may be at fault" if both else ""
+        said = f"{_said(left, found, wishes)} on its only link, to {other}{which}"
+        return _Found("short" if left[0].is_sure else "unsure", said)
+    explained = [link for link in left if all(len(by_host[h]) == 1 for h in {*link.hosts} - {host})]
+    if len(explained) == len(left):
+        return _Found("ok", "")
+    return _Found("unsure", f"{_said(left, found, wishes)} on its link to {other} alone")
+
+
+def _what(found: Judged) -> str:
+    return " ".join(filter(None, (found.transport, found.pattern, found.figure, found.variant)))
+
+
+def _said(links: Sequence[JudgedLink], found: _Case, wishes: Expectations) -> str:
+    what = found.judged
+    value, expected = (
+        with_unit(what.figure, median([getattr(link, name) for link in links]))
+        for name in ("value", "expected")
+    )
+    by = "expected" if what.against == "expect" else "baseline"
+    return f"{_what(what)} {value}, {by} {expected} {wishes.within},"
+
+
+def _failed(document: Document) -> dict[str, _Found]:
+    """The hosts of which a link failed: most of them, or one to a host of which few did."""
+    host = document.run.names.host
+    links: dict[str, set[frozenset[str]]] = {}
+    broken: dict[str, dict[frozenset[str], str]] = {}
+    for failure in document.failures:
+        ends = frozenset(map(host, failure.configuration.pair))
+        for each in ends:
+            broken.setdefault(each, {}).setdefault(ends, failure.reason)
+            links.setdefault(each, set()).add(ends)
+    for row in document.rows:
+        ends = frozenset(map(host, row.configuration.pair))
+        for each in ends:
+            links.setdefault(each, set()).add(ends)
+    most = {h for h in broken if len(broken[h]) > _MOST_LINKS * len(links[h])}
+    found: dict[str, _Found] = {}
+    for each, of_host in broken.items():
+        left = [why for ends, why in of_host.items() if each in most or not ends & most]
+        if left:
+            some = f"{len(of_host)} of its {len(links[each])} links failed: {left[0]}"
+            found[each] = _Found("not measured" if each in most else "unsure", some)
+    return found
+
+
+def _slow(document: Document, found: Sequence[_Case]) -> dict[str, list[dict[str, Any]]] | None:
+    """By host, where it or a link of it is named slow among all that were measured; None where
+    there are too few hosts to tell."""
+    settings: dict[Configuration, dict[Configuration, None]] = {}
+    for each in found:
+        for configuration in each.judged.configurations:
+            settings.setdefault(configuration.setting, {})[configuration] = None
+    named: dict[str, list[dict[str, Any]]] = {}
+    tells = False
+    for setting, configurations in settings.items():
+        suspects = slow_parts(document.run, configurations)
+        tells = tells or suspects is not None
+        for suspect in suspects or ():
+            for host in suspect.hosts:
+                named.setdefault(host, []).append(_slow_fields(host, suspect, setting))
+    return named if tells else None
+
+
+def _slow_fields(host: str, suspect: Suspect, setting: Configuration) -> dict[str, Any]:
+    other = next((name for name in suspect.hosts if name != host), None)
+    return {
+        "transport": setting.transport,
+        "pattern": setting.pattern,
+        "size_bytes": setting.known_size,
+        "variant": in_words(setting.variant),
+        "factor": suspect.effect.factor,
+        "low": suspect.effect.low,
+        "high": suspect.effect.high,
+        "links": suspect.links if other is None else 1,
+        "other_host": other,
+    }

@@ -1,0 +1,180 @@
+"""The first screen of a run: what was measured where, the answer, and how far to trust it."""
+
+from __future__ import annotations
+
+import shlex
+
+from halftrip.analysis.layers import related
+from halftrip.analysis.verdict import KEEP_STATE, NOT_OK
+from halftrip.render.blocks import SPACE, Block, Items, Summary, Terms, View
+from halftrip.report.document import Document
+from halftrip.views import (
+    expected,
+    mpi_overhead,
+    network,
+    notes,
+    overview,
+    pairs,
+    side_by_side,
+)
+from halftrip.views.row_tables import row_tables
+from halftrip.views.why import advice, groups, trust
+
+# Causes that may be gone when the same is measured again.
+_HELPED_BY_ANOTHER_RUN = ("CPU contention", "steal", "level wandered", "two levels", "contradicted")
+# With so many rows or fewer, a legend under each table.
+_SAYS_UP_TO = 40
+# Of more lines of a table than anybody reads to the end, so many are shown.
+_MOST_LINES, _SHOWN = 200, 40
+# More kinds of machines are counted.
+_FEW_MACHINES = 2
+
+
+def first_screen(document: Document, file: str | None = None) -> View:
+    """An overview where a run has several paths and sizes, the pairs where there are several, else
+    the table of its rows. `file` is the run file's name; None: the screen is of a part of the run,
+    which cannot be measured again alone."""
+    # Overviews are of one-way times.
+    if document.round_trips:
+        body = _tables(document)
+    elif pairs.has_pairs(document.rows):
+        body = pairs.blocks(document)
+    elif overview.has_tables(document):
+        body = overview.blocks_of_tables(document)
+    elif side_by_side.has_variants(document):
+        body = side_by_side.blocks_of_variants(document)
+    elif overview.has_overview(document.rows):
+        body = overview.blocks(document)
+    else:
+        body = _tables(document)
+    said = [
+        *side_by_side.key_of_variants(document),
+        *expected.lines(document),
+        *mpi_overhead.lines(document),
+        *network.devices(document.run),
+        *network.lines(document.run),
+        *notes.uneven_ways(document),
+        *notes.breakpoints(document.curves),
+        *notes.losses(document.rows),
+    ]
+    return View(
+        [
+            Summary(heading(document)),
+            SPACE,
+            *body,
+            *([SPACE] if body else []),
+            Items(said),
+            *notes.missing_blocks(document),
+            *([Terms(_trust(document, file))] if document.rows else []),
+        ]
+    )
+
+
+def _tables(document: Document) -> list[Block]:
+    """The tables of all rows, as people know them from other tools."""
+    blocks: list[Block] = []
+    for found in row_tables(document, brief=True):
+        if blocks:
+            blocks.append(SPACE)
+        part = found.table
+        if len(part.lines) > _MOST_LINES:
+            part = part.evenly(_SHOWN)
+        blocks.append(part._replace(titling="above"))
+        if len(part.lines) < len(found.rows):
+            count = f"{len(part.lines)} of {len(found.rows):,} rows"
+            blocks.append(Items([f"{count}, evenly chosen: --details has all"]))
+        if len(found.rows) <= _SAYS_UP_TO:
+            blocks += [SPACE, found.legend._replace(in_one=True)]
+    together = notes.summed_aggregates(document.aggregates, document.run.names)
+    return [*blocks, Items(together)] if together else blocks
+
+
+def heading(document: Document) -> list[str]:
+    """What was measured where, in parts of which the first are the most important."""
+    run = document.run
+    rows = document.rows if run.sources else document.latency_rows or document.rate_rows
+    shown = [row.configuration for row in rows]
+    parts = [f"halftrip {run.header.halftrip}"]
+    if shown:
+        parts.append(", ".join(dict.fromkeys(each.pattern for each in shown)))
+    first = run.first_ranks
+    if shown and all(each.is_simulated for each in shown):
+        parts.append("simulated, in virtual time")
+    elif first:
+        hosts = dict.fromkeys(each.host for each in first)
+        where = ", ".join(hosts) if len(hosts) < 3 else f"{len(hosts)} hosts"
+        cores = _cores(document)
+        on = f", cores {' and '.join(cores)}" if len(cores) == 2 == len(first) else ""
+        on = on if cores else ", any core"
+        parts.append(f"{len(first)} ranks on {where}{on}")
+        machines = dict.fromkeys(
+            f"{_short(e.processor)}{' (VM)' if e.hypervisor else ''}" for e in first
+        )
+        few = len(machines) <= _FEW_MACHINES
+        parts.append(" and ".join(machines) if few else f"{len(machines)} kinds of machines")
+        software = dict.fromkeys(side_by_side.mpis(run).values())
+        parts += [" and ".join(software)] if software else []
+    for source in run.sources[:1]:
+        parts.append(f"{source.tool}, imported from {source.file}")
+        parts += [" and ".join(dict.fromkeys(source.hosts))] if source.hosts else []
+    if run.end is not None and run.end.seconds is not None:
+        parts.append(f"{run.end.seconds:.0f} s")
+    return parts
+
+
+def _cores(document: Document) -> list[str]:
+    """The cores of the ranks in the first launch; none where they were others in other variants."""
+    cores = [
+        [str(each.core) for each in ranks if each.core is not None]
+        for ranks in document.run.first_environments.values()
+    ]
+    return cores[0] if all(each == cores[0] for each in cores) else []
+
+
+def _short(processor: str) -> str:
+    """The name of a processor without what all names have."""
+    words = processor.partition(" @ ")[0].replace("(R)", "").replace("(TM)", "").split()
+    idle = {"CPU", "Processor"}
+    return " ".join(word for word in words if word not in idle) or processor
+
+
+def _trust(document: Document, file: str | None) -> list[tuple[str, str]]:
+    """How many rows have which verdict, what explains most of the others, and what to do."""
+    do = to_do(document, file)
+    name = "" if file is None else f" {shlex.quote(file)}"
+    views = ["--details", "--why"]
+    # What another tool has measured has neither samples nor costs, and this machine no part in it.
+    is_own = not document.run.sources
+    if is_own:
+        views += ["--tails", "--cost"]
+    if related(row.configuration.transport for row in document.rows):
+        views.append("--layers")
+    more = f"halftrip show{name} {', '.join(views)}{'; halftrip doctor' if is_own else ''}"
+    return [("Trust", trust(document)), *([("Do", do)] if do else []), ("More", more)]
+
+
+def to_do(document: Document, file: str | None) -> str:
+    """The one thing to do about rows that are not ok, and the command that does it; empty where
+    there is nothing to do. `file` is the run file's name; None: a part of the run is shown."""
+    again = _again(document, file)
+    # What an interrupted run lacks explains its rows.
+    first = None if document.interrupted and again else advice(document)
+    return "; then ".join(filter(None, (first, again)))
+
+
+def _again(document: Document, file: str | None) -> str | None:
+    """How the run goes on, if it was interrupted, or else how rows are measured again, where that
+    helps as it is: other options take a run of their own."""
+    if file is None or document.run.sources:
+        return None
+    command = f"halftrip run --resume {shlex.quote(file)}"
+    if document.interrupted:
+        return command
+    first = next(iter(groups(document)), None)
+    if first is None or first.cause.name not in _HELPED_BY_ANOTHER_RUN:
+        return None
+    if advice(document) == KEEP_STATE:
+        return None
+    seen = {row.verdict.word for row in document.rows}
+    words = ",".join(word for word in NOT_OK if word in seen)
+    return f"{command} --again {words}"

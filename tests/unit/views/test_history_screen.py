@@ -1,0 +1,127 @@
+"""What is printed of the history of several runs."""
+
+import json
+
+import pytest
+
+from halftrip.analysis.history import history
+from halftrip.render import csv
+from halftrip.render import json as as_json
+from halftrip.views.history import ASCII, BLOCKS, answer, sparkline
+from halftrip.views.history import history as view
+from harness import runs
+from harness.files import ROOT
+from harness.histories import KERNELS, dated, figures, weekly
+from harness.screens import text_of
+
+
+@pytest.fixture(scope="module")
+def changed():
+    return history(figures(weekly(20, step_at=12)))
+
+
+def shown(found, width=100, every=False, blocks=True, wide=False):
+    return text_of(view(found, every, blocks), width, wide)
+
+
+def test_the_whole_screen(changed):
+    screen = shown(changed, 80, every=True, blocks=False)
+    assert screen == (ROOT / "tests/golden/history-80.txt").read_text()
+    assert max(map(len, screen.splitlines())) <= 80
+    assert screen.isascii()
+    assert "2 rows without a change: --all" in shown(changed)
+
+
+def test_where_nothing_changed_it_says_what_would_have_been_found():
+    (line,) = answer(history(figures(weekly(20))))
+    assert line.startswith(
+        "No change of any of 4 rows in 20 runs, 2026-01-05 to 2026-05-18. A step"
+    )
+    assert line.endswith("% half-way would be found.")
+
+
+def test_a_few_runs_or_rows_of_other_runs_are_no_history():
+    (line,) = answer(history(figures(weekly(5))))
+    assert line.startswith("No answer yet: 5 run")
+    assert line.endswith("a change needs 3 runs before it and 3 after it.")
+    every = [dated(runs.run(runs.measurement(size=8 + number)), number) for number in range(8)]
+    (line,) = answer(history(figures(every)))
+    assert "no row is in 6 of them" in line
+
+
+def stepping(*levels):
+    """One row, with eight runs of each of these levels."""
+    measured = [
+        dated(runs.run(runs.measurement(half_ns=level, seed=number)), number)
+        for number, level in enumerate(level for level in levels for _ in range(8))
+    ]
+    return history(figures(measured))
+
+
+def test_more_than_two_changes_follow_the_table():
+    found = stepping(100.0, 150.0, 100.0, 170.0)
+    assert answer(found)[-1] == "1 more change: see below the table."
+    assert shown(found).count("shm 8 got") == 2 + 3
+
+
+@pytest.mark.parametrize("characters", [BLOCKS, ASCII])
+def test_a_sparkline_goes_from_low_to_high_with_marks_at_changes(characters):
+    (row,) = stepping(100.0, 150.0).rows
+    low, high = characters[0], characters[-1]
+    line = sparkline(row, 16, blocks=characters is BLOCKS)
+    assert line.count("|") == 1
+    assert len(line) == 17
+    assert line.startswith(low)
+    assert line.endswith(high)
+
+
+def test_many_runs_share_characters_and_missing_ones_are_blank():
+    (row,) = stepping(*[100.0] * 10).rows
+    assert len(sparkline(row, 80, blocks=True)) == 24
+    # Noise does not fill the scale.
+    assert set(sparkline(stepping(100.0).rows[0], 8, blocks=True)) <= set("▄▅")
+    kept = {place: figure for place, figure in row.figures.items() if place >= 40}
+    assert sparkline(row._replace(figures=kept), 80, blocks=True).startswith(" " * 10 + "▄")
+
+
+def test_bandwidths_are_said_as_such():
+    def run(number):
+        half_ns = 1e5 if number < 8 else 1.3e5
+        return dated(
+            runs.run(runs.measurement("tcp", 1 << 20, pattern="stream", half_ns=half_ns)), number
+        )
+
+    found = history(figures(map(run, range(16))))
+    assert "tcp 1M got slower from run 9 of 16 on, 2026-01-13: bandwidth -23 %" in answer(found)[0]
+    assert "MB/s" in shown(found)
+    # Runs of one day have times.
+    found = history(figures(dated(runs.run(runs.measurement()), n / 24) for n in range(8)))
+    assert "2026-01-05 03:00 to 2026-01-05 10:00" in answer(found)[0]
+
+
+def test_for_programs_runs_rows_and_events_have_places(changed):
+    made = json.loads(as_json.render(view(changed, False, True)))
+    (event,) = made["events"]
+    assert event["environment"] == [{"name": "kernel", "base": KERNELS[0], "new": KERNELS[1]}]
+    assert len(made["runs"]) == 20
+    for place in event["rows"]:
+        row = made["rows"][place]
+        assert row["transport"] == "mpi"
+        (change,) = row["changes"]
+        assert change["first_run"] == event["first_run"] == 12
+        assert change["ratio_low"] < change["ratio"] < change["ratio_high"]
+        assert len(row["figures"]) == 20
+        assert row["figures"][0]["latency_ns"] > 0
+    found = view(changed, False, True).records()
+    assert len(found) == 4 * 20
+    assert [line["change"] for line in found].count("slower") == 2
+    assert csv.text(found).count("\n") == 1 + len(found)
+
+
+def test_what_a_file_says_does_nothing_on_a_terminal():
+    odd = [runs.environment(0, kernel=f"\x1b[2J{later}") for later in (False, True)]
+    made = [
+        runs.run(runs.measurement(half_ns=100.0 + 50 * (n > 7)), environments=(odd[n > 7],))
+        for n in range(16)
+    ]
+    assert "\x1b" not in answer(history(figures(map(dated, made, range(16)))))[0]

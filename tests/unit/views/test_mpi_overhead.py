@@ -1,0 +1,74 @@
+"""What MPI adds to the path below it, in one or two sentences."""
+
+from halftrip.report.document import document
+from halftrip.views.mpi_overhead import lines
+from halftrip.views.screen import first_screen
+from harness import runs
+from harness.screens import text_of
+
+LARGE = 4 << 20
+
+
+def slices(transport, size, half_ns, count=8, **changes):
+    """Slices that give a narrow interval."""
+    wait = changes.pop("wait", "block" if transport == "tcp" else "spin")
+    return [
+        runs.measurement(
+            transport, size, wait, half_ns * (1 + 0.001 * (n % 3)), seed=n, slice=n, **changes
+        )
+        for n in range(count)
+    ]
+
+
+def said(*measurements):
+    return lines(document(runs.run(*(each for found in measurements for each in found))))
+
+
+def test_what_it_adds_to_shared_memory_at_a_small_and_a_large_size():
+    times = {"mpi": (400.0, 500_000.0), "shm": (200.0, 400_000.0), "tcp": (12_000.0, 1_500_000.0)}
+    first, second = said(
+        *(
+            slices(name, size, ns)
+            for name in times
+            for size, ns in zip((8, LARGE), times[name], strict=True)
+        )
+    )
+    assert first.startswith("what MPI adds to shm: a message of 8 B takes 0.20 us more (0.40")
+    assert "2.0 times as long); messages of 4 MiB have 20 % less bandwidth (8.3" in first
+    assert second.startswith("MPI does not go through a socket, which would take 12.0 us")
+
+
+def test_an_mpi_that_goes_through_sockets():
+    measured = (slices("shm", 8, 200.0), slices("tcp", 8, 12_000.0))
+    (_, told) = said(slices("mpi", 8, 11_000.0), *measured)
+    assert "its ranks do not seem to use shared memory" in told
+    # Sockets as fast as shared memory tell nothing.
+    (told,) = said(slices("mpi", 8, 210.0), slices("shm", 8, 200.0), slices("tcp", 8, 500.0))
+    assert "0.0100 us more" in told or "0.010 us more" in told
+
+
+def test_between_hosts_it_is_tcp():
+    (told,) = said(slices("mpi", 8, 15_000.0), slices("tcp", 8, 12_000.0))
+    assert told.startswith("what MPI adds to tcp: a message of 8 B takes 3.0 us more")
+    # Without an interval nothing is claimed.
+    for ns, count in ((200.1, 8), (400.0, 1)):
+        (told,) = said(slices("mpi", 8, ns, count), slices("shm", 8, 200.0, count))
+        assert told.endswith("which is not told apart")
+
+
+def test_mpi_may_be_faster_and_the_fastest_way_to_wait_counts():
+    (told,) = said(
+        slices("mpi", 8, 100.0), slices("shm", 8, 200.0), slices("shm", 8, 9000.0, wait="block")
+    )
+    assert "a message of 8 B takes 0.10 us less (" in told
+    assert ": 0.50 times as long)" in told
+    content = document(runs.run(*slices("mpi", 8, 400.0), *slices("shm", 8, 200.0)))
+    assert "what MPI adds to shm: " in text_of(first_screen(content), 100)
+
+
+def test_other_runs_say_nothing_of_it():
+    mpi, shm = slices("mpi", 8, 400.0), slices("shm", 8, 200.0)
+    assert said(mpi) == said(shm) == []
+    assert said(mpi, shm, slices("unix", 8, 5000.0)) == []
+    assert said(mpi, slices("shm", 16, 200.0)) == []
+    assert said(mpi, shm, slices("shm", 8, 200.0, pair=(2, 3))) == []

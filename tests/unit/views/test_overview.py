@@ -1,0 +1,138 @@
+"""The first screen of a run, and why its rows are not ok."""
+
+import numpy as np
+
+from halftrip.report.document import document
+from halftrip.results.records import RunEnd, Skip
+from halftrip.views.overview import has_overview
+from halftrip.views.screen import first_screen
+from halftrip.views.why import why
+from harness import runs
+from harness.files import ROOT
+from harness.screens import text_of
+
+GOLDEN = ROOT / "tests" / "golden"
+SIZES = (1, 8, 64, 1024, 65536, 1 << 20)
+
+
+def slices(transport, size, half_ns, wander=0.004, **changes):
+    """Ten slices whose medians differ by this share."""
+    levels = np.random.default_rng(size).permutation(np.linspace(-1, 1, 10))
+    wait = changes.pop("wait", "spin" if transport == "shm" else "block")
+    return [
+        runs.measurement(
+            transport, size, wait, half_ns * (1 + wander * level), seed=n, slice=n,
+            rtts=(60.0, 61.0), **changes,
+        )
+        for n, level in enumerate(levels)
+    ]  # fmt: skip
+
+
+def made(**changes):
+    """A run of shm, tcp and udp: the first is calm, the second wanders, the third lacks a size."""
+    shm = [slices("shm", size, 50.0 + size / 20) for size in SIZES]
+    tcp = [slices("tcp", size, 9000.0 + size / 4, wander=0.06) for size in SIZES]
+    udp = [slices("udp", size, 8000.0 + size / 2, wander=0.3) for size in SIZES[:5]]
+    every = [each for configuration in (*shm, *tcp, *udp) for each in configuration]
+    values = {
+        "skips": (Skip(transport="udp", reason="a datagram is smaller", sizes=[1 << 20]),),
+        "end": RunEnd(reason=None, seconds=38.2, timed=30.0, clock_drift=[0.1, 0.2]),
+    }
+    return runs.run(*every, **(values | changes))
+
+
+def test_the_whole_screen():
+    content = document(made(), flags=False)
+    assert has_overview(content.rows)
+    shown = text_of(first_screen(content, "RUN"), 80)
+    assert shown == (GOLDEN / "overview-80.txt").read_text()
+    lines = shown.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert all(line == line.rstrip() for line in lines)
+
+
+def test_why_rows_are_not_ok():
+    shown = text_of(why(document(made(), flags=False)), 80)
+    assert shown == (GOLDEN / "why-80.txt").read_text()
+    # What is missing is said before the verdict.
+    run = made(end=RunEnd(reason="stopped by SIGINT"))
+    shown = text_of(first_screen(document(run, flags=False)), 100)
+    assert "not measured: udp 1M: a datagram is smaller\ninterrupted: stopped by SIGINT\n" in shown
+
+
+def test_few_sizes_one_path_or_several_pairs_have_their_table():
+    few = [*slices("shm", 8, 50.0), *slices("tcp", 8, 50.0)]
+    one = [each for size in SIZES for each in slices("shm", size, 50.0)]
+    pairs = [*one, *(each for size in SIZES for each in slices("shm", size, 50.0, pair=(2, 3)))]
+    for measured in (few, one, pairs):
+        assert not has_overview(document(runs.run(*measured)).rows)
+
+
+def moving(line_of):
+    """Twelve rows whose slices differ by up to a fifth; `line_of` makes the core-to-core round trip
+    of a slice from its level and a generator."""
+    generator = np.random.default_rng(7)
+    made = []
+    for transport, size in [(t, s) for t in ("shm", "tcp") for s in SIZES]:
+        wait = "spin" if transport == "shm" else "block"
+        for n, level in enumerate(generator.normal(1, 0.1, 10)):
+            line = line_of(level, generator)
+            made.append(
+                runs.measurement(
+                    transport, size, wait, 2000.0 * level, seed=n, slice=n, rtts=(line, line)
+                )
+            )
+    return runs.run(*made)
+
+
+def trust_of(run):
+    shown = text_of(first_screen(document(run, flags=False), "a.jsonl"), 200)
+    return next(line for line in shown.splitlines() if line.startswith("Trust")), shown
+
+
+def test_rows_that_go_with_the_cores_say_so_together_and_others_do_not():
+    said, shown = trust_of(moving(lambda level, random: 100 * (level + random.normal(0, 0.1))))
+    assert "The cores moved: in " in said
+    assert "of 12 rows the level goes with the core-to-core round trip" in said
+    assert "Do:    keep to one state with --placement-state near, or far\n" in shown
+    said, shown = trust_of(moving(lambda level, random: random.normal(100, 10)))
+    assert ("level wandered" in said, "cores moved" in said) == (True, False)
+    assert "; then halftrip run --resume a.jsonl --again caution,no\n" in shown
+
+
+def test_messages_per_second_are_of_one_size_on_all_paths():
+    """Where streams of several sizes were measured beside the ping-pong, of the smallest."""
+    latency = [m for name in ("shm", "tcp") for size in SIZES for m in slices(name, size, 50.0)]
+    stream = {"pattern": "stream", "window": 64}
+    rates = [m for n in ("shm", "tcp") for s in (8, 1024) for m in slices(n, s, 10.0, **stream)]
+    shown = text_of(first_screen(document(runs.run(*latency, *rates), flags=False)), 120)
+    heading = next(line for line in shown.splitlines() if line.startswith("transport"))
+    assert "messages 8 B" in heading
+    # Paths are named by what tells them apart.
+    waits = [
+        m for size in SIZES for w in ("block", "spin") for m in slices("tcp", size, 9.0, wait=w)
+    ]
+    lines = text_of(first_screen(document(runs.run(*waits), flags=False)), 100).splitlines()
+    for name in ("tcp block", "tcp spin"):
+        assert sum(line.startswith(name) for line in lines) == 2
+
+
+def test_the_way_on_can_be_typed_as_it_stands():
+    one = [m for size in SIZES for m in slices("tcp", size, 9000.0, wander=0.06)]
+    for reason, said in ((None, " --again caution"), ("stopped by SIGINT", "\n")):
+        content = document(runs.run(*one, end=RunEnd(reason=reason)), flags=False)
+        shown = text_of(first_screen(content, "a run.jsonl"), 200)
+        assert f"run --resume 'a run.jsonl'{said}" in shown
+        # Of a part of a run, nothing is measured again alone.
+        assert "--resume" not in text_of(first_screen(content), 200)
+
+
+def test_a_row_without_an_interval_is_no_result():
+    """Of too few slices: its sign alone stands where the others have their latencies."""
+    few = [m for size in SIZES for m in slices("tcp", size, 9000.0)[:1]]
+    many = [m for size in SIZES for m in slices("shm", size, 50.0)]
+    lines = text_of(first_screen(document(runs.run(*few, *many), flags=False)), 100).splitlines()
+    by_size = next(n for n, line in enumerate(lines) if line.startswith("one-way latency"))
+    (tcp,) = (line for line in lines[by_size:] if line.startswith("tcp"))
+    assert set(tcp.split()[1:]) == {"!"}
+    assert any("alone: no interval" in line for line in lines)

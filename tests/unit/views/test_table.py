@@ -1,0 +1,248 @@
+"""halftrip's own table: its columns, its headings, and the lines under it."""
+
+import math
+
+import numpy as np
+
+from halftrip.render.terminal import wrapped
+from halftrip.report.document import document
+from halftrip.report.numbers import NOTHING, number, percent, supported_digits, whole
+from halftrip.results.counts import Delivery
+from halftrip.results.records import Aggregate, Skip, WarmUp
+from halftrip.views.details import details
+from harness import runs
+from harness.files import ROOT
+from harness.screens import rows_under, text, text_of
+
+
+def table(*measurements, round_trips=False, **changes):
+    """The table of these measurements; `changes` are fields of the run."""
+    return text(details, runs.run(*measurements, **changes), round_trips, width=200)
+
+
+def first_row(shown):
+    """The cells of the first row by the names of their columns."""
+    return rows_under(shown.splitlines(), "size")[0]
+
+
+def heading_of(shown):
+    """The names of the columns of the first table."""
+    return shown.split("\n\n")[1].splitlines()[0]
+
+
+def four_rows():
+    """Two transports; the cores move during one row."""
+    generator = np.random.default_rng(1)
+
+    def slices(*args, of=100.0, **changes):
+        return [
+            runs.measurement(*args, of * generator.normal(1, 0.01), seed=n, slice=n, **changes)
+            for n in range(10)
+        ]
+
+    return [
+        *slices("tcp", 8, "block", of=10_000.0, iterations=1, warm_up=WarmUp(1, 9, False)),
+        *slices("shm", 4096, "spin", of=1000.0),
+        *(
+            runs.measurement(
+                "shm", 65536, "spin", 6000.0 * far, seed=n, slice=n, rtts=(150.0 * far,) * 2
+            )
+            for n, far in enumerate([1, 1, 1, 1.1, 1, 1.2, 1, 1.05, 1, 1])
+        ),
+        *slices("shm", 8, "spin"),
+    ]
+
+
+def test_the_whole_table():
+    """A wide one is tests/golden/formats/1.txt."""
+    shown = text_of(details(document(runs.run(*four_rows()))), 80)
+    assert shown == (ROOT / "tests/golden/table-80.txt").read_text()
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_fields_that_differ_between_rows_have_a_column():
+    shown = table(
+        runs.measurement("tcp", wait="spin:block"),
+        runs.measurement("tcp", wait="spin:block", pages="4K:huge"),
+        runs.measurement("unix", memory="host:device", buffers="same"),
+    )
+    heading = shown.splitlines()[0]
+    assert "mode blocking" in heading
+    assert not any(name in heading for name in ("buffers", "pages", "memory"))
+    rows = [line.split()[:6] for line in shown.splitlines() if line.startswith(("tcp ", "unix "))]
+    assert rows == [
+        ["unix", "spin", "same", "4K", "host:device", "8"],
+        ["tcp", "spin:block", "separate", "4K", "host", "8"],
+        ["tcp", "spin:block", "separate", "4K:huge", "host", "8"],
+    ]
+    sizes = (8, 64, 512)
+    same = table(*(runs.measurement(size=size, samples=[2000], pages="4K:huge") for size in sizes))
+    assert "pages 4K:huge" in same.splitlines()[0]
+    assert "samples" not in heading_of(same)
+    assert "samples 1 x10" in same[same.index("\nin all rows: ") :].replace("\n    ", " ")
+
+
+def test_figures_that_do_not_exist_are_dashes():
+    shown = table(
+        runs.measurement(samples=[2000], rtts=None),
+        *(runs.measurement(size=64, slice=n, seed=n) for n in range(10)),
+    )
+    row = first_row(shown)
+    assert (row["size"], row["latency"], row["95 %"]) == ("8", "0.100", "± ?")
+    assert (row["samples"], row["core-to-core"]) == ("1 x10", "-")
+    assert (row["verdict"], row["cause"]) == ("no", "few slices")
+    # Others have as many digits as their interval supports.
+    widths = (math.inf, 0.5, 0.1, 0.014, 0.003, 1e-9)
+    assert [supported_digits(width) for width in widths] == [3, 2, 3, 3, 4, 5]
+
+
+def test_columns_of_lost_messages():
+    shown = table(runs.stream(delivery=Delivery(sent=1000, lost=250, reordered=10, jitter=1500.0)))
+    row = first_row(shown)
+    assert [row[name] for name in ("sent", "lost", "reordered", "jitter", "verdict")] == [
+        "1,000", "25", "1.0", "1.50", "ok",
+    ]  # fmt: skip
+    assert (row["size"], row["bandwidth"]) == ("1000", "750")
+    assert "lost: datagrams that never came" in shown
+    no_jitter = table(runs.measurement(delivery=Delivery(sent=500, lost=100, reordered=0)))
+    assert "jitter" not in heading_of(no_jitter)
+
+
+def test_bandwidth_at_a_rate_has_no_interval():
+    paced = runs.stream(
+        rate=1e9, delivery=Delivery(sent=1000, lost=0, reordered=0, jitter=5.0),
+        samples=[9_000] * 90 + [19_000] * 10, peer_times=runs.times(9_000),
+    )  # fmt: skip
+    shown = table(paced)
+    assert "all that arrived / all the time, without an interval" in shown
+    row = first_row(shown)
+    assert (row["size"], row["bandwidth"], row["messages"]) == ("1000", "1,000", "1.00")
+    assert "95 %" not in row
+
+
+def test_interrupted_and_empty_runs_say_why():
+    never = Aggregate(
+        configuration=runs.configuration(), slice=0, pairs=[(0, 1), (2, 3)], spans=[], messages=[]
+    )
+    shown = table(runs.measurement(), aggregates=(never,))
+    assert "aggregate: shm pingpong 8, ranks 0-1, 2-3: never all active" in shown
+    assert "interrupted: the run ended without saying why" in table(end=None)
+    skip = Skip(transport="tcp", reason="because", windows=[1, 64], sizes=[0, 1024])
+    assert "not measured: tcp 0, 1K (window 1, 64): because" in table(skips=(skip,))
+
+
+def test_round_trips_are_shown_where_something_goes_there_and_back():
+    put, ping = runs.measurement(pattern="put", mode="onesided"), runs.measurement()
+    alone = table(put, round_trips=True)
+    assert "round trip" not in alone
+    assert "latency: median of the whole iteration" in alone
+    both = table(put, ping, round_trips=True)
+    assert "\nround trip: median; 95 %: interval of that median" in both
+    assert "\nbandwidth: size / half a round trip" in both
+    assert "first message: the first iteration, cold.\n" in both
+    assert "\nput: of the whole iteration, of one message, or of one each way at once.\n" in both
+    lines = both.replace("\n\nshm", "\nshm").replace("\n\nput", "\nput").splitlines()
+    rows = {row["pattern"]: row for row in rows_under(lines, "size")}
+    # 200 ns there and back, and 200 ns of an iteration of one message.
+    assert rows["pingpong"]["round trip"] == rows["put"]["round trip"]
+    half = table(put, ping)
+    assert "\nlatency: median of half a round trip;" in half
+    assert "first message: the first iteration, half, cold." in half
+
+
+def refined_header():
+    header = runs.run().header
+    header.plan["refine"] = True
+    return header
+
+
+def refined(*measurements):
+    return table(*measurements, header=refined_header())
+
+
+def test_breakpoints_are_listed_where_refine_was_requested():
+    sizes = [*(2**power for power in range(5, 15)), 4104]
+    curves = [
+        runs.measurement(transport, size, half_ns=(100 + size / 10) * (jump if size > 4096 else 1))
+        for transport, jump in (("shm", 3), ("tcp", 1))
+        for size in sizes
+    ]
+    shown = refined(*curves)
+    assert "\nbreakpoints: shm pingpong: 4096 to 4104 (0.509 to 1.53 us)\n" in shown
+    assert "\nbreakpoints: tcp pingpong: none found\n" in shown
+    assert (
+        "\nbreakpoint: where one straight line of time over size ends and another begins" in shown
+    )
+    assert "breakpoint" not in table(*curves)
+    # That of windows is one of a rate.
+    rates = (runs.measurement(size=size, pattern="stream", window=10) for size in sizes)
+    (curve,) = document(runs.run(*rates, header=refined_header())).curves
+    assert (curve.is_rate, curve.name) == (True, "shm stream")
+    shown = refined(runs.measurement(buffers="same"), runs.measurement(pages="huge"))
+    assert "\nbreakpoints: shm pingpong same pages 4K: none found\n" in shown
+    assert "\nbreakpoints: shm pingpong separate huge: none found\n" in shown
+
+
+def test_the_legend_explains_the_columns_that_are_there():
+    def windows(pattern="stream", **changes):
+        return table(runs.measurement(pattern=pattern, window=10, **changes))
+
+    plain = windows()
+    for word in ("receiver:", "each way:", "jitter", "sent:", "verified:", "both directions"):
+        assert word not in plain
+    both = windows(
+        "bidirectional", peer_receive_times=runs.times(2000), receive_times=runs.times(1500)
+    )
+    assert " 400 + 533 " in both
+    assert all(len(line) <= 100 for line in both.splitlines() if ": " in line)
+    assert "\neach way: there + back, each until all of a window had come.\n" in both
+    assert "the sum of both directions where both send" in both
+    assert "receiver:" not in both
+    one = windows(peer_times=runs.times(2000), verified=7)
+    assert "\nreceiver: by its own clock.\n" in one
+    assert "\nverified: messages of which every byte" in one
+    assert "jitter" not in windows(delivery=Delivery(sent=10, lost=0, reordered=0))
+    jitter = windows(delivery=Delivery(sent=10, lost=0, reordered=0, jitter=5.0))
+    assert "; jitter: RFC 3550." in jitter
+
+
+def test_columns_are_there_where_they_say_something():
+    """The adjusted latency where core-to-core varies, tails where samples are single ones."""
+    varying = [
+        runs.measurement(half_ns=100.0 * far, seed=n, slice=n, rtts=(150.0 * far, 150.0 * far))
+        for n, far in enumerate([1, 1, 1, 1.1, 1, 1.2, 1, 1.05, 1, 1])
+    ]
+    shown = table(*varying)
+    assert "adjusted" in heading_of(shown)
+    assert "\nadjusted: the latency at the core-to-core" in shown
+    steady = table(*(runs.measurement(seed=n, slice=n) for n in range(10)))
+    assert not any(name in heading_of(steady) for name in ("adjusted", "max", "p99"))
+    single = table(*(runs.measurement(seed=n, slice=n, iterations=1) for n in range(10)))
+    assert "p99" in heading_of(single)
+    assert (
+        "\nsamples: each one round trip, or as many as x says; p99, max: of single ones" in single
+    )
+
+
+def test_figures_have_significant_digits_and_grouped_thousands():
+    assert (number(1234567.0), number(0.01234), number(2048, 3, 1024)) == (
+        "1,234,567",
+        "0.0123",
+        "2.00",
+    )
+    assert percent(0.12345) == "12.3"
+    assert whole(12345) == "12,345"
+    # One that does not exist is nothing.
+    assert [number(None), number(math.nan)] == [NOTHING, NOTHING]
+    assert [percent(None), percent(math.nan), whole(None)] == [NOTHING, NOTHING, NOTHING]
+    lines = table(runs.stream(samples=[0] * 40)).splitlines()
+    row = rows_under(lines, "size")[0]
+    assert row["95 %"] == "± ?"
+    assert not {"bandwidth", "95 % interval", "messages"} & row.keys()
+
+
+def test_a_figure_and_its_unit_stay_on_one_line():
+    for width in range(24, 60):
+        lines = wrapped("", "others had 16 % of core 0 for 12.5 ms, ± 41 % of rank 3", width, 0)
+        assert " ".join(lines) == "others had 16 % of core 0 for 12.5 ms, ± 41 % of rank 3"
+        assert not any(line.startswith(("%", "ms")) or line.endswith("core") for line in lines)
