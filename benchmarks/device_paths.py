@@ -24,7 +24,7 @@ import numpy as np
 from contenders import BIN, HERE
 from halftrip.analysis.rows import Row, rows
 from halftrip.errors import UsageError
-from halftrip.report.fields import staging_text
+from halftrip.plan.settings import SETTINGS
 from halftrip.results.configuration import Configuration
 from halftrip.results.device import DeviceCopy
 from halftrip.results.run import Run
@@ -146,7 +146,7 @@ def path_lines(last: Round) -> Iterator[str]:
 
 
 def path_name(configuration: Configuration) -> str:
-    staging = staging_text(configuration.staging)
+    staging = SETTINGS["staging"].text(configuration)
     parts = [
         f"{configuration.transport} {configuration.both_ends('memory')}",
         f"staged {staging}" if staging else "",

@@ -6,10 +6,9 @@ import json
 
 import pytest
 
-from halftrip.analysis.comparison import Side, compare
+from halftrip.analysis.comparison import ComparedRun, compare
 from halftrip.analysis.history import history, run_figures
-from halftrip.analysis.loop_ratios import LoopRatio, Ratio
-from halftrip.analysis.rows import Row
+from halftrip.analysis.loop_ratios import LoopRatio, LoopRow, Ratio
 from halftrip.cli.compare import compare as compare_command
 from halftrip.cli.output import VIEW_FORMATS, put_view
 from halftrip.errors import UsageError
@@ -44,7 +43,9 @@ def of_run(view):
 
 
 def of_loops():
-    ratio = LoopRatio(Row("pipe", "pingpong", 8), 100.0, 102.0, Ratio(1.02, 1.0, 1.04), None, 12)
+    ratio = LoopRatio(
+        LoopRow("pipe", "pingpong", 8), 100.0, 102.0, Ratio(1.02, 1.0, 1.04), None, 12
+    )
     return loops([ratio], {"mpi": "no mpiexec"})
 
 
@@ -61,7 +62,9 @@ VIEWS = {
     "system log": of_run(system_log.system_log),
     "side by side": lambda: side_by_side.side_by_side([document(RUN)] * 2, ["a", "b"]),
     "models": lambda: models.models(models.fitted(RUN, models.MODELS, lambda _: True)),
-    "compare": lambda: compare_view.compare(compare(Side.of(RUN, "a"), [Side.of(RUN, "b")]), True),
+    "compare": lambda: compare_view.compare(
+        compare(ComparedRun.of(RUN, "a"), [ComparedRun.of(RUN, "b")]), True
+    ),
     "history": lambda: history_view(history([run_figures("a", RUN)]), True, True),
     "loops": of_loops,
     "doctor": lambda: doctor([Check("governor", "warning", "powersave\non all", "set it")]),
