@@ -28,13 +28,12 @@ TRANSPORT = """
 import time
 from functools import partial
 
-from halftrip.transports.native.pipe import PipePath, PipeTransport
-from halftrip.transports.native.stream import SocketPath
-from halftrip.transports.native.stream import UnixTransport
+from halftrip.transports.native.stream import SocketPath, UnixTransport
+from halftrip.transports.python.mp_pipe import MpPipePath, MpPipeTransport
 
 
-class TastyTransport(PipeTransport):
-    capabilities = PipeTransport.capabilities._replace(
+class TastyTransport(MpPipeTransport):
+    capabilities = MpPipeTransport.capabilities._replace(
         settings={"flavour": ("plain", "sharp"), "depth": ()}
     )
 
@@ -42,7 +41,7 @@ class TastyTransport(PipeTransport):
         return TastyPath(SocketPath(UnixTransport(self.process), pair), pair)
 
 
-class TastyPath(PipePath):
+class TastyPath(MpPipePath):
     def calls(self, configuration):
         calls, extra = super().calls(configuration), dict(configuration.extra)
         assert extra["depth"] in (3, 5)
