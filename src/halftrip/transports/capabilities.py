@@ -172,7 +172,8 @@ class Capabilities(NamedTuple):
                 continue
             if each.place == "sockets":
                 return f"{each.option}: {name} has no such setting"
-            return f"{each.option} {value}: {name} has {', '.join(filter(None, own)) or 'none'}"
+            values = ", ".join(str(one) for one in own if one not in (None, ""))
+            return f"{each.option} {value}: {name} has {values or 'none'}"
         return ""
 
     @staticmethod
