@@ -12,7 +12,6 @@ from halftrip.report.fields import FIELDS
 from halftrip.results.configuration import Configuration, EndSettings, Tuning
 from harness.runs import configuration
 
-
 WITHOUT_EXTRA = [each for each in SETTINGS.values() if each.place != "extra"]
 
 

@@ -149,5 +149,5 @@ def test_values_of_a_setting_may_be_numbers(monkeypatch):
     depth = Setting("depth", count, "How deep.", place="extra", values=of_extra, kind="whole")
     monkeypatch.setattr("halftrip.transports.capabilities.in_place", lambda *_: [depth])
     deep = ABLE._replace(settings={"depth": (1, 2)})
-    assert deep.refuses(able(extra=(("depth", 2),))) is None
-    assert deep.refuses(able(extra=(("depth", 3),))) == "--depth 3: t has 1, 2"
+    assert deep.refusal(able(extra=(("depth", 2),))) is None
+    assert deep.refusal(able(extra=(("depth", 3),))) == "--depth 3: t has 1, 2"
