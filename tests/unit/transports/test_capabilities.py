@@ -5,6 +5,7 @@ import pytest
 from halftrip.errors import UsageError
 from halftrip.plan.parsing import count
 from halftrip.plan.setting import Setting, of_extra
+from halftrip.plan.settings import SETTINGS
 from halftrip.results.configuration import EndSettings
 from halftrip.transports.capabilities import Capabilities
 from harness.runs import configuration
@@ -148,6 +149,8 @@ def test_a_plug_in_s_settings_that_cannot_be_are_one_line(settings, why):
 def test_values_of_a_setting_may_be_numbers(monkeypatch):
     depth = Setting("depth", count, "How deep.", place="extra", values=of_extra, kind="whole")
     monkeypatch.setattr("halftrip.transports.capabilities.in_place", lambda *_: [depth])
+    known = {**SETTINGS, "depth": depth}
+    monkeypatch.setattr("halftrip.transports.capabilities.SETTINGS", known)
     deep = ABLE._replace(settings={"depth": (1, 2)})
     assert deep.refusal(able(extra=(("depth", 2),))) is None
     assert deep.refusal(able(extra=(("depth", 3),))) == "--depth 3: t has 1, 2"
