@@ -18,7 +18,7 @@ from halftrip.errors import HalftripError, UsageError
 from halftrip.job.existing import existing_job, shared
 from halftrip.job.resumption import Resumption, resumption, resumption_of_variants
 from halftrip.job.start import DEFAULT_RANKS, launch
-from halftrip.job.view import NoView, View
+from halftrip.job.view import NoView, RunView
 from halftrip.plan.layer import Layer
 from halftrip.plan.layers import check_ranks, file_layer, make_plan, plan_layer, python_layer
 from halftrip.plan.plan import Plan, plan_record
@@ -95,7 +95,7 @@ def _layers(plan: PlanSource) -> list[Layer]:
 
 
 def resume(
-    path: str | os.PathLike[str], again: Iterable[str] = (), view: View | None = None
+    path: str | os.PathLike[str], again: Iterable[str] = (), view: RunView | None = None
 ) -> Run:
     """Goes on with an interrupted run, or measures again what failed and the rows that have one of
     the verdicts or flags `again`, into the same file, as a further launch. Raises what `run`
@@ -115,7 +115,7 @@ def _go_on(
     plan: Plan,
     again: Sequence[Configuration],
     path: Path,
-    view: View,
+    view: RunView,
     left_out: Collection[Configuration] = (),
 ) -> None:
     """Measures what a run lacks, but for what is `left_out`, and the configurations `again`, into
@@ -155,7 +155,7 @@ def _named(run: results.Run, names: set[str]) -> list[Configuration]:
     ]
 
 
-def measure(plan: Plan, path: Path, view: View, command: list[str]) -> Path:
+def measure(plan: Plan, path: Path, view: RunView, command: list[str]) -> Path:
     """Measures `plan` into a new file at `path`; `view` shows the progress, and `command` is
     recorded.
 
@@ -170,7 +170,7 @@ def measure(plan: Plan, path: Path, view: View, command: list[str]) -> Path:
     return path
 
 
-def _retest(plan: Plan, path: Path, view: View, began: float) -> None:
+def _retest(plan: Plan, path: Path, view: RunView, began: float) -> None:
     """Measures again what slow hosts and links are told by, before they are named. The run began at
     that time.monotonic. In a job of another launcher's, no ranks can be started; several launches
     have measured all of it again already, and their interval would be lost."""
@@ -201,7 +201,7 @@ def _retest(plan: Plan, path: Path, view: View, began: float) -> None:
 
 
 def _measure(
-    plan: Plan, path: Path, view: View, create: Callable[[], RunFile], left: Resumption
+    plan: Plan, path: Path, view: RunView, create: Callable[[], RunFile], left: Resumption
 ) -> Path:
     """Measures what is left of the plan, which is possible, into the file that `create` opens."""
     job = existing_job(os.environ)

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from halftrip.cli.export import export
-from halftrip.cli.show import Shown
+from halftrip.cli.show import ShowRequest
 from halftrip.errors import UsageError
 from halftrip.registry import EXPORTS, FORMATS, IMPORTERS, STYLES
 from halftrip.results.reading import decode
@@ -30,12 +30,12 @@ from harness.imports import SAMPLES
 
 # In what an accepted input is shown, and to what it is exported.
 FORMS = [
-    Shown(),
-    *(Shown(views=[view]) for view in VIEWS),
-    *(Shown(format=name) for name in FORMATS),
-    *(Shown(style=name) for name in STYLES),
-    Shown(rtt=True, wide=True),
-    Shown(views=["why"], every=True),
+    ShowRequest(),
+    *(ShowRequest(views=[view]) for view in VIEWS),
+    *(ShowRequest(format=name) for name in FORMATS),
+    *(ShowRequest(style=name) for name in STYLES),
+    ShowRequest(rtt=True, wide=True),
+    ShowRequest(views=["why"], every=True),
     *EXPORTS,
 ]
 # What an input is said to be that names no tool.
@@ -66,7 +66,7 @@ def attempt(tried: Input, folder: Path, draw: random.Random | None = None) -> bo
             return False
         _check_run_file(found, path)
         for form in FORMS if draw is None else [draw.choice(FORMS)]:
-            if isinstance(form, Shown):
+            if isinstance(form, ShowRequest):
                 show(path, form, 1)
             else:
                 _export(path, form)

@@ -17,7 +17,7 @@ from halftrip import api
 from halftrip.cli.compare import compare
 from halftrip.cli.explain import explain
 from halftrip.cli.history import history
-from halftrip.cli.show import Shown, show_runs
+from halftrip.cli.show import ShowRequest, show_runs
 from halftrip.errors import HalftripError, UsageError
 from halftrip.results.threshold import Acts, Threshold
 
@@ -33,18 +33,21 @@ EXPECT = "latency=1us,bandwidth=1GB/s,messages=1M/s"
 # What is judged by itself.
 ITSELF = "itself"
 FORMS = (
-    Shown(),
-    *(Shown(views=[view]) for view in VIEWS),
-    Shown(views=["why"], every=True),
-    Shown(rtt=True, wide=True),
-    *(Shown(format=name) for name in ("csv", "json", "markdown", "latex")),
-    Shown(format="markdown", wide=True),
-    Shown(expect=EXPECT, baseline=ITSELF),
-    Shown(format="nodes", expect=EXPECT, baseline=ITSELF),
+    ShowRequest(),
+    *(ShowRequest(views=[view]) for view in VIEWS),
+    ShowRequest(views=["why"], every=True),
+    ShowRequest(rtt=True, wide=True),
+    *(ShowRequest(format=name) for name in ("csv", "json", "markdown", "latex")),
+    ShowRequest(format="markdown", wide=True),
+    ShowRequest(expect=EXPECT, baseline=ITSELF),
+    ShowRequest(format="nodes", expect=EXPECT, baseline=ITSELF),
 )
 EXPLAINED = (partial(explain), partial(explain, at="4K"), partial(explain, format_="json"))
 # Of several files.
-FORMS_OF_SEVERAL = (Shown(), *(Shown(format=name) for name in ("csv", "json", "markdown", "latex")))
+FORMS_OF_SEVERAL = (
+    ShowRequest(),
+    *(ShowRequest(format=name) for name in ("csv", "json", "markdown", "latex")),
+)
 # Of a file and a copy of it, which holds the same.
 COMPARED = (
     partial(compare, every=True),
@@ -150,11 +153,11 @@ def attempt(tried: Input, folder: Path, draw: random.Random | None = None) -> bo
         return True
 
 
-def show(path: Path, form: Shown | partial[int], files: int) -> None:
+def show(path: Path, form: ShowRequest | partial[int], files: int) -> None:
     shown = io.StringIO()
     with contextlib.redirect_stdout(shown), contextlib.redirect_stderr(shown):
         try:
-            if isinstance(form, Shown):
+            if isinstance(form, ShowRequest):
                 own = str(path) if form.baseline == ITSELF else form.baseline
                 show_runs([str(path)] * files, form._replace(baseline=own))
             elif files == 1:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from halftrip.page import html
-from halftrip.page.sections import Shown, report
+from halftrip.page.sections import ReportedRun, report
 from halftrip.plots.chart import Subject
 from halftrip.render import markdown
 from halftrip.report.document import document
@@ -26,7 +26,7 @@ def report_of(*runs, whole=True):
     """The report of runs, which are called a, b, and so on."""
     names = [chr(97 + number) for number in range(len(runs))]
     shown = [
-        Shown(Subject(name, document(run)), f"{name}.jsonl", whole)
+        ReportedRun(Subject(name, document(run)), f"{name}.jsonl", whole)
         for name, run in zip(names, runs, strict=True)
     ]
     return report(shown, ", ".join(names))

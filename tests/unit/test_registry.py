@@ -8,7 +8,7 @@ import pytest
 from halftrip import registry
 from halftrip.analysis.rows import rows
 from halftrip.cli.plot import plot
-from halftrip.cli.show import Shown, show_runs
+from halftrip.cli.show import ShowRequest, show_runs
 from halftrip.errors import UsageError
 from halftrip.plan.layers import make_plan, options_layer
 from halftrip.registry import (
@@ -117,7 +117,7 @@ def test_built_in_names_do_not_read_entry_points(no_entry_points, tmp_path, caps
     check_possible(make_plan(options_layer({"transport": "tcp", "sizes": "8", "wait": "spin"})))
     run = runs.run(runs.measurement("tcp"))
     path = runs.save(run, tmp_path / "run.jsonl")
-    show_runs([str(path)], Shown(format="csv"))
+    show_runs([str(path)], ShowRequest(format="csv"))
     assert capsys.readouterr().out.count("\n") == 2
     with pytest.raises(AssertionError, match="entry points were read"):
         list(TRANSPORTS)
@@ -133,7 +133,7 @@ def test_names_of_plug_ins_come_after_the_built_in_ones_and_replace_none(
     assert TRANSPORTS.load("tcp").__name__ == "TcpTransport"
     run = runs.run(runs.measurement("example"), runs.measurement("udp"), runs.measurement("mpi"))
     assert [row.configuration.transport for row in rows(run)] == ["mpi", "udp", "example"]
-    show_runs([str(runs.save(run, tmp_path / "run.jsonl"))], Shown(format="count"))
+    show_runs([str(runs.save(run, tmp_path / "run.jsonl"))], ShowRequest(format="count"))
     assert capsys.readouterr().out == "3 rows\n"
 
 

@@ -29,7 +29,7 @@ from halftrip.job.bare_loops import (
     no_idle_core,
 )
 from halftrip.job.launchers.ssh import SshLauncher, is_this_host
-from halftrip.job.view import NoView, View
+from halftrip.job.view import NoView, RunView
 from halftrip.plan.layers import make_plan, python_layer
 from halftrip.report.progress import ProgressLine
 from halftrip.results.configuration import Configuration
@@ -102,7 +102,7 @@ def compare(
     slices: int = SLICES,
     seconds: float = SECONDS,
     between: Between | None = None,
-    view: View | None = None,
+    view: RunView | None = None,
 ) -> tuple[list[LoopRatio], dict[str, str]]:
     """The ratios of these paths, and the reasons of those that are not here. Before or after each
     slice of halftrip the bare loop of its row runs for as long, on the same two cores. `view` shows
@@ -154,7 +154,7 @@ class _Beside(NoView):
         cores: Sequence[int],
         seconds: float,
         missing: dict[str, str],
-        view: View,
+        view: RunView,
         launch: tuple[int, int],
     ) -> None:
         self.visible = view.visible
@@ -246,7 +246,7 @@ def _measure(
         turns.setdefault(row, []).extend(of_row)
 
 
-def _run(keys: dict[str, Any], view: View) -> api.Run:
+def _run(keys: dict[str, Any], view: RunView) -> api.Run:
     plan = make_plan(python_layer(keys))
     with tempfile.TemporaryDirectory(prefix="halftrip-") as directory:
         return api.load(api.measure(plan, Path(directory) / "run.jsonl", view, sys.argv))

@@ -92,14 +92,14 @@ def report_text(
     paths: Sequence[str], format_: str = "html", selection: Selection | None = None
 ) -> str:
     """The report of the runs in these files, or of what is selected of them."""
-    from halftrip.page.sections import Shown, report
+    from halftrip.page.sections import ReportedRun, report
     from halftrip.plots.chart import Subject
     from halftrip.report.document import document
     from halftrip.report.selection import Selection, selected
 
     chosen = selection or Selection()
     shown = [
-        Shown(
+        ReportedRun(
             Subject(name, selected(document(inputs.loaded(path)), chosen)),
             printable(path),
             chosen == Selection(),

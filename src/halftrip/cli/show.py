@@ -99,7 +99,7 @@ def show(
         "flags": flags,
         "system-log": system_log,
     }
-    shown = Shown(
+    shown = ShowRequest(
         format="json" if json else format_,
         views=[name for name, requested in views.items() if requested],
         rtt=rtt,
@@ -115,7 +115,7 @@ def show(
     return show_runs(files or [], shown)
 
 
-class Shown(NamedTuple):
+class ShowRequest(NamedTuple):
     """What of a run to show, and how: `views` besides the first screen, by name; `wide`: all
     columns, however long lines get; `every`: all rows in ``why``; `sort`: the slowest host first in
     ``matrix``. `expect`, `baseline` and `tolerance`, as ``run`` has them, win over those that the
@@ -149,7 +149,7 @@ class Shown(NamedTuple):
         return self.selection is not None and any(self.selection)
 
 
-def show_runs(files: Sequence[str], shown: Shown) -> int:
+def show_runs(files: Sequence[str], shown: ShowRequest) -> int:
     """Prints the runs in these files (none: the newest in this directory), and returns the exit
     status: 1 if a run was judged, and fails. Raises UsageError for a file that is not a run file,
     an unknown format, or options that exclude each other."""
@@ -170,7 +170,9 @@ def show_runs(files: Sequence[str], shown: Shown) -> int:
     return int(fails(_content(runs[0], shown._replace(rtt=False), False, expected)))
 
 
-def _content(run: Run, shown: Shown, flags: bool, expected: Expectations | None = None) -> Document:
+def _content(
+    run: Run, shown: ShowRequest, flags: bool, expected: Expectations | None = None
+) -> Document:
     """What is shown of a run, with `flags` if these are, judged by what is `expected`."""
     from halftrip.report.document import document
     from halftrip.report.selection import selected
@@ -179,7 +181,7 @@ def _content(run: Run, shown: Shown, flags: bool, expected: Expectations | None 
     return whole if shown.selection is None else selected(whole, shown.selection)
 
 
-def _expectations(run: Run, shown: Shown) -> Expectations:
+def _expectations(run: Run, shown: ShowRequest) -> Expectations:
     """What the run is judged by. Raises UsageError, which names the option that is wrong."""
     from halftrip.analysis.baseline import Baseline
     from halftrip.analysis.expectation import Expectations
@@ -210,16 +212,18 @@ def print_first(
     ends the message."""
     from halftrip.views.screen import first_screen
 
-    put_view(first_screen(_content(run, Shown(), False, expected), path), plain=plain, kept=kept)
+    put_view(
+        first_screen(_content(run, ShowRequest(), False, expected), path), plain=plain, kept=kept
+    )
 
 
 def print_form(run: Run, form: Form, expected: Expectations, kept: str = "") -> None:
     """Prints a run in a form other than the first screen."""
-    content = _content(run, Shown(), form.has_flags, expected)
+    content = _content(run, ShowRequest(), form.has_flags, expected)
     put(form.make(content), plain=True, kept=kept, tabs=form.style is not None)
 
 
-def _check(files: Sequence[str], shown: Shown) -> None:
+def _check(files: Sequence[str], shown: ShowRequest) -> None:
     """Raises UsageError for options that exclude each other."""
     timeless = [view for view in shown.views if view not in ("details", "tails", "layers")]
     if shown.rtt and timeless:
@@ -237,7 +241,7 @@ def _check(files: Sequence[str], shown: Shown) -> None:
     _check_views(files, shown)
 
 
-def _check_views(files: Sequence[str], shown: Shown) -> None:
+def _check_views(files: Sequence[str], shown: ShowRequest) -> None:
     """Raises UsageError for views that there are not in this format, or of several runs."""
     if shown.wide and shown.format in _FOR_PROGRAMS:
         raise UsageError(f"--wide: --format {shown.format} has all columns; leave it out")
@@ -250,7 +254,7 @@ def _check_views(files: Sequence[str], shown: Shown) -> None:
         raise UsageError(f"--{shown.views[1]}: --format {shown.format} has one view at a time")
 
 
-def _check_style(files: Sequence[str], shown: Shown) -> None:
+def _check_style(files: Sequence[str], shown: ShowRequest) -> None:
     """Raises UsageError for options that a style does not have."""
     other = [*shown.views, *["wide"] * shown.wide, *["rtt"] * shown.rtt]
     if other:
@@ -262,7 +266,7 @@ def _check_style(files: Sequence[str], shown: Shown) -> None:
 # A single run.
 
 
-def _show_one(run: Run, path: str, shown: Shown, expected: Expectations) -> None:
+def _show_one(run: Run, path: str, shown: ShowRequest, expected: Expectations) -> None:
     is_table = shown.form == TABLE
     views = shown.views or (["details"] if is_table and (shown.wide or shown.rtt) else [])
     if not views:
@@ -287,7 +291,7 @@ def _show_one(run: Run, path: str, shown: Shown, expected: Expectations) -> None
     put_view(whole, shown.format, shown.wide)
 
 
-def _show_whole(run: Run, path: str, shown: Shown, expected: Expectations) -> None:
+def _show_whole(run: Run, path: str, shown: ShowRequest, expected: Expectations) -> None:
     """Prints a run, or what is selected of it, without any other view."""
     if shown.form != TABLE:
         content = _content(run, shown, shown.form.has_flags, expected)
@@ -305,7 +309,7 @@ def _show_whole(run: Run, path: str, shown: Shown, expected: Expectations) -> No
         print_first(run, path, expected)
 
 
-def _view(name: str, content: Document, shown: Shown) -> View:
+def _view(name: str, content: Document, shown: ShowRequest) -> View:
     from halftrip.views import cost, details, layers, matrix, system_log, tails, why
 
     views: dict[str, Callable[[Document], View]] = {
@@ -324,7 +328,7 @@ def _view(name: str, content: Document, shown: Shown) -> View:
 # Several.
 
 
-def _show_several(runs: Sequence[Run], paths: Sequence[str], shown: Shown) -> None:
+def _show_several(runs: Sequence[Run], paths: Sequence[str], shown: ShowRequest) -> None:
     from halftrip.views.side_by_side import side_by_side
 
     if shown.format not in VIEW_FORMATS:

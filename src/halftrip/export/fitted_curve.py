@@ -103,7 +103,7 @@ def _named(names: Sequence[str]) -> str:
 # Its pieces.
 
 
-class Segment(NamedTuple):
+class SimulatorSegment(NamedTuple):
     """A part of a curve: the time of a message is start + per_byte x size, ns, for all sizes
     greater than `above`, -1 in the first, and up to `up_to`, bytes; the last has no such end."""
 
@@ -143,13 +143,13 @@ def problem(pieces: Pieces) -> str | None:
     return None
 
 
-def segments(pieces: Pieces) -> tuple[Segment, ...]:
+def segments(pieces: Pieces) -> tuple[SimulatorSegment, ...]:
     """The parts of a curve, ascending, without a gap; each piece has all its sizes."""
     ends = [
         _end(*pair, bend) for pair, bend in zip(pairwise(pieces.pieces), pieces.bends, strict=True)
     ]
     return tuple(
-        Segment(above, up_to, piece.line.start.value, piece.line.per_byte.value)
+        SimulatorSegment(above, up_to, piece.line.start.value, piece.line.per_byte.value)
         for above, up_to, piece in zip([-1, *ends], [*ends, None], pieces.pieces, strict=True)
     )
 

@@ -37,7 +37,7 @@ _COLOURS = (
 _MOST_TICKS = 12
 
 
-class Fit(NamedTuple):
+class FittedLine(NamedTuple):
     """A line of times by size: the time of an empty message, us, and of a byte, us."""
 
     start: float
@@ -49,11 +49,11 @@ class _Curve(NamedTuple):
     rows: Sequence[Row]
 
     @property
-    def fit(self) -> Fit | None:
+    def fit(self) -> FittedLine | None:
         return fitted([(row.configuration.size, row.summary.latency / 1e3) for row in self.rows])
 
 
-def fitted(points: Sequence[tuple[int, float]]) -> Fit | None:
+def fitted(points: Sequence[tuple[int, float]]) -> FittedLine | None:
     """The line of least squares through points of size, bytes, and time, us; None of less than two
     sizes."""
     if len({size for size, _ in points}) < 2:
@@ -62,7 +62,7 @@ def fitted(points: Sequence[tuple[int, float]]) -> Fit | None:
     times = np.array([time for _, time in points])
     from_mean = sizes - sizes.mean()
     per_byte = float(from_mean @ (times - times.mean()) / (from_mean @ from_mean))
-    return Fit(float(times.mean() - per_byte * sizes.mean()), per_byte)
+    return FittedLine(float(times.mean() - per_byte * sizes.mean()), per_byte)
 
 
 def files(document: Document) -> Mapping[str, str]:
@@ -207,7 +207,7 @@ def _ticks(smallest: int, largest: int) -> list[str]:
     return [f"'{format_size(1 << power)}' {1 << power}" for power in powers[::step]]
 
 
-def _said(fit: Fit | None) -> str:
+def _said(fit: FittedLine | None) -> str:
     if fit is None:
         return ""
     return f"  (line: {fit.start:.3g} us + {fit.per_byte * 1e3:.3g} ns/byte)"
@@ -215,7 +215,7 @@ def _said(fit: Fit | None) -> str:
 
 def _plot(
     curves: Sequence[_Curve],
-    fits: Sequence[Fit | None],
+    fits: Sequence[FittedLine | None],
     columns: tuple[int, int | str, int | str],
     line: str,
 ) -> str:

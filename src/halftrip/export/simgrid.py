@@ -26,7 +26,7 @@ from halftrip.analysis.fit import Pieces
 from halftrip.export.fitted_curve import (
     LARGEST,
     FittedCurve,
-    Segment,
+    SimulatorSegment,
     described,
     eager_limit,
     fitted_curve,
@@ -169,7 +169,7 @@ class Division(NamedTuple):
     """A segment as SMPI divides it. The network takes latency + per_byte x (size + HEADER), the
     sender overhead + overhead_per_byte x size; ns, and ns per byte."""
 
-    segment: Segment
+    segment: SimulatorSegment
     latency: float
     per_byte: float
     overhead: float = 0.0
@@ -207,7 +207,7 @@ def divisions(pieces: Pieces) -> tuple[Division, ...]:
     return tuple(map(_divided, segments(pieces)))
 
 
-def _divided(segment: Segment) -> Division:
+def _divided(segment: SimulatorSegment) -> Division:
     if segment.per_byte == 0:
         # Only the last segment has no end, and its time grows with the size.
         longest = segment.up_to or segment.shortest

@@ -27,7 +27,7 @@ from halftrip.job.machine import look_in_job
 from halftrip.job.resumption import Resumption
 from halftrip.job.signals import catching, interrupt
 from halftrip.job.spec import new_token
-from halftrip.job.view import View
+from halftrip.job.view import RunView
 from halftrip.measure.runner import Runner
 from halftrip.plan.layers import check_ranks
 from halftrip.plan.plan import Plan
@@ -37,7 +37,7 @@ from halftrip.transports.base import ProcessContext
 
 
 def join(
-    job: ExistingJob, plan: Plan, create: Callable[[], RunFile], view: View, left: Resumption
+    job: ExistingJob, plan: Plan, create: Callable[[], RunFile], view: RunView, left: Resumption
 ) -> Path:
     """Measures what is `left` of the plan with the other ranks of the job. Returns the path of the
     run file, which rank 0 makes with `create`.
@@ -82,7 +82,7 @@ def check_fit(job: ExistingJob, plan: Plan) -> None:
     check_ranks(plan, job.size)
 
 
-def _compare_plans(plan: Plan, group: Group, view: View) -> None:
+def _compare_plans(plan: Plan, group: Group, view: RunView) -> None:
     """Warns where ranks were given other plans than rank 0's, which is the one that counts."""
     # Only rank 0 writes and prints.
     keys = msgspec.structs.replace(plan, output=None, quiet=False)
@@ -110,7 +110,7 @@ def _create(group: Group, create: Callable[[], RunFile]) -> RunFile | None:
 class _FileSink:
     """Writes rank 0's records into the run file."""
 
-    def __init__(self, run_file: RunFile | None, view: View) -> None:
+    def __init__(self, run_file: RunFile | None, view: RunView) -> None:
         self._run_file = run_file
         self._view = view
 
@@ -163,7 +163,7 @@ def _measure(
     group: MpiGroup,
     plan: Plan,
     run_file: RunFile | None,
-    view: View,
+    view: RunView,
     left: Resumption,
     limit: TimeLimit | None,
 ) -> Path:

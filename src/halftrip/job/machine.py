@@ -12,7 +12,7 @@ from halftrip.control.collectives import Group
 from halftrip.control.network import host_identity
 from halftrip.errors import HalftripError
 from halftrip.job.limit import is_worthwhile
-from halftrip.job.view import View
+from halftrip.job.view import RunView
 from halftrip.measure.setup import places
 from halftrip.plan.pairing import Schedules
 from halftrip.plan.plan import Plan
@@ -26,13 +26,13 @@ class _Here(msgspec.Struct, frozen=True):
     view: topology.CoreView
 
 
-def look_before_launch(plan: Plan, ranks: int, view: View) -> None:
+def look_before_launch(plan: Plan, ranks: int, view: RunView) -> None:
     """Warns of whoever has the cores that so many ranks would get. To be called before they are
     started: they are busy then."""
     _warn(plan, [topology.view(host_identity())] * ranks, (), view)
 
 
-def look_in_job(plan: Plan, group: Group, view: View) -> None:
+def look_in_job(plan: Plan, group: Group, view: RunView) -> None:
     """The same in a job that another launcher has started, for the host of rank 0. All ranks call
     it: meanwhile they sleep, and none of them counts."""
     if not group.broadcast(view.takes_warnings and is_worthwhile(plan), bool):
@@ -46,7 +46,9 @@ def look_in_job(plan: Plan, group: Group, view: View) -> None:
     _warn(plan, [rank.view for rank in ranks], own, view)
 
 
-def _warn(plan: Plan, views: Sequence[topology.CoreView], own: Sequence[int], view: View) -> None:
+def _warn(
+    plan: Plan, views: Sequence[topology.CoreView], own: Sequence[int], view: RunView
+) -> None:
     here = views[0].host
     allowed = {core.number for each in views if each.host == here for core in each.allowed}
     hosts = [each.host for each in views]

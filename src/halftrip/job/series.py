@@ -12,7 +12,7 @@ from halftrip.errors import HalftripError, Interrupted, Stopped, UsageError
 from halftrip.job.deaths import HostsLost
 from halftrip.job.limit import TimeLimit
 from halftrip.job.resumption import Due, Resumption, rounds, whole_in
-from halftrip.job.view import View
+from halftrip.job.view import RunView
 from halftrip.plan.plan import FEWEST_UNTIL_CI, Plan
 from halftrip.plan.variants import variants
 from halftrip.results.configuration import Configuration
@@ -108,7 +108,7 @@ class LaunchView:
     """Adds the `name` of the launch to all that is shown, and shows a printed line only once. So
     many launches will be taken `later`, as far as that is known."""
 
-    def __init__(self, view: View, name: str, quoted: set[str], later: int = 0) -> None:
+    def __init__(self, view: RunView, name: str, quoted: set[str], later: int = 0) -> None:
         self.visible = view.visible
         self.takes_warnings = view.takes_warnings
         self.paces = view.paces
@@ -141,7 +141,7 @@ class LaunchTask(NamedTuple):
     number: int
     due: Due
     records: LaunchRecords
-    view: View
+    view: RunView
     limit: TimeLimit | None
 
 
@@ -152,7 +152,7 @@ TakeLaunch = Callable[[LaunchTask], None]
 def launch_all(
     plan: Plan,
     run_file: RunFile,
-    view: View,
+    view: RunView,
     launch: TakeLaunch,
     left: Resumption,
     limit: TimeLimit | None = None,
@@ -175,7 +175,7 @@ class _Launches:
         self,
         plan: Plan,
         run_file: RunFile,
-        view: View,
+        view: RunView,
         launch: TakeLaunch,
         left: Resumption,
         limit: TimeLimit | None,

@@ -24,7 +24,7 @@ from halftrip.job.series import LaunchTask, launch_all
 from halftrip.job.signals import catching, interrupt
 from halftrip.job.spec import Job
 from halftrip.job.supervisor import Supervisor
-from halftrip.job.view import View
+from halftrip.job.view import RunView
 from halftrip.plan.pairing import Schedules
 from halftrip.plan.plan import Plan
 from halftrip.plan.variants import plan_of, plans_of_variants
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 DEFAULT_RANKS = 2
 
 
-def launch(plan: Plan, run_file: RunFile, view: View, left: Resumption) -> None:
+def launch(plan: Plan, run_file: RunFile, view: RunView, left: Resumption) -> None:
     """Starts ranks that measure what is `left` of the plan, and writes their records into
     `run_file`.
 
@@ -83,7 +83,7 @@ _NEEDED = {"mpiexec": MPI_TRANSPORTS, "dragon": DRAGON_TRANSPORTS}
 
 
 def _launch(
-    plan: Plan, run_file: RunFile, view: View, left: Resumption, limit: TimeLimit | None
+    plan: Plan, run_file: RunFile, view: RunView, left: Resumption, limit: TimeLimit | None
 ) -> None:
     if plan.vary:
         _launch_variants(plan, run_file, view, left, limit)
@@ -103,7 +103,12 @@ def _launch(
 
 
 def _launch_with(
-    name: str, plan: Plan, run_file: RunFile, view: View, left: Resumption, limit: TimeLimit | None
+    name: str,
+    plan: Plan,
+    run_file: RunFile,
+    view: RunView,
+    left: Resumption,
+    limit: TimeLimit | None,
 ) -> None:
     starter = _Starter(name, plan, set())
 
@@ -119,7 +124,7 @@ def _launch_with(
 
 
 def _launch_variants(
-    plan: Plan, run_file: RunFile, view: View, left: Resumption, limit: TimeLimit | None
+    plan: Plan, run_file: RunFile, view: RunView, left: Resumption, limit: TimeLimit | None
 ) -> None:
     """As `_launch`, for each variant of a plan by itself. Where the launcher that some transports
     need fails for one, that is an error of this variant, and the rest of it is measured without."""

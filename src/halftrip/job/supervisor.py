@@ -36,7 +36,7 @@ from halftrip.job.processes import CleanUp, Process, Started
 from halftrip.job.session import receive_answer
 from halftrip.job.signals import catching
 from halftrip.job.spec import Job
-from halftrip.job.view import View
+from halftrip.job.view import RunView
 from halftrip.plan.plan import Plan
 from halftrip.results.configuration import Configuration
 
@@ -54,7 +54,7 @@ class Supervisor:
     """The launcher's end of all connections of one job. `records` takes lines of the run file, and
     `view` shows progress."""
 
-    def __init__(self, job: Job, listener: Listener, records: Records, view: View) -> None:
+    def __init__(self, job: Job, listener: Listener, records: Records, view: RunView) -> None:
         self._job = job
         self._listener = listener
         self._started = Started()

@@ -7,7 +7,7 @@ from typing import Protocol
 from halftrip.results.configuration import Configuration
 
 
-class View(Protocol):
+class RunView(Protocol):
     """Shows progress, if it is `visible`, and keeps what other programs printed. If it `paces` the
     run, no slice begins before `before_slice` has returned."""
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 from halftrip.page.asked import counted, named
-from halftrip.render.blocks import Check
+from halftrip.render.blocks import CheckLine
 from halftrip.report.document import Document
 from halftrip.views.side_by_side import letters
 
@@ -24,7 +24,7 @@ class _Judged(NamedTuple):
     how: str
 
 
-def rules(documents: Sequence[Document]) -> list[Check]:
+def rules(documents: Sequence[Document]) -> list[CheckLine]:
     """The twelve rules in their order; of several runs, how each keeps them."""
     found = []
     for asks, judge in _RULES:
@@ -34,7 +34,7 @@ def rules(documents: Sequence[Document]) -> list[Check]:
         if len(how) > 1:
             names = letters(len(judged))
             how = [f"{name}: {each.how}" for name, each in zip(names, judged, strict=True)]
-        found.append(Check(asks, worst, how))
+        found.append(CheckLine(asks, worst, how))
     return found
 
 

@@ -58,7 +58,7 @@ _MOST_OF_LOG = 200
 _MARKS_SAY = "~ caution, ! no: see how far to trust them."
 
 
-class Shown(NamedTuple):
+class ReportedRun(NamedTuple):
     """A run to report: what of it is drawn and shown, and its file; whether that is the `whole` of
     the run: of a part, nothing can be measured again alone."""
 
@@ -76,7 +76,7 @@ class Shown(NamedTuple):
         return screen.to_do(self.document, self.file if self.whole else None)
 
 
-def report(shown: Sequence[Shown], title: str) -> Page:
+def report(shown: Sequence[ReportedRun], title: str) -> Page:
     """The report of some runs; several are beside each other."""
     one = shown[0] if len(shown) == 1 else None
     made = [*(_of_several(shown) if one is None else _of_one(one))]
@@ -85,7 +85,7 @@ def report(shown: Sequence[Shown], title: str) -> Page:
     return Page(title, line, [each for each in made if each.blocks])
 
 
-def _of_one(shown: Shown) -> Iterable[Section]:
+def _of_one(shown: ReportedRun) -> Iterable[Section]:
     document = shown.document
     yield Section("asked", "What was asked", [Paragraph(line) for line in asked(document)])
     yield Section("answer", "The answer", [Paragraph(line) for line in answer(document)])
@@ -98,7 +98,7 @@ def _of_one(shown: Shown) -> Iterable[Section]:
     yield Section("repeat", "How to repeat it", repeat(document.run))
 
 
-def _of_several(shown: Sequence[Shown]) -> Iterable[Section]:
+def _of_several(shown: Sequence[ReportedRun]) -> Iterable[Section]:
     documents = [each.document for each in shown]
     names = letters(len(shown))
     named = [*zip(names, shown, strict=True)]
@@ -229,7 +229,7 @@ def _spread(subjects: Sequence[Subject]) -> list[Block]:
     return blocks
 
 
-def _trust(shown: Shown) -> list[Block]:
+def _trust(shown: ReportedRun) -> list[Block]:
     """The verdicts, what to do, and what is missing."""
     document = shown.document
     blocks: list[Block] = []
@@ -244,7 +244,7 @@ def _trust(shown: Shown) -> list[Block]:
     return [*blocks, Items(missing)] if missing else blocks
 
 
-def _trust_of(name: str, shown: Shown) -> list[Block]:
+def _trust_of(name: str, shown: ReportedRun) -> list[Block]:
     """The same of one of several runs, in short."""
     document = shown.document
     said = trust(document) if document.rows else "Nothing was measured."

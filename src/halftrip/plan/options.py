@@ -58,7 +58,7 @@ class Option(NamedTuple):
     @property
     def values(self) -> Collection[str]:
         """The names of which a value consists; empty if it has none."""
-        return self.read.allowed if isinstance(self.read, parsing.Names) else ()
+        return self.read.allowed if isinstance(self.read, parsing.NamesReader) else ()
 
     @property
     def metavar(self) -> str:

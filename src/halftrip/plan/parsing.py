@@ -54,7 +54,7 @@ def nearest(name: str, allowed: Collection[str]) -> str:
     return f"did you mean {close[0]}?" if close else f"allowed: {', '.join(allowed)}"
 
 
-class Names:
+class NamesReader:
     """A reader of what consists of `allowed` names."""
 
     def __init__(self, allowed: Collection[str], parse: Callable[[Any], Any]) -> None:
@@ -71,7 +71,7 @@ _FEW = 6
 _ALIKE = 0.65
 
 
-def one_of(allowed: Collection[str]) -> Names:
+def one_of(allowed: Collection[str]) -> NamesReader:
     """A reader of one of the allowed texts."""
 
     def parse(value: Any) -> str:
@@ -80,7 +80,7 @@ def one_of(allowed: Collection[str]) -> Names:
             raise UsageError(f"{value!r} is not known; {nearest(name, allowed)}")
         return str(value)
 
-    return Names(allowed, parse)
+    return NamesReader(allowed, parse)
 
 
 def items(value: Any) -> list[Any]:
@@ -90,17 +90,17 @@ def items(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
-def some_of(allowed: Collection[str]) -> Names:
+def some_of(allowed: Collection[str]) -> NamesReader:
     """A reader of some of the allowed texts, each once."""
     parse = one_of(allowed)
 
     def parse_all(value: Any) -> tuple[str, ...]:
         return tuple(dict.fromkeys(parse(item) for item in items(value)))
 
-    return Names(allowed, parse_all)
+    return NamesReader(allowed, parse_all)
 
 
-def per_end(allowed: Collection[str]) -> Names:
+def per_end(allowed: Collection[str]) -> NamesReader:
     """A reader of settings that the two ends have: ``a`` is that of both, ``a:b`` those of the
     initiator and the responder."""
     parse = one_of(allowed)
@@ -113,7 +113,7 @@ def per_end(allowed: Collection[str]) -> Names:
             found.append(":".join(dict.fromkeys(ends)))
         return tuple(dict.fromkeys(found))
 
-    return Names(allowed, parse_both)
+    return NamesReader(allowed, parse_both)
 
 
 def sizes(value: Any) -> tuple[int, ...]:
@@ -202,7 +202,7 @@ def at_most(most: int, least: int = 1) -> Callable[[Any], int]:
     return parse
 
 
-def pairs_of(rules: Collection[str]) -> Names:
+def pairs_of(rules: Collection[str]) -> NamesReader:
     """A reader of one of the rules, or of pairs of ranks such as ``0-3,1-2``."""
 
     def parse(value: Any) -> str | tuple[tuple[int, int], ...]:
@@ -213,7 +213,7 @@ def pairs_of(rules: Collection[str]) -> Names:
             raise UsageError(f"{value!r} has a pair twice")
         return pairs
 
-    return Names(rules, parse)
+    return NamesReader(rules, parse)
 
 
 def _pair(item: Any, rules: Collection[str]) -> tuple[int, int]:

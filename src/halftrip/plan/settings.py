@@ -104,7 +104,7 @@ _TABLE = (
             "Receive into the buffer sent from? same, separate. [separate]", default="separate",
             is_of_buffers=True,
             says="Whether an end receives into the buffer that it sends from: same or separate"),
-    Setting("memory", parsing.Names(MEMORIES, memory.memories),
+    Setting("memory", parsing.NamesReader(MEMORIES, memory.memories),
             "Memory of both ends, or INITIATOR:RESPONDER: host, pinned, cuda@0, managed. [host]",
             group="what", place="ends", default="host", is_of_buffers=True, before_size=False,
             says="The kind of memory of the buffers; initiator:responder where both differ"),

@@ -33,7 +33,7 @@ from halftrip.plots.points import (
     only_size,
     record,
 )
-from halftrip.plots.series import Line, in_common, lines_by_pattern
+from halftrip.plots.series import DrawnRow, in_common, lines_by_pattern
 from halftrip.report.numbers import number
 from halftrip.stats.median import median
 from halftrip.units import format_size, size_in_words
@@ -148,7 +148,7 @@ def _charts(subjects: Sequence[Subject], figure: _Figure, lacks: str) -> list[Ch
     return [_chart(pattern, lines, figure) for pattern, lines in found.items()]
 
 
-def _chart(pattern: str, lines: Sequence[Line], figure: _Figure) -> Chart:
+def _chart(pattern: str, lines: Sequence[DrawnRow], figure: _Figure) -> Chart:
     bends = _bends_of(lines)
     records = _records(lines, figure, bends)
     data = {
@@ -181,7 +181,7 @@ def _chart(pattern: str, lines: Sequence[Line], figure: _Figure) -> Chart:
     )
 
 
-def _doubts(lines: Sequence[Line], figure: _Figure, mark: str) -> list[str]:
+def _doubts(lines: Sequence[DrawnRow], figure: _Figure, mark: str) -> list[str]:
     """How many marks have no interval, and how many others are not to be trusted."""
 
     def marks(count: int) -> str:
@@ -200,7 +200,7 @@ def _doubts(lines: Sequence[Line], figure: _Figure, mark: str) -> list[str]:
 
 
 def _says(
-    lines: Sequence[Line],
+    lines: Sequence[DrawnRow],
     figure: _Figure,
     records: Sequence[Record],
     data: dict[str, list[Record]],
@@ -228,10 +228,10 @@ def _says(
 
 
 def _records(
-    lines: Sequence[Line], figure: _Figure, bends: Sequence[tuple[Line, Breakpoint]]
+    lines: Sequence[DrawnRow], figure: _Figure, bends: Sequence[tuple[DrawnRow, Breakpoint]]
 ) -> list[Record]:
     records = []
-    curves: dict[str, list[Line]] = {}
+    curves: dict[str, list[DrawnRow]] = {}
     for line in lines:
         curves.setdefault(line.key, []).append(line)
     for key, of_curve in curves.items():
@@ -245,7 +245,7 @@ def _records(
     return records
 
 
-def _record(line: Line, figure: _Figure, piece: str) -> Record:
+def _record(line: DrawnRow, figure: _Figure, piece: str) -> Record:
     value, low, high = figure.of(line.row)
     verdict, configuration = line.row.verdict, line.configuration
     has_interval = math.isfinite(low) and math.isfinite(high) and low > 0
@@ -264,7 +264,7 @@ def _record(line: Line, figure: _Figure, piece: str) -> Record:
     )
 
 
-def _joined(one: Line, other: Line, jumps: Sequence[Breakpoint]) -> bool:
+def _joined(one: DrawnRow, other: DrawnRow, jumps: Sequence[Breakpoint]) -> bool:
     """Whether a straight line between two neighbours says what is between them."""
     low, high = one.configuration.size, other.configuration.size
     if low == 0 or high > _NEAR * low:
@@ -282,9 +282,9 @@ def _joined(one: Line, other: Line, jumps: Sequence[Breakpoint]) -> bool:
 # Where a curve bends, and the bound of the machine.
 
 
-def _bends_of(lines: Sequence[Line]) -> list[tuple[Line, Breakpoint]]:
+def _bends_of(lines: Sequence[DrawnRow]) -> list[tuple[DrawnRow, Breakpoint]]:
     """The breakpoints of the curves that have been refined, each with a line of that curve."""
-    found: dict[tuple[str, Breakpoint], Line] = {}
+    found: dict[tuple[str, Breakpoint], DrawnRow] = {}
     by_row = {(line.subject.name, line.configuration): line for line in lines}
     for subject in dict.fromkeys(line.subject.name for line in lines):
         document = next(line.subject.document for line in lines if line.subject.name == subject)
@@ -299,7 +299,7 @@ def _bends_of(lines: Sequence[Line]) -> list[tuple[Line, Breakpoint]]:
     return [(line, bend) for (_, bend), line in found.items()]
 
 
-def _bend_record(line: Line, bend: Breakpoint) -> Record:
+def _bend_record(line: DrawnRow, bend: Breakpoint) -> Record:
     """The mark of a breakpoint."""
     low, high = (max(float(each), EMPTY) for each in bend)
     return {
@@ -312,7 +312,7 @@ def _bend_record(line: Line, bend: Breakpoint) -> Record:
     }
 
 
-def _bounds(lines: Sequence[Line]) -> list[Record]:
+def _bounds(lines: Sequence[DrawnRow]) -> list[Record]:
     """The machine's own limit of latencies, of all runs in which one core has talked to another."""
     documents = {line.subject.name: line.subject.document for line in lines}.values()
     halves = sorted(
@@ -338,7 +338,7 @@ def _bound_in_words(halves: Sequence[float]) -> str:
 # For who cannot see it.
 
 
-def _in_words(lines: Sequence[Line], figure: _Figure) -> str:
+def _in_words(lines: Sequence[DrawnRow], figure: _Figure) -> str:
     """The best line at the smallest size and at the largest."""
     said = []
     sizes = sorted({line.configuration.size for line in lines})

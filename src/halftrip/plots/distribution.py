@@ -30,7 +30,7 @@ from halftrip.plots.chart import (
     visible,
 )
 from halftrip.plots.samples import is_sampled
-from halftrip.plots.series import Line, colour, dash, in_common, lines_by_pattern
+from halftrip.plots.series import DrawnRow, colour, dash, in_common, lines_by_pattern
 from halftrip.stats.quantile import Floats
 from halftrip.units import format_size, size_in_words
 
@@ -65,7 +65,7 @@ def distribution(subjects: Sequence[Subject]) -> list[Chart]:
     ]
 
 
-def _times(line: Line) -> Floats:
+def _times(line: DrawnRow) -> Floats:
     """The one-way times of all samples that count, s, in order."""
     measurements = line.subject.document.run.by_configuration[line.configuration]
     times = np.concatenate([np.empty(0), *configuration_times(measurements, within=False).steady])
@@ -75,7 +75,7 @@ def _times(line: Line) -> Floats:
 # Shares.
 
 
-def _shares(pattern: str, lines: Sequence[Line]) -> list[Chart]:
+def _shares(pattern: str, lines: Sequence[DrawnRow]) -> list[Chart]:
     sizes = sorted({line.configuration.size for line in lines})
     chosen = [*dict.fromkeys((sizes[0], sizes[len(sizes) // 2], sizes[-1]))]
     charts = []
@@ -90,7 +90,7 @@ def _shares(pattern: str, lines: Sequence[Line]) -> list[Chart]:
     return charts
 
 
-def _share_chart(pattern: str, size: int, lines: Sequence[Line]) -> Chart | None:
+def _share_chart(pattern: str, size: int, lines: Sequence[DrawnRow]) -> Chart | None:
     records: list[Record] = []
     for line in lines:
         times = _times(line)
@@ -148,7 +148,7 @@ _SAMPLES_SAY = (
 )
 
 
-def _thinned_says(records: Sequence[Record], lines: Sequence[Line]) -> str:
+def _thinned_says(records: Sequence[Record], lines: Sequence[DrawnRow]) -> str:
     count = sum(line.row.summary.samples for line in lines)
     if len(records) >= count:
         return ""
@@ -158,7 +158,7 @@ def _thinned_says(records: Sequence[Record], lines: Sequence[Line]) -> str:
     )
 
 
-def _medians(lines: Sequence[Line]) -> str:
+def _medians(lines: Sequence[DrawnRow]) -> str:
     said = (f"{line.name}: median {line.row.summary.latency / 1e3:.3g} us" for line in lines[:8])
     return f"{'; '.join(said)}."
 
@@ -183,8 +183,8 @@ _VIOLINS_SAY = (
 )
 
 
-def _violins(pattern: str, lines: Sequence[Line]) -> list[Chart]:
-    by_curve: dict[str, list[Line]] = {}
+def _violins(pattern: str, lines: Sequence[DrawnRow]) -> list[Chart]:
+    by_curve: dict[str, list[DrawnRow]] = {}
     for line in lines:
         by_curve.setdefault(line.key, []).append(line)
     several = [each for each in by_curve.values() if len(each) > 1]
@@ -195,7 +195,7 @@ def _violins(pattern: str, lines: Sequence[Line]) -> list[Chart]:
     return charts
 
 
-def _violin_chart(pattern: str, lines: Sequence[Line]) -> Chart:
+def _violin_chart(pattern: str, lines: Sequence[DrawnRow]) -> Chart:
     ordered = sorted(lines, key=lambda line: line.configuration.size)
     places = [np.log2(place_of_size(line.configuration.size)) for line in ordered]
     gap = min(_MOST_APART, *np.diff(places).tolist())

@@ -28,7 +28,7 @@ from halftrip.plots.chart import (
     text,
     visible,
 )
-from halftrip.plots.series import Line, colour, lines_of
+from halftrip.plots.series import DrawnRow, colour, lines_of
 from halftrip.results.records import Measurement
 from halftrip.stats.quantile import Floats
 from halftrip.units import format_size
@@ -61,17 +61,17 @@ def is_sampled(row: Row) -> bool:
     return not row.reported and row.summary.samples > 0
 
 
-def worst_first(lines: Sequence[Line]) -> list[Line]:
+def worst_first(lines: Sequence[DrawnRow]) -> list[DrawnRow]:
     """Lines in the order of their verdicts, the widest interval first."""
 
-    def place(line: Line) -> tuple[int, float]:
+    def place(line: DrawnRow) -> tuple[int, float]:
         verdict = line.row.verdict
         return _WORST_FIRST[verdict.word], -verdict.width
 
     return sorted(lines, key=place)
 
 
-def title_of(line: Line) -> str:
+def title_of(line: DrawnRow) -> str:
     """The name of a row: ``shm pingpong 64K``."""
     each = line.configuration
     words = [line.name, format_size(each.known_size)]
@@ -82,7 +82,7 @@ def title_of(line: Line) -> str:
     return text(" ".join(words))
 
 
-def _chart(line: Line) -> Chart:
+def _chart(line: DrawnRow) -> Chart:
     measurements = line.subject.document.run.by_configuration[line.configuration]
     sampled = [each for each in measurements if each.is_sampled]
     counted = configuration_times(sampled, within=False).counted
@@ -125,7 +125,7 @@ def _chart(line: Line) -> Chart:
 
 
 def _records(
-    line: Line, sampled: Sequence[Measurement], counted: Sequence[bool]
+    line: DrawnRow, sampled: Sequence[Measurement], counted: Sequence[bool]
 ) -> tuple[list[Record], list[Record]]:
     """The samples that are drawn, and the slices, each at its place among all samples."""
     points: list[Record] = []

@@ -23,7 +23,7 @@ _WHO = ("ranks", "thread")
 _MOST_IN_A_COLUMN = 12
 
 
-class Line(NamedTuple):
+class DrawnRow(NamedTuple):
     """A row of a run in a picture: the run it is from, its row, the `name` of its line in the
     legend, and a `key` that no other line has."""
 
@@ -37,7 +37,7 @@ class Line(NamedTuple):
         return self.row.configuration
 
 
-def lines_of(subjects: Sequence[Subject], chosen: Callable[[Row], bool]) -> list[Line]:
+def lines_of(subjects: Sequence[Subject], chosen: Callable[[Row], bool]) -> list[DrawnRow]:
     """The chosen rows of all runs, in their order, with the names of their lines."""
     rows = [(subject, row) for subject in subjects for row in subject.document.rows if chosen(row)]
     fields = needed(row.configuration for _, row in rows)
@@ -51,17 +51,17 @@ def lines_of(subjects: Sequence[Subject], chosen: Callable[[Row], bool]) -> list
     found = []
     for (subject, row), name in zip(rows, names, strict=True):
         curve = curves.setdefault(row.configuration.curve, str(len(curves)))
-        found.append(Line(subject, row, text(name), f"{runs[subject.name]}-{curve}"))
+        found.append(DrawnRow(subject, row, text(name), f"{runs[subject.name]}-{curve}"))
     return found
 
 
 def lines_by_pattern(
     subjects: Sequence[Subject], chosen: Callable[[Row], bool]
-) -> dict[str, list[Line]]:
+) -> dict[str, list[DrawnRow]]:
     """The chosen rows by their pattern, in the order of rows, each with names for those lines."""
     rows = [row for subject in subjects for row in subject.document.rows if chosen(row)]
 
-    def of(pattern: str) -> list[Line]:
+    def of(pattern: str) -> list[DrawnRow]:
         return lines_of(subjects, lambda row: row.configuration.pattern == pattern and chosen(row))
 
     return {each: of(each) for each in dict.fromkeys(row.configuration.pattern for row in rows)}
@@ -110,7 +110,7 @@ def _with_runs(rows: Sequence[tuple[Subject, Row]], names: Sequence[str]) -> lis
     return [f"{name}, {subject.name}" for name, (subject, _) in zip(names, rows, strict=True)]
 
 
-def in_common(lines: Sequence[Line]) -> list[str]:
+def in_common(lines: Sequence[DrawnRow]) -> list[str]:
     """What all lines have in common and is not usual, and in what they differ besides their names:
     ``shm, window 64, run a. wait: spin (mpi, shm), block (tcp).``; none where there is nothing."""
     configurations = [*dict.fromkeys(line.configuration for line in lines)]

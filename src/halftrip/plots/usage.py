@@ -12,7 +12,7 @@ from halftrip.errors import UsageError
 from halftrip.plots.chart import Chart, Record, Subject, known, place_of_size, slug
 from halftrip.plots.curves import bandwidth
 from halftrip.plots.points import Axis, Look, Points, by_size, from_zero, only_size, record
-from halftrip.plots.series import Line, in_common, lines_by_pattern
+from halftrip.plots.series import DrawnRow, in_common, lines_by_pattern
 from halftrip.units import size_in_words
 
 _ENDS = ("initiator", "responder")
@@ -63,7 +63,7 @@ def _has_usage(row: Row) -> bool:
     return row.configuration.size_known and any(known(spent.load) is not None for spent in ends)
 
 
-def _chart(pattern: str, lines: Sequence[Line]) -> Chart:
+def _chart(pattern: str, lines: Sequence[DrawnRow]) -> Chart:
     records = [record for line in lines for record in _records(line)]
     size = only_size(records, "label")
     loads = [each["y"] for each in records]
@@ -89,7 +89,7 @@ def _chart(pattern: str, lines: Sequence[Line]) -> Chart:
     )
 
 
-def _records(line: Line) -> list[Record]:
+def _records(line: DrawnRow) -> list[Record]:
     if line.row.usage is None:
         return []
     return [

@@ -52,7 +52,7 @@ class Heading(NamedTuple):
     text: str
 
 
-class Summary(NamedTuple):
+class SummaryLine(NamedTuple):
     """Parts of one line, of which a terminal shows as many as there is room for."""
 
     parts: Sequence[str]
@@ -82,7 +82,7 @@ class Column(NamedTuple):
     value: Callable[..., Any] | None = None
 
 
-class Line(NamedTuple):
+class TableLine(NamedTuple):
     """The texts of the cells of a line, their values, its style, and whether it begins a
     section."""
 
@@ -100,7 +100,7 @@ class Table(NamedTuple):
     other blocks `instead`."""
 
     columns: Sequence[Column]
-    lines: Sequence[Line]
+    lines: Sequence[TableLine]
     title: Sequence[str] = ()
     titling: Titling = "none"
     zero: Sequence[str] = ()
@@ -156,7 +156,7 @@ class Legend(NamedTuple):
         return self.says(shown) if callable(self.says) else self.says
 
 
-class Chart(Protocol):
+class Drawable(Protocol):
     """A picture, with what it shows in words."""
 
     @property
@@ -170,10 +170,10 @@ class Chart(Protocol):
 class Picture(NamedTuple):
     """A picture."""
 
-    chart: Chart
+    chart: Drawable
 
 
-class Check(NamedTuple):
+class CheckLine(NamedTuple):
     """Something that should be so, the word for whether it is, and what was found."""
 
     asks: str
@@ -185,7 +185,7 @@ class Check(NamedTuple):
 class Checks(NamedTuple):
     """Checks in their order; `numbered` from 1."""
 
-    checks: Sequence[Check]
+    checks: Sequence[CheckLine]
     numbered: bool = False
 
 
@@ -205,7 +205,7 @@ Block = (
     | Items
     | Terms
     | Heading
-    | Summary
+    | SummaryLine
     | Code
     | Table
     | Legend
@@ -277,7 +277,7 @@ def table(
     return Table(
         [column for column, _ in shown],
         [
-            Line(
+            TableLine(
                 [cells[n] for _, cells in shown],
                 style(row),
                 n > 0 and sections[n] != sections[n - 1],
@@ -302,5 +302,5 @@ def _named(column: Column) -> str:
 def text_table(title: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     """A table of texts below these names."""
     columns = [Column(printable(name), "", str, is_text=True, rank=ALWAYS) for name in names]
-    lines = [Line(cells := [printable(cell) for cell in row], values=cells) for row in rows]
+    lines = [TableLine(cells := [printable(cell) for cell in row], values=cells) for row in rows]
     return Table(columns, lines, [title])

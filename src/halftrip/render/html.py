@@ -82,7 +82,7 @@ class Writer:
                 _term(term) + prose(text) for term, text in block.items
             ),
             blocks.Heading: lambda block: f"<p><strong>{escaped(block.text)}</strong></p>",
-            blocks.Summary: lambda block: f"<p>{escaped(' · '.join(block.parts))}</p>",
+            blocks.SummaryLine: lambda block: f"<p>{escaped(' · '.join(block.parts))}</p>",
             blocks.Code: self._code,
             blocks.Table: self._table,
             blocks.Legend: self._legend,
@@ -145,7 +145,7 @@ def _checks(block: blocks.Checks) -> str:
     return f'<{name} class="rules">{lines}</{name}>'
 
 
-def _check(check: blocks.Check) -> str:
+def _check(check: blocks.CheckLine) -> str:
     state = f'<b class="{_CLASSES.get(check.state, "")}">{escaped(check.state)}</b>'
     found = "<br>".join(map(prose, filter(None, [*check.found, check.advice])))
     return f"<li><p>{escaped(check.asks)} {state}</p><p>{found}</p></li>"
@@ -158,7 +158,7 @@ def _head(column: blocks.Column) -> str:
     return f'<th scope="col"{kind}>{escaped(column.name) or "note"}{unit}</th>'
 
 
-def _line(line: blocks.Line, columns: Sequence[blocks.Column], differs: bool) -> str:
+def _line(line: blocks.TableLine, columns: Sequence[blocks.Column], differs: bool) -> str:
     kinds = ["differs"] * differs + ["begins"] * line.begins_section
     cells = "".join(
         _cell(cell, column, n == 0)

@@ -120,7 +120,7 @@ def _checks(block: blocks.Checks) -> str:
     )
 
 
-def _check(check: blocks.Check) -> str:
+def _check(check: blocks.CheckLine) -> str:
     found = " ".join(map(escaped, filter(None, [*check.found, check.advice])))
     return f"{escaped(check.asks)} **{escaped(check.state)}**: {found}"
 
@@ -134,7 +134,7 @@ _WRITERS: Mapping[type[blocks.Block], Callable[[Any], str]] = {
     blocks.Items: _items,
     blocks.Terms: _terms,
     blocks.Heading: lambda block: f"**{escaped(block.text)}**",
-    blocks.Summary: lambda block: escaped(" · ".join(block.parts)),
+    blocks.SummaryLine: lambda block: escaped(" · ".join(block.parts)),
     blocks.Code: _code,
     blocks.Table: _table,
     blocks.Picture: _picture,

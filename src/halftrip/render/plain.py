@@ -39,7 +39,7 @@ _LINES: Mapping[type[blocks.Block], Callable[[Any], Sequence[str]]] = {
     blocks.Items: lambda block: block.lines,
     blocks.Terms: lambda block: [_after(term, text) for term, text in block.items],
     blocks.Heading: lambda block: [block.text],
-    blocks.Summary: lambda block: [" · ".join(block.parts)],
+    blocks.SummaryLine: lambda block: [" · ".join(block.parts)],
     blocks.Code: lambda block: [block.title, *block.text.splitlines()],
     blocks.Checks: lambda block: [
         f"{each.asks}: {each.state}: {' '.join(filter(None, [*each.found, each.advice]))}"

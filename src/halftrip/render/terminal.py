@@ -73,7 +73,7 @@ class _Screen:
             blocks.Items: self._items,
             blocks.Terms: self._terms,
             blocks.Heading: lambda heading: [Text(printable(heading.text), style="bold")],
-            blocks.Summary: self._summary,
+            blocks.SummaryLine: self._summary,
             blocks.Code: lambda code: [Text(printable(line)) for line in code.text.splitlines()],
             blocks.Table: self._table,
             blocks.Legend: self._legend,
@@ -112,7 +112,7 @@ class _Screen:
             )
         ]
 
-    def _summary(self, block: blocks.Summary) -> list[Text]:
+    def _summary(self, block: blocks.SummaryLine) -> list[Text]:
         line = block.parts[0]
         for part in block.parts[1:]:
             if len(line) + 3 + len(part) <= self._width:
@@ -188,7 +188,7 @@ def _table_lines(table: blocks.Table, gap: str) -> list[Text]:
     return found
 
 
-def _checks(checks: Sequence[blocks.Check], width: int) -> list[Text]:
+def _checks(checks: Sequence[blocks.CheckLine], width: int) -> list[Text]:
     """A line for each check, what was found beside it, and what to do below that."""
     first = max(len(check.state) for check in checks) + _GAP_OF_CHECKS
     second = first + max(len(check.asks) for check in checks) + _GAP_OF_CHECKS

@@ -28,7 +28,7 @@ class Baselines(NamedTuple):
     copy_times: dict[int, float]
 
 
-class Curve(NamedTuple):
+class RowsBySize(NamedTuple):
     """The rows of a curve by size, a name that tells it from the others, and its breakpoints;
     `is_rate` is that of its configurations."""
 
@@ -50,7 +50,7 @@ class Document(NamedTuple):
     rows: list[Row]
     latency_rows: list[Row]
     rate_rows: list[Row]
-    curves: list[Curve]
+    curves: list[RowsBySize]
     aggregates: list[Aggregate]
     baselines: Baselines
     skips: list[Skip]
@@ -109,7 +109,7 @@ def _warning(notice: Notice) -> str:
     return f"left out: {text}" if notice.kind == "unread" else text
 
 
-def _curves(table_rows: list[Row], names: Names) -> list[Curve]:
+def _curves(table_rows: list[Row], names: Names) -> list[RowsBySize]:
     """The curves of the rows of one table."""
     fields = varying(row.configuration for row in table_rows)
     # The pattern is also named where all rows have the same.
@@ -120,7 +120,7 @@ def _curves(table_rows: list[Row], names: Names) -> list[Curve]:
         name = curve_name(configuration, [*pattern, *fields], names)
         curves.setdefault(name, {})[configuration.size] = row
     return [
-        Curve(
+        RowsBySize(
             name,
             table_rows[0].configuration.is_rate,
             of_curve,

@@ -10,13 +10,21 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from halftrip.analysis.rows import Row as ShownRow
+from halftrip.analysis.rows import Row
 from halftrip.report.document import Document
 from halftrip.results.configuration import Configuration
 from halftrip.tools.lines import Lines, count, positive, whole, wrong
 from halftrip.tools.lines import window as window_of
 from halftrip.tools.printing import check_size, exchanges, is_pingpong, lacks, mean, printed, text
-from halftrip.tools.tables import Format, Row, Table, by_rate, recognised_by, settings, timed
+from halftrip.tools.tables import (
+    Format,
+    TableRow,
+    ToolTable,
+    by_rate,
+    recognised_by,
+    settings,
+    timed,
+)
 
 TOOL = "dragon"
 _SIZE, _WINDOW = "MsgSize", "WindowSize"
@@ -44,7 +52,7 @@ _LARGEST_OF_RATES = 2 << 10
 # Reads.
 
 
-def _read(lines: Lines) -> Sequence[Table]:
+def _read(lines: Lines) -> Sequence[ToolTable]:
     first = lines.need(_BEGIN, f"no line with {_SIZE} = ")
     rows = []
     for n, line in lines:
@@ -54,10 +62,10 @@ def _read(lines: Lines) -> Sequence[Table]:
                 wrong(n, "no line of ch_p2p_latency, ch_p2p_msg_rate or ch_p2p_bandwidth")
             rows.append(_row(n, found))
     configuration = settings(TOOL, "pingpong", ownership="transfer", places="own")
-    return [Table(TOOL, first, configuration, "mean", rows)]
+    return [ToolTable(TOOL, first, configuration, "mean", rows)]
 
 
-def _row(line: int, found: re.Match[str]) -> Row:
+def _row(line: int, found: re.Match[str]) -> TableRow:
     node, name = whole(line, found["node"] or "0"), found["name"]
     if node > _LARGEST_NODE:
         wrong(line, f"node {node}")
@@ -118,7 +126,7 @@ def _of_program(document: Document, column: str) -> list[str]:
     return lines
 
 
-def _lines_of(document: Document, row: ShownRow, column: str) -> list[str]:
+def _lines_of(document: Document, row: Row, column: str) -> list[str]:
     """The lines of a row that the program with this column prints."""
     reported = printed(row, TOOL)
     if reported:
@@ -142,7 +150,7 @@ def _has(configuration: Configuration, column: str) -> bool:
     return configuration.pattern == "stream" and (of in own or (fits and of not in others))
 
 
-def _made(document: Document, row: ShownRow, column: str) -> str:
+def _made(document: Document, row: Row, column: str) -> str:
     found = document.run.by_configuration[row.configuration]
     ns, iterations = mean(found), str(exchanges(found))
     size, window = row.configuration.size, row.configuration.window

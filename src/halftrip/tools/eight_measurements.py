@@ -14,12 +14,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from halftrip.analysis.rows import Row as ShownRow
+from halftrip.analysis.rows import Row
 from halftrip.report.document import Document
 from halftrip.results.records import Measurement
 from halftrip.tools.lines import Lines, number, whole, wrong
-from halftrip.tools.printing import Curve, curves, is_pingpong, lacks, mean, printed, texts
-from halftrip.tools.tables import Format, Row, Table, recognised_by, settings, timed
+from halftrip.tools.printing import PrintedCurve, curves, is_pingpong, lacks, mean, printed, texts
+from halftrip.tools.tables import Format, TableRow, ToolTable, recognised_by, settings, timed
 
 TOOL = "eight-measurements"
 _TOTAL, _EXCHANGE = "total (ms)", "exchange (ms)"
@@ -41,7 +41,7 @@ _HOW = "halftrip run eight-measurements"
 # Reads.
 
 
-def _read(lines: Lines) -> Sequence[Table]:
+def _read(lines: Lines) -> Sequence[ToolTable]:
     lacking = "no title: Table 1. ... communications in MPI Ping-Pong"
     first = lines.need(_TITLE.pattern, lacking, line=1)
     if again := lines.first(_TITLE.pattern, after=first):
@@ -66,7 +66,9 @@ def _read(lines: Lines) -> Sequence[Table]:
                 figures[_EXCHANGE] = singles[size][launch]
             rows.append(_row(line, size, figures, count, launch))
     configuration = settings("mpi", "pingpong", cache="hot", places="own")
-    return [Table(TOOL, first, configuration, "mean", rows, warm_up=0, facts={"count": str(count)})]
+    return [
+        ToolTable(TOOL, first, configuration, "mean", rows, warm_up=0, facts={"count": str(count)})
+    ]
 
 
 def _count(lines: Lines, first: int) -> int:
@@ -115,7 +117,7 @@ def _singles(lines: Lines, last: int, names: Sequence[str]) -> dict[int, list[st
     return found
 
 
-def _row(line: int, size: int, figures: dict[str, str], count: int, launch: int) -> Row:
+def _row(line: int, size: int, figures: dict[str, str], count: int, launch: int) -> TableRow:
     # From ms of all exchanges to ns one way.
     unit, none = 1e6 / count / 2, "exchanges that took no time"
     return timed(line, size, figures[_TOTAL], unit, figures, none, iterations=count, launch=launch)
@@ -129,7 +131,7 @@ def render(document: Document) -> str:
     return texts(map(_tables, curves(document, TOOL, is_pingpong, "ping-pong", _HOW)))
 
 
-def _tables(curve: Curve) -> list[str]:
+def _tables(curve: PrintedCurve) -> list[str]:
     count = int(curve.fact("count")) if curve.is_own else _COUNT
     launches = {row.configuration.size: _by_launch(curve, row) for row in curve.rows}
     numbers = sorted({launch for of_size in launches.values() for launch in of_size})
@@ -166,14 +168,14 @@ def _tables(curve: Curve) -> list[str]:
     ]
 
 
-def _by_launch(curve: Curve, row: ShownRow) -> dict[int, list[Measurement]]:
+def _by_launch(curve: PrintedCurve, row: Row) -> dict[int, list[Measurement]]:
     found: dict[int, list[Measurement]] = {}
     for each in curve.measurements(row):
         found.setdefault(each.launch, []).append(each)
     return found
 
 
-def _cells(row: ShownRow, times: Sequence[float], count: int) -> dict[str, list[str]]:
+def _cells(row: Row, times: Sequence[float], count: int) -> dict[str, list[str]]:
     """The cells of a row by column, as they were printed where there are as many; `times` are those
     of one exchange, ms."""
     totals = [count * each for each in times]

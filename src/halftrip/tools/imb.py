@@ -15,16 +15,16 @@ from typing import NamedTuple
 
 import msgspec
 
-from halftrip.analysis.rows import Row as ShownRow
+from halftrip.analysis.rows import Row
 from halftrip.report.document import Document
 from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import Pattern
 from halftrip.tools.lines import Lines, count, number, positive, quoted, whole, wrong
-from halftrip.tools.printing import Curve, curves, exchanges, texts
+from halftrip.tools.printing import PrintedCurve, curves, exchanges, texts
 from halftrip.tools.tables import (
     Format,
-    Row,
-    Table,
+    TableRow,
+    ToolTable,
     below,
     by_rate,
     date,
@@ -89,7 +89,7 @@ class _Text:
         self.prose: list[str] = []
         self.facts: dict[str, str] = {}
         self.places: dict[str, int] = {}
-        self.rows: dict[str, list[Row]] = {}
+        self.rows: dict[str, list[TableRow]] = {}
 
     def read(self) -> None:
         n = 0
@@ -169,7 +169,7 @@ class _Text:
                 wrong(n, f"neither a comment nor the heading of {name}")
         return wrong(len(self.lines), f"it ends before the heading of {name}")
 
-    def _row(self, line: int, row: str, benchmark: _Benchmark) -> Row:
+    def _row(self, line: int, row: str, benchmark: _Benchmark) -> TableRow:
         figures = below(line, benchmark.names, row.split())
         size = whole(line, figures[_SIZE])
         repetitions = count(line, figures[_COUNT], "no repetitions")
@@ -196,7 +196,7 @@ class _Text:
         self.facts[name] = prose
 
 
-def _read(lines: Lines) -> Sequence[Table]:
+def _read(lines: Lines) -> Sequence[ToolTable]:
     found = _Text(lines)
     found.read()
     tables = []
@@ -207,7 +207,7 @@ def _read(lines: Lines) -> Sequence[Table]:
             "mpi", pattern, window=window, buffers="separate", cache="hot",
             places="same" if window > 1 else "own",
         )  # fmt: skip
-        table = Table(TOOL, first, configuration, "mean", found.rows[name], found.version)
+        table = ToolTable(TOOL, first, configuration, "mean", found.rows[name], found.version)
         tables.append(table._replace(date=found.date, facts=found.facts))
     return tables
 
@@ -232,9 +232,9 @@ def _benchmark(configuration: Configuration) -> str | None:
     return None
 
 
-def _by_setting(found: Sequence[Curve]) -> list[dict[str, Curve]]:
+def _by_setting(found: Sequence[PrintedCurve]) -> list[dict[str, PrintedCurve]]:
     """The curves of each text by benchmark: those that have all other settings in common."""
-    found_texts: list[tuple[tuple[Configuration, bool], dict[str, Curve]]] = []
+    found_texts: list[tuple[tuple[Configuration, bool], dict[str, PrintedCurve]]] = []
     for curve in found:
         name = _benchmark(curve.configuration)
         assert name is not None
@@ -250,7 +250,7 @@ def _by_setting(found: Sequence[Curve]) -> list[dict[str, Curve]]:
     return [text for _, text in found_texts]
 
 
-def _text(by_name: dict[str, Curve]) -> list[str]:
+def _text(by_name: dict[str, PrintedCurve]) -> list[str]:
     names = [name for name in _BENCHMARKS if name in by_name]
     first = by_name[names[0]]
     if first.is_own:
@@ -264,7 +264,7 @@ def _text(by_name: dict[str, Curve]) -> list[str]:
     return [*head, *(line for name in names for line in _table(name, first, by_name[name])), *end]
 
 
-def _head(curve: Curve, names: Sequence[str]) -> list[str]:
+def _head(curve: PrintedCurve, names: Sequence[str]) -> list[str]:
     measured = curve.document.run.measured
     dates = [] if measured is None else [datetime.fromisoformat(measured).strftime(_DATE_FORMAT)]
     return [
@@ -280,7 +280,7 @@ def _head(curve: Curve, names: Sequence[str]) -> list[str]:
     ]
 
 
-def _table(name: str, first: Curve, curve: Curve) -> list[str]:
+def _table(name: str, first: PrintedCurve, curve: PrintedCurve) -> list[str]:
     """A table; what the tool has said of it is with the `first` of its text."""
     names = _BENCHMARKS[name].names
     if first.is_own:
@@ -297,7 +297,7 @@ def _line(figures: Sequence[str]) -> str:
     return "".join(f" {each:>12s}" for each in figures)
 
 
-def _figures(curve: Curve, row: ShownRow) -> list[str]:
+def _figures(curve: PrintedCurve, row: Row) -> list[str]:
     ns, configuration = curve.mean(row), row.configuration
     first = [str(configuration.size), str(exchanges(curve.measurements(row)))]
     if not configuration.is_rate:

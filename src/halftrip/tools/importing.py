@@ -24,7 +24,7 @@ from halftrip.results.reported import Reported, Source, Spread
 from halftrip.results.run_file import RunFile, encode, utc_now
 from halftrip.texts import printable
 from halftrip.tools.lines import LARGEST, Lines, WrongLineError, wrong
-from halftrip.tools.tables import Format, Row, Table
+from halftrip.tools.tables import Format, TableRow, ToolTable
 
 STANDARD_INPUT = "-"
 # Characters of what a message says is wrong.
@@ -110,7 +110,7 @@ def _recognised(lines: Lines, name: str) -> tuple[str, int]:
     return next(iter(found.items()))
 
 
-def _tables(format_: Format, lines: Lines) -> Sequence[Table]:
+def _tables(format_: Format, lines: Lines) -> Sequence[ToolTable]:
     """The tables of a text that was printed whole. Raises WrongLineError."""
     tables = format_.read(lines)
     if not any(table.rows for table in tables):
@@ -122,7 +122,7 @@ def _tables(format_: Format, lines: Lines) -> Sequence[Table]:
     return tables
 
 
-def _records(tables: Sequence[Table], file: str, command: Sequence[str]) -> list[Record]:
+def _records(tables: Sequence[ToolTable], file: str, command: Sequence[str]) -> list[Record]:
     """The records of the run that these tables of the text `file` are. Raises WrongLineError for
     rows that no tool prints."""
     found: list[Record] = [_header(tables, command), *(_source(table, file) for table in tables)]
@@ -131,7 +131,7 @@ def _records(tables: Sequence[Table], file: str, command: Sequence[str]) -> list
     return [*found, RunEnd(reason=None)]
 
 
-def _header(tables: Sequence[Table], command: Sequence[str]) -> Header:
+def _header(tables: Sequence[ToolTable], command: Sequence[str]) -> Header:
     dates = [table.date for table in tables if table.date is not None]
     header = Header(
         version=FORMAT,
@@ -149,7 +149,7 @@ def _header(tables: Sequence[Table], command: Sequence[str]) -> Header:
     return header
 
 
-def _source(table: Table, file: str) -> Source:
+def _source(table: ToolTable, file: str) -> Source:
     names = [*table.facts, *(name for name, _ in table.configuration.variant)]
     texts = [*table.facts.values(), *(value for _, value in table.configuration.variant)]
     _check_texts(table.line, names, [*texts, *table.hosts, table.version or "", table.date or ""])
@@ -168,7 +168,7 @@ def _source(table: Table, file: str) -> Source:
     )
 
 
-def _measurements(table: Table) -> Iterator[Measurement]:
+def _measurements(table: ToolTable) -> Iterator[Measurement]:
     largest: dict[tuple[Any, ...], int] = {}
     for row in table.rows:
         if row.size is not None and row.size > _LARGEST_SIZE:
@@ -184,7 +184,7 @@ def _measurements(table: Table) -> Iterator[Measurement]:
         yield _measurement(table, row)
 
 
-def _measurement(table: Table, row: Row) -> Measurement:
+def _measurement(table: ToolTable, row: TableRow) -> Measurement:
     fields = {"size": row.size or 0, "size_known": row.size is not None, **row.settings}
     configuration = msgspec.structs.replace(table.configuration, **fields)
     iterations = row.iterations or 1
@@ -212,7 +212,7 @@ def _measurement(table: Table, row: Row) -> Measurement:
     )
 
 
-def _reported(row: Row) -> Reported:
+def _reported(row: TableRow) -> Reported:
     _check_texts(row.line, row.figures, row.figures.values())
     amounts = [*row.spread.values(), row.step, row.bandwidth or 0.0, row.rate or 0.0]
     if not all(0 <= amount <= _LARGEST_AMOUNT for amount in amounts):

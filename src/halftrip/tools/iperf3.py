@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from halftrip.results.patterns import Pattern
 from halftrip.tools.lines import Lines, Value, last_place, number, wrong
-from halftrip.tools.tables import Format, Row, Table, settings
+from halftrip.tools.tables import Format, TableRow, ToolTable, settings
 
 TOOL = "iperf3"
 _REVERSE = "_bidir_reverse"
@@ -24,7 +24,7 @@ def _recognised(lines: Lines) -> int | None:
     return lines.first(r'.*"version":\s*"iperf 3')
 
 
-def _read(lines: Lines) -> Sequence[Table]:
+def _read(lines: Lines) -> Sequence[ToolTable]:
     found = lines.json
     error = found.get("error")
     if error is not None:
@@ -57,7 +57,7 @@ def _read(lines: Lines) -> Sequence[Table]:
         rows_of["intervals"] = [_row(size, each, n) for n, each in enumerate(intervals)]
     line = _recognised(lines) or 1
     return [
-        Table(
+        ToolTable(
             TOOL, line,
             settings(
                 transport, pattern,
@@ -92,7 +92,7 @@ def _omitted(interval: Value) -> bool:
     return omitted is not None and omitted.is_true
 
 
-def _row(size: int, sums: Sequence[Value], slice_: int) -> Row:
+def _row(size: int, sums: Sequence[Value], slice_: int) -> TableRow:
     """The row of these sums, one of each direction."""
     figures: dict[str, str] = {}
     bits, step = 0.0, 0.0
@@ -111,7 +111,7 @@ def _row(size: int, sums: Sequence[Value], slice_: int) -> Row:
         step = max(step, last_place(cell.digits))
     bandwidth = bits / 8 / len(sums)
     ns = 1e9 * size / bandwidth
-    return Row(
+    return TableRow(
         0, size, ns, figures, slice=slice_, step=ns * step / bits, bandwidth=bandwidth
     )  # fmt: skip
 

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 from halftrip.report.document import Document
 from halftrip.tools.lines import Lines, count, number, whole, wrong
-from halftrip.tools.printing import Curve, curves, exchanges, is_pingpong, texts
-from halftrip.tools.tables import Format, Row, Table, recognised_by, settings, timed
+from halftrip.tools.printing import PrintedCurve, curves, exchanges, is_pingpong, texts
+from halftrip.tools.tables import Format, TableRow, ToolTable, recognised_by, settings, timed
 
 TOOL = "mpi4py-ve"
 _NAMES = ("Data Size (B)", "Avg Transfer Time (s)", "Bandwidth (GB/s)")
@@ -40,9 +40,9 @@ _BYTES_OF_GB = float(1 << 30)
 # Reads.
 
 
-def _read(lines: Lines) -> Sequence[Table]:
+def _read(lines: Lines) -> Sequence[ToolTable]:
     facts: dict[str, str] = {}
-    tables: list[Table] = []
+    tables: list[ToolTable] = []
     n = 0
     while (n := n + 1) <= len(lines):
         line = lines[n]
@@ -67,13 +67,13 @@ def _read(lines: Lines) -> Sequence[Table]:
     return tables
 
 
-def _table(lines: Lines, first: int, arguments: re.Match[str], facts: dict[str, str]) -> Table:
+def _table(lines: Lines, first: int, arguments: re.Match[str], facts: dict[str, str]) -> ToolTable:
     """The table below the line with the arguments."""
     rows_said = whole(first, arguments["n"])
     loops = count(first, arguments["loops"], "a loop_count of 0")
     lines.follows(first, _indented(_HEADING), f"not the line {_HEADING!r}")
     lines.follows(first + 1, _indented(_RULE), f"not the line {_RULE!r}")
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     end = first + 3 + rows_said
     for n in range(first + 3, end):
         if n > len(lines):
@@ -90,14 +90,14 @@ def _table(lines: Lines, first: int, arguments: re.Match[str], facts: dict[str, 
         cache="hot", places="own",
     )  # fmt: skip
     facts = {"arguments": arguments[1], **facts}
-    return Table(TOOL, first, configuration, "mean", rows, warm_up=0, facts=facts)
+    return ToolTable(TOOL, first, configuration, "mean", rows, warm_up=0, facts=facts)
 
 
 def _indented(line: str) -> re.Pattern[str]:
     return re.compile(rf"\s*{re.escape(line)}\s*")
 
 
-def _row(line: int, text: str, loops: int) -> Row:
+def _row(line: int, text: str, loops: int) -> TableRow:
     cells = _ROW.fullmatch(text)
     if cells is None:
         wrong(line, "not a row of three cells between bars")
@@ -119,12 +119,12 @@ def render(document: Document) -> str:
     return texts(_lines_of(each, has_titles) for each in found)
 
 
-def _devices(curve: Curve) -> int:
+def _devices(curve: PrintedCurve) -> int:
     """How many of the ends are in another memory than the host's."""
     return sum(end.memory not in _DEVICES for end in curve.configuration.ends)
 
 
-def _lines_of(curve: Curve, has_title: bool) -> list[str]:
+def _lines_of(curve: PrintedCurve, has_title: bool) -> list[str]:
     if curve.source is not None and curve.is_own:
         facts = curve.source.facts
         said = [facts["title"]] if "title" in facts else []

@@ -11,7 +11,15 @@ from collections.abc import Sequence
 
 from halftrip.results.reported import Spread, Variant
 from halftrip.tools.lines import Lines, number, quoted, whole, wrong
-from halftrip.tools.tables import Format, Row, Table, recognised_by, settings, spreads, timed
+from halftrip.tools.tables import (
+    Format,
+    TableRow,
+    ToolTable,
+    recognised_by,
+    settings,
+    spreads,
+    timed,
+)
 
 TOOL = "mpptest"
 _HEADING = re.compile(r"#p0\s+p1\s+dist\s+len\s+ave time \(us\)\s+rate\s*")
@@ -25,13 +33,13 @@ _PROTOCOLS = ("blocking", "nonblocking", "persistent")
 _LARGEST_RANK = 10**6
 
 
-def _read(lines: Lines) -> Sequence[Table]:
+def _read(lines: Lines) -> Sequence[ToolTable]:
     first = lines.need(_HEADING.pattern, "no heading #p0 p1 dist len ave time (us) rate")
     protocol = _protocol(lines, first)
     rows = [_row(n, line) for n, line in lines.rows(first, again=_HEADING, row=_ROW_BEGIN)]
     configuration = settings("mpi", "pingpong", variant=protocol, places="own")
     facts = {"heading": lines[first].strip()}
-    return [Table(TOOL, first, configuration, "mean", rows, facts=facts)]
+    return [ToolTable(TOOL, first, configuration, "mean", rows, facts=facts)]
 
 
 def _protocol(lines: Lines, heading: int) -> Variant:
@@ -44,7 +52,7 @@ def _protocol(lines: Lines, heading: int) -> Variant:
     return ()
 
 
-def _row(line: int, text: str) -> Row:
+def _row(line: int, text: str) -> TableRow:
     cells = text.split()
     if len(cells) not in (len(_NAMES), len(_NAMES) + len(_MORE)):
         wrong(line, f"{len(cells)} figures below {len(_NAMES)} columns")

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from halftrip.tools.lines import Lines, Value, number, quoted, whole, wrong
-from halftrip.tools.tables import Format, Row, Table, date, recognised_by, settings, timed
+from halftrip.tools.tables import Format, TableRow, ToolTable, date, recognised_by, settings, timed
 
 TOOL = "nccl-tests"
 _PROGRAM = "sendrecv_perf"
@@ -34,7 +34,7 @@ _EACH = ("time", "algbw", "busbw", "#wrong")
 _PLACES = {"out_of_place": "separate", "in_place": "same"}
 
 
-def _read(lines: Lines) -> Sequence[Table]:
+def _read(lines: Lines) -> Sequence[ToolTable]:
     if lines.is_json:
         return _json(lines, lines.first(_JSON) or 1)
     lacking = "no heading # size count type redop root time algbw busbw #wrong"
@@ -44,7 +44,7 @@ def _read(lines: Lines) -> Sequence[Table]:
 # Text.
 
 
-def _text(lines: Lines, first: int) -> Sequence[Table]:
+def _text(lines: Lines, first: int) -> Sequence[ToolTable]:
     heading = _HEADING.fullmatch(lines[first])
     if heading is None:
         wrong(first, "columns of nccl-tests that are not read here")
@@ -89,7 +89,7 @@ def _check_ranks(line: int, count: int) -> None:
         wrong(line, f"{count} ranks: {_PROGRAM} sends from point to point between {_RANKS} alone")
 
 
-def _line(n: int, line: str, iterations: int | None) -> list[Row]:
+def _line(n: int, line: str, iterations: int | None) -> list[TableRow]:
     cells = line.split()
     if len(cells) != len(_FIRST) + 2 * len(_EACH):
         wrong(n, f"{len(cells)} figures below {len(_FIRST) + 2 * len(_EACH)} columns")
@@ -104,7 +104,7 @@ def _line(n: int, line: str, iterations: int | None) -> list[Row]:
 # JSON.
 
 
-def _json(lines: Lines, first: int) -> Sequence[Table]:
+def _json(lines: Lines, first: int) -> Sequence[ToolTable]:
     content = lines.json
     program = next((each.text for each in content["args"]), "")
     named = _NAMED.match(program.rpartition("/")[2])
@@ -122,7 +122,7 @@ def _json(lines: Lines, first: int) -> Sequence[Table]:
     return [_table(first, rows, date=when, hosts=hosts)]
 
 
-def _result(line: int, result: Value) -> Iterator[Row]:
+def _result(line: int, result: Value) -> Iterator[TableRow]:
     first = {name: result[name].cell for name in _FIRST}
     count = result.get("actual_iterations")
     iterations = None if count is None else count.whole
@@ -142,7 +142,7 @@ def _result(line: int, result: Value) -> Iterator[Row]:
 # Both.
 
 
-def _row(line: int, figures: dict[str, str], place: str, iterations: int | None) -> Row:
+def _row(line: int, figures: dict[str, str], place: str, iterations: int | None) -> TableRow:
     row = timed(line, whole(line, figures["size"]), figures["time"], 1e3, figures)
     rate = number(line, figures["algbw"])
     number(line, figures["busbw"])
@@ -154,9 +154,9 @@ def _row(line: int, figures: dict[str, str], place: str, iterations: int | None)
     )  # fmt: skip
 
 
-def _table(line: int, rows: Sequence[Row], **known: Any) -> Table:
+def _table(line: int, rows: Sequence[TableRow], **known: Any) -> ToolTable:
     configuration = settings("nccl", "exchange", memory=("cuda", "cuda"), places="own")
-    return Table(TOOL, line, configuration, "mean", rows, **known)
+    return ToolTable(TOOL, line, configuration, "mean", rows, **known)
 
 
 FORMAT = Format("nccl-tests", recognised_by(_HEADING_BEGIN.pattern, _JSON), _read)

@@ -24,7 +24,7 @@ from typing import NamedTuple
 from halftrip.results.configuration import UNKNOWN
 from halftrip.results.reported import Spread, Statistic
 from halftrip.tools.lines import Lines, last_place, number, positive, quoted, whole, wrong
-from halftrip.tools.tables import Format, Row, Table, by_rate, settings, spreads
+from halftrip.tools.tables import Format, TableRow, ToolTable, by_rate, settings, spreads
 
 TOOL = "netperf"
 _BANNER = re.compile(
@@ -125,7 +125,7 @@ def _recognised(lines: Lines) -> int | None:
     return None
 
 
-def _read(lines: Lines) -> Sequence[Table]:
+def _read(lines: Lines) -> Sequence[ToolTable]:
     banner: re.Match[str] | None = None
     burst = (0, 0)
     for n, line in lines:
@@ -232,7 +232,7 @@ def _keys(lines: Lines) -> _Said | None:
 # All of them.
 
 
-def _table(said: _Said, banner: re.Match[str] | None) -> Table:
+def _table(said: _Said, banner: re.Match[str] | None) -> ToolTable:
     for key in sorted(_NUMBERS & said.values.keys()):
         number(*said.values[key], where=f"{key} ")
     protocol = said.of("PROTOCOL") or (banner["protocol"] if banner else "")
@@ -248,7 +248,7 @@ def _table(said: _Said, banner: re.Match[str] | None) -> Table:
     pattern = settings(
         protocol or UNKNOWN, "pingpong" if kind == "RR" else "stream", variant=(("test", test),)
     )
-    return Table(TOOL, said.line, pattern, statistic, [row])
+    return ToolTable(TOOL, said.line, pattern, statistic, [row])
 
 
 def _kind(said: _Said, banner: re.Match[str] | None) -> str:
@@ -300,7 +300,7 @@ def _size(said: _Said, kind: str) -> int | None:
     return found[0] if found else None
 
 
-def _transactions(said: _Said, size: int | None) -> tuple[Row, Statistic]:
+def _transactions(said: _Said, size: int | None) -> tuple[TableRow, Statistic]:
     unit = _unit(said)
     for key in _TIMES:
         if key not in said.values or (key == "THROUGHPUT" and unit not in ("", _TRANSACTIONS)):
@@ -316,7 +316,7 @@ def _transactions(said: _Said, size: int | None) -> tuple[Row, Statistic]:
     return wrong(said.line, f"none of {', '.join(_TIMES)}: select one")
 
 
-def _stream(said: _Said, size: int | None) -> Row:
+def _stream(said: _Said, size: int | None) -> TableRow:
     keys = ("REMOTE_RECV_THROUGHPUT", "THROUGHPUT")
     key = next((key for key in keys if key in said.values), None)
     if key is None:
@@ -330,7 +330,7 @@ def _stream(said: _Said, size: int | None) -> Row:
         wrong(line, f"{key} without LOCAL_SEND_SIZE says nothing of a message: select both")
     ns = 1e9 * size / bandwidth
     step = ns * _UNITS[unit] * last_place(cell) / bandwidth
-    return Row(said.line, size, ns, said.figures, step=step, bandwidth=bandwidth)
+    return TableRow(said.line, size, ns, said.figures, step=step, bandwidth=bandwidth)
 
 
 FORMAT = Format("netperf", _recognised, _read)

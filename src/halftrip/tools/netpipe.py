@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from halftrip.tools.lines import Lines, count, last_place, number, whole, wrong
-from halftrip.tools.tables import Format, Row, Table, below, settings, timed
+from halftrip.tools.tables import Format, TableRow, ToolTable, below, settings, timed
 
 TOOL = "netpipe"
 _SCREEN = re.compile(
@@ -38,7 +38,7 @@ def _recognised(lines: Lines) -> int | None:
     return first if first is not None and _FILE.fullmatch(lines[first]) else None
 
 
-def _read(lines: Lines) -> Sequence[Table]:
+def _read(lines: Lines) -> Sequence[ToolTable]:
     first = _recognised(lines) or lines.first(r"\s*\d+\s")
     if first is None:
         wrong(len(lines), "no line of np.out or of NetPIPE's screen")
@@ -47,11 +47,11 @@ def _read(lines: Lines) -> Sequence[Table]:
     sockets = lines.first(r"Send and receive buffers are \d+ and \d+ bytes")
     transport = TOOL if sockets is None else "tcp"
     configuration = settings(transport, "pingpong", places="own")
-    return [Table(TOOL, first, configuration, "mean", rows)]
+    return [ToolTable(TOOL, first, configuration, "mean", rows)]
 
 
-def _screen(lines: Lines, first: int) -> list[Row]:
-    rows: list[Row] = []
+def _screen(lines: Lines, first: int) -> list[TableRow]:
+    rows: list[TableRow] = []
     for n, line in lines.below(first - 1):
         found = _SCREEN.fullmatch(line)
         if found is None:
@@ -66,8 +66,8 @@ def _screen(lines: Lines, first: int) -> list[Row]:
     return rows
 
 
-def _file(lines: Lines, first: int) -> list[Row]:
-    rows: list[Row] = []
+def _file(lines: Lines, first: int) -> list[TableRow]:
+    rows: list[TableRow] = []
     for n, line in lines.below(first - 1):
         cells = line.split()
         if not cells:
@@ -83,7 +83,7 @@ def _file(lines: Lines, first: int) -> list[Row]:
     return rows
 
 
-def _row(line: int, figures: dict[str, str], time: str, unit: float, **known: Any) -> Row:
+def _row(line: int, figures: dict[str, str], time: str, unit: float, **known: Any) -> TableRow:
     """A row whose time is in this column, in a unit of so many ns."""
     row = timed(line, None, figures[time], unit, figures, **known)
     size, rate = whole(line, figures["bytes"]), number(line, figures["Mbps"])

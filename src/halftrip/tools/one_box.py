@@ -7,12 +7,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from halftrip.analysis.rows import Row as ShownRow
+from halftrip.analysis.rows import Row
 from halftrip.report.document import Document
 from halftrip.results.configuration import Configuration
 from halftrip.tools.lines import Lines, last_place, positive, whole, wrong
-from halftrip.tools.printing import Curve, curves, is_pingpong, texts
-from halftrip.tools.tables import Format, Row, Table, recognised_by, settings
+from halftrip.tools.printing import PrintedCurve, curves, is_pingpong, texts
+from halftrip.tools.tables import Format, TableRow, ToolTable, recognised_by, settings
 
 TOOL = "one-box"
 _INT_BYTES = 4
@@ -32,8 +32,8 @@ _SAID_SIZES = 2
 # Reads.
 
 
-def _read(lines: Lines) -> Sequence[Table]:
-    tables: list[Table] = []
+def _read(lines: Lines) -> Sequence[ToolTable]:
+    tables: list[ToolTable] = []
     boxes, rows_of = "", set()
     for n, line in lines:
         if heading := _HEADING.fullmatch(line):
@@ -50,7 +50,7 @@ def _read(lines: Lines) -> Sequence[Table]:
     return tables
 
 
-def _table(line: int, text: str, sentence: re.Match[str], boxes: str) -> Table:
+def _table(line: int, text: str, sentence: re.Match[str], boxes: str) -> ToolTable:
     command = _COMMAND.search(text)
     facts = {"command": command["command"]} if command is not None else {}
     many = whole(line, sentence["many"].replace(",", ""))
@@ -59,13 +59,13 @@ def _table(line: int, text: str, sentence: re.Match[str], boxes: str) -> Table:
     rows = [_row(line, 1, sentence["first"]), _row(line, many, sentence["last"])]
     variant = (("boxes", boxes),) if boxes else ()
     configuration = settings("mpi", "pingpong", variant=variant, places="own")
-    return Table(TOOL, line, configuration, "mean", rows, facts=facts)
+    return ToolTable(TOOL, line, configuration, "mean", rows, facts=facts)
 
 
-def _row(line: int, ints: int, seconds: str) -> Row:
+def _row(line: int, ints: int, seconds: str) -> TableRow:
     time = positive(line, seconds, "integers that took no time")
     step = max(1e9 * last_place(seconds), _CLOCK_NS)
-    return Row(line, _INT_BYTES * ints, 1e9 * time, {_TIME: seconds}, step=step)
+    return TableRow(line, _INT_BYTES * ints, 1e9 * time, {_TIME: seconds}, step=step)
 
 
 # Prints.
@@ -86,7 +86,7 @@ def _is_of_ints(configuration: Configuration) -> bool:
     return is_pingpong(configuration) and whole
 
 
-def _lines(curve: Curve) -> list[str]:
+def _lines(curve: PrintedCurve) -> list[str]:
     times = {row.configuration.size // _INT_BYTES: _seconds(curve, row) for row in curve.rows}
     ints = list(times)
     said = f"on average {times[ints[0]]} s for {_ints(ints[0])}"
@@ -100,7 +100,7 @@ def _lines(curve: Curve) -> list[str]:
     return lines
 
 
-def _boxes(curve: Curve) -> str:
+def _boxes(curve: PrintedCurve) -> str:
     """Where both ranks ran, as a heading."""
     known = dict(curve.configuration.variant).get("boxes")
     if known is not None:
@@ -114,7 +114,7 @@ def _ints(count: int) -> str:
     return "one int" if count == 1 else f"{count:,} ints"
 
 
-def _seconds(curve: Curve, row: ShownRow) -> str:
+def _seconds(curve: PrintedCurve, row: Row) -> str:
     """The time of a message as it was printed, or with three digits: ``1.44E-4``."""
     if curve.is_own:
         return curve.cells(row, (_TIME,))[0]

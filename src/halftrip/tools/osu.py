@@ -13,17 +13,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from halftrip.analysis.rows import Row as ShownRow
+from halftrip.analysis.rows import Row
 from halftrip.report.document import Document
 from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import Pattern
 from halftrip.results.reported import Spread
 from halftrip.tools.lines import Lines, last_place, number, quoted, whole, window, wrong
-from halftrip.tools.printing import Curve, curves, single_times, texts
+from halftrip.tools.printing import PrintedCurve, curves, single_times, texts
 from halftrip.tools.tables import (
     Format,
-    Row,
-    Table,
+    TableRow,
+    ToolTable,
     below,
     by_rate,
     recognised_by,
@@ -76,7 +76,7 @@ def _line(first: str, others: Sequence[str]) -> str:
 # Reads.
 
 
-def _read(lines: Lines) -> Sequence[Table]:
+def _read(lines: Lines) -> Sequence[ToolTable]:
     first = lines.need(_BEGIN, "no title: # OSU MPI ... Test", line=1)
     title = _TITLE.fullmatch(lines[first])
     if title is None or title["kind"] not in _KINDS:
@@ -100,7 +100,7 @@ def _read(lines: Lines) -> Sequence[Table]:
     ]
     facts = {"title": "\n".join(said), "heading": lines[heading].rstrip()}
     version = title["version"]
-    return [Table(TOOL, first, configuration, "mean", rows, version=version, facts=facts)]
+    return [ToolTable(TOOL, first, configuration, "mean", rows, version=version, facts=facts)]
 
 
 def _window(line: int, text: str) -> int | None:
@@ -113,7 +113,7 @@ def _window(line: int, text: str) -> int | None:
     return window(line, group["window"])
 
 
-def _row(line: int, text: str, names: Sequence[str], configuration: Configuration) -> Row:
+def _row(line: int, text: str, names: Sequence[str], configuration: Configuration) -> TableRow:
     figures = below(line, names, text.split())
     if figures.get(_VALIDATION, "Pass") not in ("Pass", "Fail"):
         wrong(line, f"{quoted(figures[_VALIDATION])} is no result of a validation")
@@ -125,7 +125,7 @@ def _row(line: int, text: str, names: Sequence[str], configuration: Configuratio
         if name in values:
             step = 1e3 * last_place(figures[name])
             spread = spreads(line, figures, _TIME_TAILS)
-            return Row(line, size, 1e3 * values[name], figures, spread=spread, step=step)
+            return TableRow(line, size, 1e3 * values[name], figures, spread=spread, step=step)
     rates = [name for name in _RATES if name in values]
     if not rates:
         wrong(line, f"below {', '.join(names)}, which have neither a latency nor a bandwidth")
@@ -155,7 +155,7 @@ def _is_osu(configuration: Configuration) -> bool:
     )
 
 
-def _table(curve: Curve) -> list[str]:
+def _table(curve: PrintedCurve) -> list[str]:
     if curve.is_own:
         return _as_it_was(curve)
     configuration = curve.configuration
@@ -190,14 +190,14 @@ def _datatype(configuration: Configuration) -> str:
     return names[configuration.datatype]
 
 
-def _figure(curve: Curve, row: ShownRow) -> float:
+def _figure(curve: PrintedCurve, row: Row) -> float:
     ns = curve.mean(row)
     if row.configuration.pattern == "pingpong":
         return ns / 1e3
     return row.configuration.directions * row.configuration.size / ns * 1e3 if ns else 0.0
 
 
-def _tails(curve: Curve, row: ShownRow) -> list[float] | None:
+def _tails(curve: PrintedCurve, row: Row) -> list[float] | None:
     """The tails of a row, in its unit; None where a sample holds several iterations."""
     times = single_times(curve.measurements(row))
     if times is None or not times.size or not times.min() > 0:
@@ -208,7 +208,7 @@ def _tails(curve: Curve, row: ShownRow) -> list[float] | None:
     return [float(each) for each in np.quantile(rates, _SHARES)]
 
 
-def _as_it_was(curve: Curve) -> list[str]:
+def _as_it_was(curve: PrintedCurve) -> list[str]:
     """What the tool had printed, from its heading on."""
     title, heading = curve.fact("title"), curve.fact("heading")
     rows = [curve.cells(row, _columns(heading)) for row in curve.rows]

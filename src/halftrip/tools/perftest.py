@@ -19,8 +19,8 @@ from halftrip.results.reported import Spread, Statistic, Variant
 from halftrip.tools.lines import Lines, count, number, quoted, whole, wrong
 from halftrip.tools.tables import (
     Format,
-    Row,
-    Table,
+    TableRow,
+    ToolTable,
     below,
     by_rate,
     recognised_by,
@@ -88,7 +88,7 @@ _UNITS = {"MB/sec": float(1 << 20), "MiB/sec": float(1 << 20), "Gb/sec": 1.25e8}
 _MOST_NAMES = 20
 
 
-def _read(lines: Lines) -> Sequence[Table]:
+def _read(lines: Lines) -> Sequence[ToolTable]:
     if lines.is_json:
         return [_json(lines, lines.first(_JSON) or 1)]
     return [_text(lines, lines.need(_HEADING_BEGIN.pattern, "no heading #bytes #iterations"))]
@@ -97,7 +97,7 @@ def _read(lines: Lines) -> Sequence[Table]:
 # Text.
 
 
-def _text(lines: Lines, first: int) -> Table:
+def _text(lines: Lines, first: int) -> ToolTable:
     depths = [whole(n, found["depth"]) for n, found in lines.matches(_DEPTH, before=first)]
     titles = [(n, found["title"]) for n, found in lines.matches(_TITLE, before=first)]
     if not titles:
@@ -130,7 +130,7 @@ def _columns(line: int, text: str) -> list[str]:
 # JSON.
 
 
-def _json(lines: Lines, first: int) -> Table:
+def _json(lines: Lines, first: int) -> ToolTable:
     content = lines.json
     info, results = content["test_info"], content["results"]
     test, said = info.get("test"), info.get("TX_depth")
@@ -163,7 +163,7 @@ def _configuration(line: int, title: str, depth: int) -> Configuration:
     )
 
 
-def _row(line: int, figures: dict[str, str], configuration: Configuration) -> Row:
+def _row(line: int, figures: dict[str, str], configuration: Configuration) -> TableRow:
     for name in ("#bytes", "#iterations"):
         if name not in figures:
             wrong(line, f"no {name}")
@@ -183,7 +183,7 @@ def _rate(
     figures: dict[str, str],
     values: Mapping[str, float],
     configuration: Configuration,
-) -> Row:
+) -> TableRow:
     """A row of a bandwidth. Its iterations are messages, of which a window has many."""
     rate = 1e6 * values.get("MsgRate[Mpps]", 0.0) / configuration.directions
     name = next((each for each in values if each.startswith("BW average")), None)
@@ -200,10 +200,12 @@ def _rate(
     return by_rate(line, size, ns, figures[name], figures, bandwidth=bandwidth, rate=rate or None)
 
 
-def _table(line: int, configuration: Configuration, rows: Sequence[Row], title: str) -> Table:
+def _table(
+    line: int, configuration: Configuration, rows: Sequence[TableRow], title: str
+) -> ToolTable:
     is_median = any("t_typical[usec]" in row.figures for row in rows)
     statistic: Statistic = "median" if is_median else "mean"
-    return Table(TOOL, line, configuration, statistic, rows, facts={"title": title})
+    return ToolTable(TOOL, line, configuration, statistic, rows, facts={"title": title})
 
 
 FORMAT = Format("perftest", recognised_by(_HEADING_BEGIN.pattern, _JSON), _read)

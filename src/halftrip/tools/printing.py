@@ -26,7 +26,7 @@ class StyleError(UsageError):
         self.reason = reason
 
 
-class Curve(NamedTuple):
+class PrintedCurve(NamedTuple):
     """Rows that differ in their size alone, in that order, where they were imported from (None:
     halftrip has measured them), and the style in which they are printed."""
 
@@ -88,7 +88,7 @@ def is_pingpong(configuration: Configuration) -> bool:
 
 def curves(
     document: Document, style: str, wanted: Callable[[Configuration], bool], needs: str, how: str
-) -> list[Curve]:
+) -> list[PrintedCurve]:
     """The curves that a style prints, those that are `wanted`, in the order of tables, or of what
     was imported. Raises StyleError where there are none: `needs` is what the style needs, `how` how
     to measure it."""
@@ -101,7 +101,9 @@ def curves(
     if not groups:
         lacks(style, needs, how)
     found = [
-        Curve(sorted(rows, key=lambda row: row.configuration.size), rows[0].source, document, style)
+        PrintedCurve(
+            sorted(rows, key=lambda row: row.configuration.size), rows[0].source, document, style
+        )
         for rows in groups.values()
     ]
     return sorted(found, key=lambda curve: 0 if curve.source is None else curve.source.place)

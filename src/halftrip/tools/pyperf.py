@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from halftrip.tools.lines import Lines, Value, quoted, wrong
-from halftrip.tools.tables import Format, Row, Table, date, settings, timed
+from halftrip.tools.tables import Format, TableRow, ToolTable, date, settings, timed
 
 TOOL = "pyperf"
 _BEGIN = re.compile(r'\s*\{\s*"benchmarks":\s*\[\s*\{\s*"(metadata|runs)":')
@@ -24,10 +24,10 @@ def _recognised(lines: Lines) -> int | None:
     return 1 if _BEGIN.match(lines.text) else None
 
 
-def _read(lines: Lines) -> Sequence[Table]:
+def _read(lines: Lines) -> Sequence[ToolTable]:
     found = lines.json
     common = found.get("metadata")
-    tables: list[Table] = []
+    tables: list[ToolTable] = []
     names: set[str] = set()
     for benchmark in found["benchmarks"]:
         metadata = [each for each in (benchmark.get("metadata"), common) if each is not None]
@@ -41,8 +41,8 @@ def _read(lines: Lines) -> Sequence[Table]:
     return tables
 
 
-def _table(benchmark: Value, name: str, metadata: Sequence[Value]) -> Table:
-    rows: list[Row] = []
+def _table(benchmark: Value, name: str, metadata: Sequence[Value]) -> ToolTable:
+    rows: list[TableRow] = []
     dates = []
     launches = [run for run in benchmark["runs"] if run.get("values") is not None]
     for launch, run in enumerate(launches):
@@ -56,14 +56,14 @@ def _table(benchmark: Value, name: str, metadata: Sequence[Value]) -> Table:
             dates.append(_date(when))
     host = _said(metadata, "hostname")
     configuration = settings("python", "pingpong", variant=(("benchmark", name),), places="own")
-    return Table(
+    return ToolTable(
         TOOL, 1, configuration, "mean", rows, version=_said(metadata, "perf_version"),
         hosts=[host] if host is not None else [], date=min(dates, default=None),
         facts={"name": name}, in_order=False,
     )  # fmt: skip
 
 
-def _rows(run: Value, launch: int, said: Sequence[Value]) -> Iterator[Row]:
+def _rows(run: Value, launch: int, said: Sequence[Value]) -> Iterator[TableRow]:
     calls = _count(said, "loops") * _count(said, "inner_loops")
     for slice_, value in enumerate(run["values"]):
         if not value.number > 0:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 
 from halftrip.tools.lines import Lines, last_place, positive, quoted, whole, wrong
-from halftrip.tools.tables import Format, Row, Table, settings
+from halftrip.tools.tables import Format, TableRow, ToolTable, settings
 
 TOOL = "qperf"
 _TEST = re.compile(r"(?P<name>[a-z][a-z0-9_]{0,40}_(lat|bw)|conf):\s*", re.ASCII)
@@ -30,7 +30,7 @@ def _recognised(lines: Lines) -> int | None:
     return None
 
 
-def _read(lines: Lines) -> Sequence[Table]:
+def _read(lines: Lines) -> Sequence[ToolTable]:
     tests: list[tuple[int, str, _Figures]] = []
     for n, line in lines:
         if found := _TEST.fullmatch(line):
@@ -44,7 +44,7 @@ def _read(lines: Lines) -> Sequence[Table]:
     conf = next((figures for _, name, figures in tests if name == "conf"), {})
     hosts = [conf[name][1] for name in _HOSTS if name in conf]
     version = conf["loc_qperf"][1] if "loc_qperf" in conf else None
-    rows_of: dict[str, tuple[int, list[Row]]] = {}
+    rows_of: dict[str, tuple[int, list[TableRow]]] = {}
     for at, name, figures in tests:
         if name != "conf":
             _, rows = rows_of.setdefault(name, (at, []))
@@ -53,7 +53,7 @@ def _read(lines: Lines) -> Sequence[Table]:
                 wrong(at, f"{name} a second time, and no other msg_size: print it with -vu")
             rows.append(row)
     return [
-        Table(
+        ToolTable(
             TOOL, line,
             settings(
                 name.partition("_")[0], "pingpong" if name.endswith("_lat") else "stream",
@@ -65,18 +65,18 @@ def _read(lines: Lines) -> Sequence[Table]:
     ]  # fmt: skip
 
 
-def _row(line: int, name: str, figures: _Figures) -> Row:
+def _row(line: int, name: str, figures: _Figures) -> TableRow:
     cells = {key: cell for key, (_, cell) in figures.items()}
     size = _size(figures)
     if name.endswith("_lat"):
         at, _, value, step = _cell(line, figures, ("latency",), _TIMES)
-        return Row(at, size, value, cells, step=step)
+        return TableRow(at, size, value, cells, step=step)
     # What arrived, where it says both.
     at, place, value, step = _cell(line, figures, ("recv_bw", "bw"), _RATES)
     if not size:
         wrong(line, f"{place} without msg_size says nothing of a message: print it with -vu")
     ns = 1e9 * size / value
-    return Row(at, size, ns, cells, step=ns * step / value, bandwidth=value)
+    return TableRow(at, size, ns, cells, step=ns * step / value, bandwidth=value)
 
 
 def _size(figures: _Figures) -> int | None:

@@ -17,7 +17,15 @@ from halftrip.results.configuration import UNKNOWN
 from halftrip.results.patterns import Pattern
 from halftrip.results.reported import Spread
 from halftrip.tools.lines import Lines, last_place, number, positive, size_by, whole, wrong
-from halftrip.tools.tables import Format, Row, Table, by_rate, recognised_by, settings, timed
+from halftrip.tools.tables import (
+    Format,
+    TableRow,
+    ToolTable,
+    by_rate,
+    recognised_by,
+    settings,
+    timed,
+)
 
 TOOL = "sockperf"
 _COLOUR = re.compile(r"\x1b\[[\d;]{0,20}m", re.ASCII)
@@ -95,7 +103,7 @@ class _Text:
             wrong(n, "no line of a summary as sockperf prints it: changed, or cut off")
 
 
-def _read(lines: Lines) -> Sequence[Table]:
+def _read(lines: Lines) -> Sequence[ToolTable]:
     text = _Text(lines)
     line = 0
     size: int | None = None
@@ -115,10 +123,10 @@ def _read(lines: Lines) -> Sequence[Table]:
     protocol = text.said[_PROTOCOL][1][0].lower() if _PROTOCOL in text.said else UNKNOWN
     version = text.said[_VERSION][1][0] if _VERSION in text.said else None
     configuration = settings(protocol, pattern)
-    return [Table(TOOL, line, configuration, "mean", [row], version=version)]
+    return [ToolTable(TOOL, line, configuration, "mean", [row], version=version)]
 
 
-def _summary(text: _Text, size: int | None) -> tuple[int, Row]:
+def _summary(text: _Text, size: int | None) -> tuple[int, TableRow]:
     spread: dict[Spread, float] = {}
     if _COUNT not in text.said:
         wrong(len(text.lines), "it ends before the number of observations")
@@ -153,7 +161,7 @@ def _percentiles(text: _Text, figures: dict[str, str], spread: dict[Spread, floa
             wrong(len(text.lines), f"it ends before the line with {name}")
 
 
-def _throughput(text: _Text) -> tuple[int, Row]:
+def _throughput(text: _Text) -> tuple[int, TableRow]:
     line, (cell,) = text.said[_RATE]
     if _BANDWIDTH not in text.said:
         wrong(line, "a message rate, but no bandwidth below it")
@@ -193,7 +201,7 @@ def _figures(n: int, line: str) -> tuple[int, float, float, float] | None:
     return whole(n, cells[0]), number(n, cells[1]), number(n, cells[2]), number(n, cells[3])
 
 
-def _log(text: _Text, heading: int, size: int | None) -> Row:
+def _log(text: _Text, heading: int, size: int | None) -> TableRow:
     """The row of the log below this line: a sample for each exchange."""
     lines, times, before = text.lines, [], -1
     for n, line in lines.below(heading):
@@ -217,7 +225,7 @@ def _log(text: _Text, heading: int, size: int | None) -> Row:
         at, (count,) = text.said[_COUNT]
         if whole(at, count) > len(times):
             wrong(len(lines), f"it ends after {len(times)} of {count} rows")
-    return Row(heading, size, 0.0, {}, samples=np.array(times, dtype=np.int64))
+    return TableRow(heading, size, 0.0, {}, samples=np.array(times, dtype=np.int64))
 
 
 FORMAT = Format("sockperf", recognised_by(_BEGIN), _read)

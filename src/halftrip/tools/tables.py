@@ -13,7 +13,7 @@ from halftrip.results.reported import Listing, Spread, Statistic, Variant
 from halftrip.tools.lines import Lines, last_place, number, positive, quoted, wrong
 
 
-class Row(NamedTuple):
+class TableRow(NamedTuple):
     """A row of another tool's table.
 
     `size` is bytes, None where the tool does not say it. `ns` is the time of a message one way, ns;
@@ -55,21 +55,21 @@ def timed(
     figures: Mapping[str, str],
     none: str = "a message that took no time",
     **known: Any,
-) -> Row:
+) -> TableRow:
     """The row of a message whose time is in a cell, in a unit of so many ns; `none` is what is said
     of 0, and `known` are other fields of it."""
     time, step = unit * positive(line, cell, none), unit * last_place(cell)
-    return Row(line, size, time, figures, step=step, **known)
+    return TableRow(line, size, time, figures, step=step, **known)
 
 
 def by_rate(
     line: int, size: int | None, ns: float, cell: str, figures: Mapping[str, str], **known: Any
-) -> Row:
+) -> TableRow:
     """The row of a message whose time, `ns`, is inverse to the figure in a cell; `known` are other
     fields of it."""
     rate = float(cell)
     step = ns * last_place(cell) / rate if rate else 0.0
-    return Row(line, size, ns, figures, step=step, **known)
+    return TableRow(line, size, ns, figures, step=step, **known)
 
 
 def spreads(
@@ -84,7 +84,7 @@ def spreads(
     }
 
 
-class Table(NamedTuple):
+class ToolTable(NamedTuple):
     """A table of another tool's: `configuration` is that of its rows, with a size of 0; its variant
     tells the tables of one text apart. The others are those of `Source`. `in_order`: sizes ascend
     within a launch and slice, as they do in all tools that print a row as soon as they have it."""
@@ -93,7 +93,7 @@ class Table(NamedTuple):
     line: int
     configuration: Configuration
     statistic: Statistic
-    rows: Sequence[Row]
+    rows: Sequence[TableRow]
     version: str | None = None
     hosts: Sequence[str] = ()
     date: str | None = None
@@ -109,7 +109,7 @@ class Format(NamedTuple):
 
     title: str
     recognised: Callable[[Lines], int | None]
-    read: Callable[[Lines], Sequence[Table]]
+    read: Callable[[Lines], Sequence[ToolTable]]
 
 
 def recognised_by(pattern: str, json: str | None = None) -> Callable[[Lines], int | None]:

@@ -26,7 +26,7 @@ from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import Mode, Pattern
 from halftrip.results.reported import Spread
 from halftrip.tools.lines import Lines, last_place, number, quoted, size_by, whole, wrong
-from halftrip.tools.tables import Format, Row, Table, settings
+from halftrip.tools.tables import Format, TableRow, ToolTable, settings
 
 TOOL = "ucx-perftest"
 _TEXT = re.compile(
@@ -58,7 +58,7 @@ def _recognised(lines: Lines) -> int | None:
     return next((n for n, line in lines if _TEXT.fullmatch(line) or _CSV.fullmatch(line)), None)
 
 
-def _read(lines: Lines) -> Sequence[Table]:
+def _read(lines: Lines) -> Sequence[ToolTable]:
     at = _recognised(lines)
     if at is None:
         wrong(len(lines), "no heading with iterations, latency, bandwidth and message rate")
@@ -76,7 +76,7 @@ def _read(lines: Lines) -> Sequence[Table]:
         wrong(at, "rows of a batch file do not say which tests they are")
     line, cells = _final(lines, at, heading["first"] if heading else None, is_csv)
     row, facts = _row(line, cells, time, said, configuration)
-    return [Table(TOOL, at, configuration, "mean", [row], facts=facts)]
+    return [ToolTable(TOOL, at, configuration, "mean", [row], facts=facts)]
 
 
 def _final(lines: Lines, at: int, first: str | None, is_csv: bool) -> tuple[int, list[str]]:
@@ -143,7 +143,7 @@ def _row(
     time: str,
     said: dict[str, tuple[int, str]],
     configuration: Configuration,
-) -> tuple[Row, dict[str, str]]:
+) -> tuple[TableRow, dict[str, str]]:
     """The row of these cells, and what is to be said of its size."""
     if len(cells) == 4:
         wrong(line, "4 figures: a test of several threads is not read here")
@@ -159,10 +159,10 @@ def _row(
     if configuration.pattern in ("pingpong", "get"):
         spread = {_SPREADS[time]: 1e3 * typical} if time in _SPREADS else {}
         iterations = count if configuration.window == 1 else None
-        return Row(line, size, ns, figures, iterations, spread=spread, step=step), facts
+        return TableRow(line, size, ns, figures, iterations, spread=spread, step=step), facts
     # The percentile is of the calls that send, not of messages.
     bytes_per_second = _MEGABYTE * bandwidth if size and bandwidth else None
-    return Row(
+    return TableRow(
         line, size, ns, figures, step=step, bandwidth=bytes_per_second, rate=rate
     ), facts  # fmt: skip
 

@@ -25,7 +25,7 @@ from halftrip.report.numbers import NOTHING, number
 from halftrip.units import format_size, significant
 
 
-class Check(Protocol):
+class CheckResult(Protocol):
     """What was looked at, whether it is well, what was found there, and what to do."""
 
     @property
@@ -38,10 +38,11 @@ class Check(Protocol):
     def advice(self) -> str | None: ...
 
 
-def doctor(checks: Sequence[Check]) -> View:
+def doctor(checks: Sequence[CheckResult]) -> View:
     """A line for each check, and what to do below it."""
     shown = [
-        blocks.Check(each.name, each.state, each.found.split("\n"), each.advice) for each in checks
+        blocks.CheckLine(each.name, each.state, each.found.split("\n"), each.advice)
+        for each in checks
     ]
     records: list[dict[str, Any]] = [msgspec.to_builtins(each) for each in checks]
     return View([Checks(shown)], lambda: records, lambda: records)

@@ -19,7 +19,7 @@ from halftrip.stats.estimate import Estimate
 _INTERVAL_SAYS = "in brackets: 95 % interval, over {0}."
 
 
-class Fit(Protocol):
+class FitOver(Protocol):
     """What has intervals over launches or slices."""
 
     @property
@@ -66,7 +66,7 @@ def reason_lines(reasons: Sequence[tuple[str, str, str]]) -> list[str]:
     return found
 
 
-def interval_lines(fits: Sequence[Fit]) -> list[str]:
+def interval_lines(fits: Sequence[FitOver]) -> list[str]:
     """The line that says what the intervals are over; none where there are none."""
     kinds = dict.fromkeys(each.over for each in fits if each.over is not None)
     return [_INTERVAL_SAYS.format(" or ".join(kinds))] if kinds else []

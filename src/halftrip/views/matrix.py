@@ -41,7 +41,7 @@ _LEGEND = (
 )
 
 
-class Figure(NamedTuple):
+class MatrixFigure(NamedTuple):
     """What a matrix shows of a row: its name and unit, the value, and whether more is better."""
 
     name: str
@@ -50,9 +50,9 @@ class Figure(NamedTuple):
     more_is_better: bool
 
 
-_LATENCY = Figure("latency", "us", lambda row: row.summary.latency / 1e3, False)
-_BANDWIDTH = Figure("bandwidth", "MB/s", lambda row: row.bandwidth / 1e6, True)
-_RATE = Figure("messages", "10^6/s", lambda row: row.rate / 1e6, True)
+_LATENCY = MatrixFigure("latency", "us", lambda row: row.summary.latency / 1e3, False)
+_BANDWIDTH = MatrixFigure("bandwidth", "MB/s", lambda row: row.bandwidth / 1e6, True)
+_RATE = MatrixFigure("messages", "10^6/s", lambda row: row.rate / 1e6, True)
 
 
 class Matrix(NamedTuple):
@@ -60,7 +60,7 @@ class Matrix(NamedTuple):
     ranks of the same hosts count by their median. `hosts` are in order."""
 
     title: str
-    figure: Figure
+    figure: MatrixFigure
     hosts: list[str]
     values: Mapping[tuple[str, str], float]
 
@@ -154,7 +154,9 @@ def by_setting(document: Document) -> list[tuple[Configuration, list[Matrix]]]:
     return found
 
 
-def _matrix(title: str, figure: Figure, rows: Sequence[Row], where: Callable[[int], str]) -> Matrix:
+def _matrix(
+    title: str, figure: MatrixFigure, rows: Sequence[Row], where: Callable[[int], str]
+) -> Matrix:
     values: dict[tuple[str, str], list[float]] = {}
     for row in rows:
         one, other = sorted(map(where, row.configuration.pair), key=_natural)

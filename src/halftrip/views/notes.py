@@ -11,7 +11,7 @@ from halftrip.analysis.breakpoints import Breakpoint
 from halftrip.analysis.rows import LARGE, Row, by_limit
 from halftrip.plan.vary import in_words
 from halftrip.render.blocks import Items
-from halftrip.report.document import Baselines, Curve, Document
+from halftrip.report.document import Baselines, Document, RowsBySize
 from halftrip.results.configuration import Configuration
 from halftrip.results.names import Names
 from halftrip.results.records import Aggregate, Skip
@@ -28,7 +28,7 @@ _BREAKPOINTS_SAY = (
 )
 
 
-def breakpoints(curves: Sequence[Curve]) -> list[str]:
+def breakpoints(curves: Sequence[RowsBySize]) -> list[str]:
     """The breakpoints of time over size, a line for each curve."""
     lines = []
     for curve in curves:

@@ -6,7 +6,7 @@ import shlex
 
 from halftrip.analysis.layers import related
 from halftrip.analysis.verdict import KEEP_STATE, NOT_OK
-from halftrip.render.blocks import SPACE, Block, Items, Summary, Terms, View
+from halftrip.render.blocks import SPACE, Block, Items, SummaryLine, Terms, View
 from halftrip.report.document import Document
 from halftrip.views import (
     expected,
@@ -59,7 +59,7 @@ def first_screen(document: Document, file: str | None = None) -> View:
     ]
     return View(
         [
-            Summary(heading(document)),
+            SummaryLine(heading(document)),
             SPACE,
             *body,
             *([SPACE] if body else []),

@@ -34,7 +34,7 @@ _NEEDED = {"user", "system", "idle"}
 _BUSY = ("user", "nice", "system", "irq", "softirq", "steal")
 
 
-class Line(NamedTuple):
+class SystemLine(NamedTuple):
     """A line of a table: a record, what it is about in words, and the processor or interface whose
     counters are shown; "" for the whole host."""
 
@@ -81,7 +81,7 @@ def _hosts(run: Run) -> list[_Host]:
     for name, rank in hosts:
         own = [record for record in records if (record.host, record.rank) == (name, rank)]
         own.sort(key=lambda record: (record.launch, record.at))
-        lines = [Line(record, describe(record)) for record in own]
+        lines = [SystemLine(record, describe(record)) for record in own]
         ranks = [e for e in run.environments if e.host == name]
         cores = [core for e in ranks for core in (e.core, *(e.thread_cores or ()))]
         title = name if unique else f"{name} (rank {rank})"
@@ -89,7 +89,9 @@ def _hosts(run: Run) -> list[_Host]:
     return found
 
 
-def _host(host: str, lines: Sequence[Line], cores: Sequence[int | None], several: bool) -> _Host:
+def _host(
+    host: str, lines: Sequence[SystemLine], cores: Sequence[int | None], several: bool
+) -> _Host:
     """The tables of one host. `cores` are those of its ranks; lines name their launch where there
     are `several`."""
     awake, asleep = _processors(lines, cores)
@@ -156,7 +158,9 @@ def _describe(
     return describe
 
 
-def _processors(lines: Sequence[Line], own: Collection[int | None]) -> tuple[list[str], list[str]]:
+def _processors(
+    lines: Sequence[SystemLine], own: Collection[int | None]
+) -> tuple[list[str], list[str]]:
     """The processors that were awake or are a rank's `own`, and the others."""
     names = dict.fromkeys(name for line in lines for name in line.record.cpus if name != "all")
     awake = {
@@ -169,7 +173,7 @@ def _processors(lines: Sequence[Line], own: Collection[int | None]) -> tuple[lis
     return [n for n in names if n in awake], [n for n in names if n not in awake]
 
 
-def _interfaces(lines: Sequence[Line]) -> tuple[list[str], list[str]]:
+def _interfaces(lines: Sequence[SystemLine]) -> tuple[list[str], list[str]]:
     """The interfaces that carried anything, and the others."""
     carried: dict[str, bool] = {}
     for line in lines:
@@ -185,10 +189,10 @@ def _named(heading: str) -> Column:
     return Column(heading, "", lambda line: line.name, True, rank=ALWAYS)
 
 
-def _time(kinds: Sequence[str]) -> Callable[[Line], str]:
+def _time(kinds: Sequence[str]) -> Callable[[SystemLine], str]:
     """The share of a processor's time, or of that of all, that it spent in these kinds."""
 
-    def cell(line: Line) -> str:
+    def cell(line: SystemLine) -> str:
         times = line.record.cpus.get(line.name or "all", {})
         known = [times[kind] for kind in kinds if kind in times]
         total = sum(times.values()) if times.keys() >= _NEEDED else 0.0
@@ -197,38 +201,38 @@ def _time(kinds: Sequence[str]) -> Callable[[Line], str]:
     return cell
 
 
-def _per_second(count: int | None, line: Line, scale: float = 1.0) -> str:
+def _per_second(count: int | None, line: SystemLine, scale: float = 1.0) -> str:
     return number(None if count is None else count / line.record.seconds, 3, scale)
 
 
-def _rate(name: str) -> Callable[[Line], str]:
+def _rate(name: str) -> Callable[[SystemLine], str]:
     """A count of the whole host per second."""
     return lambda line: _per_second(line.record.counts.get(name), line)
 
 
-def _count(name: str) -> Callable[[Line], str]:
+def _count(name: str) -> Callable[[SystemLine], str]:
     return lambda line: whole(line.record.counts.get(name))
 
 
-def _softnet(name: str) -> Callable[[Line], str]:
+def _softnet(name: str) -> Callable[[SystemLine], str]:
     return lambda line: whole(line.record.softnet.get(line.name, {}).get(name))
 
 
-def _interface(name: str) -> Callable[[Line], str]:
+def _interface(name: str) -> Callable[[SystemLine], str]:
     return lambda line: whole(line.record.interfaces.get(line.name, {}).get(name))
 
 
-def _megabytes(name: str) -> Callable[[Line], str]:
+def _megabytes(name: str) -> Callable[[SystemLine], str]:
     """A count of bytes of an interface, in MB per second."""
     return lambda line: _per_second(line.record.interfaces.get(line.name, {}).get(name), line, 1e6)
 
 
-def _interrupts(line: Line) -> str:
+def _interrupts(line: SystemLine) -> str:
     counts = line.record.interrupts.get(line.name, {})
     return ", ".join(f"{cpu}: {count:,}" for cpu, count in counts.items()) or NOTHING
 
 
-def _slice(line: Line) -> str:
+def _slice(line: SystemLine) -> str:
     slices = dict.fromkeys(line.record.slices)
     return ", ".join(str(number + 1) for number in slices) or NOTHING
 

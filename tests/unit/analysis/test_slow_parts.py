@@ -7,7 +7,7 @@ from itertools import combinations
 import pytest
 
 from halftrip.analysis.network import judged, slow_parts, suspect_rows
-from halftrip.cli.show import Shown, show_runs
+from halftrip.cli.show import ShowRequest, show_runs
 from halftrip.results.records import Again
 from harness.runs import environment, measurement, run, save
 
@@ -76,7 +76,7 @@ def test_two_hosts_or_one_are_too_few_to_tell():
 )
 def test_it_is_said(slow, by, differ, said, tmp_path, capsys):
     save(measured(slow, by, FEW, differ=differ), tmp_path / "run.jsonl")
-    show_runs([str(tmp_path / "run.jsonl")], Shown())
+    show_runs([str(tmp_path / "run.jsonl")], ShowRequest())
     shown = capsys.readouterr().out
     assert said in shown
     assert ("slowest:" in shown) == (differ > 0)

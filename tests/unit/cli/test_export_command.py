@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from halftrip.cli.export import export
-from halftrip.cli.show import Shown, show_runs
+from halftrip.cli.show import ShowRequest, show_runs
 from halftrip.errors import UsageError
 from halftrip.export.writing import write
 from halftrip.registry import EXPORTS
@@ -145,7 +145,7 @@ def test_an_error_about_a_style_names_the_option_that_asked_for_it(run):
     with pytest.raises(UsageError, match=r"^--to hpcbench: the run has no stream or ping-pong"):
         export("hpcbench", "put.jsonl")
     with pytest.raises(UsageError, match=r"^--style hpcbench: the run has no stream or ping-pong"):
-        show_runs(["put.jsonl"], Shown(style="hpcbench"))
+        show_runs(["put.jsonl"], ShowRequest(style="hpcbench"))
 
 
 def test_a_directory_that_is_missing_or_cannot_be_written(run):

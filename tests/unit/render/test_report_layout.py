@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halftrip.analysis.figure import ALWAYS, BRIEF, MORE
-from halftrip.cli.show import Shown, show_runs
+from halftrip.cli.show import ShowRequest, show_runs
 from halftrip.export import documents
 from halftrip.render import markdown
-from halftrip.render.blocks import Column, Line, Table, View
+from halftrip.render.blocks import Column, Table, TableLine, View
 from halftrip.render.blocks import table as made
 from halftrip.render.latex import tabular
 from halftrip.report.document import document
@@ -81,7 +81,7 @@ def test_markdown_escapes_bars():
 def test_a_file_is_what_show_prints(capsys, tmp_path):
     path = str(runs.save(load(ROOT / "tests/golden/formats/1.jsonl"), tmp_path / "a.jsonl"))
     for name in ("json", "markdown", "latex"):
-        show_runs([path], Shown(format=name))
+        show_runs([path], ShowRequest(format=name))
         (content,) = getattr(documents, name)(document(load(path))).values()
         assert content == capsys.readouterr().out
 
@@ -103,14 +103,14 @@ def test_a_table_of_latex_is_below_its_title_and_does_not_touch_the_next():
 
 def test_a_table_of_latex_that_is_longer_than_a_page_can_be_broken():
     column = Column("a", "", str, is_text=True)
-    text = tabular(Table([column], [Line([str(n)], "", False) for n in range(60)]))
+    text = tabular(Table([column], [TableLine([str(n)], "", False) for n in range(60)]))
     assert text.startswith("\\begin{longtable}[l]{l}\n\\toprule\na \\\\\n\\midrule\n\\endhead\n0 ")
     assert text.endswith("\\bottomrule\n\\end{longtable}\n")
 
 
 def test_latex_escapes_what_it_would_obey():
     column = Column("a_b", "%", str, is_text=True)
-    text = tabular(Table([column], [Line(["&%$#_{}~^\\<>±"], "", False)]))
+    text = tabular(Table([column], [TableLine(["&%$#_{}~^\\<>±"], "", False)]))
     assert "a\\_b (\\%)" in text
     row = text.split("\\midrule\n")[1].split(" \\\\\n")[0]
     assert row == (

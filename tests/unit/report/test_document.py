@@ -2,7 +2,7 @@
 
 import pytest
 
-from halftrip.cli.show import Shown, show_runs
+from halftrip.cli.show import ShowRequest, show_runs
 from halftrip.report.document import Baselines, document
 from halftrip.results.records import Aggregate, CopyTime, Failure, Notice, Skip
 from harness import runs
@@ -68,7 +68,9 @@ def test_round_trips_are_shown_if_asked_for_or_planned(
     def printed(rtt, planned=False):
         run = runs.run(runs.measurement("tcp", 64, half_ns=12_345.0))
         run.header.plan["rtt"] = planned
-        show_runs([str(runs.save(run, tmp_path / "run.jsonl"))], Shown(views=["details"], rtt=rtt))
+        show_runs(
+            [str(runs.save(run, tmp_path / "run.jsonl"))], ShowRequest(views=["details"], rtt=rtt)
+        )
         (row,) = rows_under(capsys.readouterr().out.splitlines(), "size")
         return row
 

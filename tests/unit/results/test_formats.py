@@ -8,7 +8,7 @@ import pytest
 
 from golden.formats import write
 from halftrip.analysis.rows import rows as rows_of
-from halftrip.cli.show import Shown, show_runs
+from halftrip.cli.show import ShowRequest, show_runs
 from halftrip.errors import NotARunError, UsageError
 from halftrip.results.reading import FORMAT
 from halftrip.results.records import Record
@@ -27,7 +27,7 @@ VIEWS = {
 def printed(suffix):
     shown = io.StringIO()
     with contextlib.redirect_stdout(shown):
-        show_runs([str(GOLDEN / "1.jsonl")], Shown(**VIEWS[suffix]))
+        show_runs([str(GOLDEN / "1.jsonl")], ShowRequest(**VIEWS[suffix]))
     return shown.getvalue()
 
 

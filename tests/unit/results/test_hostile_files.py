@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from halftrip.cli.show import Shown, show_runs
+from halftrip.cli.show import ShowRequest, show_runs
 from halftrip.errors import UsageError
 from halftrip.results import reading
 from halftrip.results.counts import HostCounters
@@ -126,7 +126,7 @@ def test_what_makes_no_sense_is_left_out_and_the_rest_loads_and_is_shown(
     assert problem.isprintable()
     assert len(problem) < len(str(path)) + 250
     assert run.measurements == (a_measurement(), a_measurement(slice=1))
-    show_runs([str(path)], Shown())
+    show_runs([str(path)], ShowRequest())
     printed = capsys.readouterr()
     assert f"{path}: line 5" in printed.err
     assert "1 row" in printed.out
@@ -138,7 +138,7 @@ def test_measurements_without_samples_are_loaded(tmp_path, capsys):
     path.write_bytes(re.sub(rb'"samples":\[[^]]*\]', b'"samples":[]', lines))
     assert len(load(path).measurements) == 12
     for views in ([], ["details"], ["flags"], ["tails"], ["cost"]):
-        show_runs([str(path)], Shown(views=views))
+        show_runs([str(path)], ShowRequest(views=views))
 
 
 def test_ranks_may_be_missing_where_their_line_is_lost(tmp_path):
@@ -214,7 +214,7 @@ def test_a_long_notice_takes_no_longer_than_its_bytes(tmp_path):
     """Reading 50 MB takes a second or so; it took 20 to print them."""
     path = write(tmp_path / "run.jsonl", Notice(rank=0, host="a", text="b " * (25 << 20)))
     began = time.process_time()
-    show_runs([str(path)], Shown())
+    show_runs([str(path)], ShowRequest())
     spent = time.process_time() - began
     began = time.process_time()
     msgspec.json.decode(path.read_bytes().splitlines()[-1])
@@ -222,9 +222,10 @@ def test_a_long_notice_takes_no_longer_than_its_bytes(tmp_path):
 
 
 @pytest.mark.parametrize("shown", [
-    Shown(), Shown(views=["details", "why", "flags", "system-log"]), Shown(format="csv"),
-    Shown(format="json"), Shown(format="markdown"), Shown(format="latex"),
-    Shown(format="nodes", expect="latency=1us"),
+    ShowRequest(), ShowRequest(views=["details", "why", "flags", "system-log"]),
+    ShowRequest(format="csv"), ShowRequest(format="json"),
+    ShowRequest(format="markdown"), ShowRequest(format="latex"),
+    ShowRequest(format="nodes", expect="latency=1us"),
 ], ids=lambda shown: " ".join([shown.format, *shown.views]))  # fmt: skip
 def test_texts_of_a_file_do_nothing_on_a_terminal(tmp_path, capsys, shown):
     text = "\x1b[31mred\x9b31m\u202edera\x07b\rb"

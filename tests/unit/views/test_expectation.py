@@ -6,7 +6,7 @@ import pytest
 from halftrip.analysis.baseline import Baseline, check_baseline
 from halftrip.analysis.expectation import Expectations, fails, shortfalls
 from halftrip.cli.run import run_plan
-from halftrip.cli.show import Shown, show_runs
+from halftrip.cli.show import ShowRequest, show_runs
 from halftrip.errors import UsageError
 from halftrip.plan.expectations import expected
 from halftrip.plan.layers import file_layer, make_plan, options_layer, python_layer
@@ -263,7 +263,7 @@ def saved(tmp_path, monkeypatch):
     ],
 )
 def test_an_existing_run_is_judged(saved, capsys, options, status):
-    assert show_runs(["new.jsonl"], Shown(**options)) == status
+    assert show_runs(["new.jsonl"], ShowRequest(**options)) == status
     said = capsys.readouterr().out
     assert ("\nfalls short: b: " in said or '"against": ' in said) == bool(status)
 
@@ -284,7 +284,7 @@ def test_a_file_says_which_baseline_it_had_and_opens_none(saved, tmp_path, capsy
     of = between_hosts("ab")
     of.header.plan["baseline"] = "/dev/stdin"
     save(of, tmp_path / "named.jsonl")
-    assert show_runs(["named.jsonl"], Shown()) == 0
+    assert show_runs(["named.jsonl"], ShowRequest()) == 0
     assert "baseline: /dev/stdin; show --baseline FILE compares" in capsys.readouterr().out
     with pytest.raises(UsageError, match=r"^--tolerance: only with --expect or --baseline$"):
-        show_runs(["named.jsonl"], Shown(tolerance="5%"))
+        show_runs(["named.jsonl"], ShowRequest(tolerance="5%"))

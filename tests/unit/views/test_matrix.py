@@ -8,7 +8,7 @@ from itertools import combinations
 import pytest
 
 from halftrip.analysis.rows import by_limit, least
-from halftrip.cli.show import Shown, show_runs
+from halftrip.cli.show import ShowRequest, show_runs
 from halftrip.errors import UsageError
 from halftrip.render import csv as as_csv
 from halftrip.report.document import document
@@ -33,7 +33,7 @@ def shown(tmp_path, capsys, monkeypatch):
         path = tmp_path / "run.jsonl"
         path.unlink(missing_ok=True)
         save(of, path)
-        show_runs([str(path)], Shown(views=["matrix"], **options))
+        show_runs([str(path)], ShowRequest(views=["matrix"], **options))
         return capsys.readouterr().out
 
     return show
@@ -94,7 +94,7 @@ def test_a_selection_holds(shown):
     with pytest.raises(UsageError, match="nothing to show"):
         shown(of, selection=Selection(sizes=((64, 64),)))
     with pytest.raises(UsageError, match="--sort: only with --matrix"):
-        show_runs([], Shown(sort=True))
+        show_runs([], ShowRequest(sort=True))
 
 
 # What pairs get that talk at the same time, of what they get alone.

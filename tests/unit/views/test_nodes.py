@@ -8,7 +8,7 @@ import pytest
 
 from halftrip.analysis.baseline import Baseline
 from halftrip.analysis.expectation import Expectations
-from halftrip.cli.show import Shown, show_runs
+from halftrip.cli.show import ShowRequest, show_runs
 from halftrip.errors import UsageError
 from halftrip.report.document import document
 from halftrip.results.records import Failure, LostHost, RunEnd
@@ -148,11 +148,11 @@ def test_where_nothing_was_measured_the_reason_is_said():
 
 def test_an_existing_run_is_printed_so(tmp_path, capsys):
     path = str(save(hosts_run(3, ("n2",)), tmp_path / "run.jsonl"))
-    assert show_runs([path], Shown(format="nodes", expect="latency=20us")) == 1
+    assert show_runs([path], ShowRequest(format="nodes", expect="latency=20us")) == 1
     lines = capsys.readouterr().out.splitlines()
     assert [json.loads(line)["verdict"] for line in lines] == ["ok", "ok", "short"]
     with pytest.raises(UsageError, match="nothing is expected; add --expect or --baseline"):
-        show_runs([path], Shown(format="nodes"))
+        show_runs([path], ShowRequest(format="nodes"))
 
 
 def test_names_of_hosts_do_nothing_on_a_terminal():

@@ -4,7 +4,7 @@ import csv
 
 import numpy as np
 
-from halftrip.cli.show import Shown, show_runs
+from halftrip.cli.show import ShowRequest, show_runs
 from halftrip.report.document import document
 from halftrip.views import notes
 from harness import runs
@@ -32,7 +32,7 @@ def test_which_way_takes_longer_is_on_the_first_screen(tmp_path, capsys):
         assert (notes.uneven_ways(document(run)), notes.unknown_ways(document(run))) == ([said], [])
         path = runs.save(run, tmp_path / "run.jsonl")
         for views in ([], ["details"]):
-            show_runs([str(path)], Shown(views=views))
+            show_runs([str(path)], ShowRequest(views=views))
             assert said in capsys.readouterr().out
     alike = document(run_of(50_000, 51_000))
     assert notes.uneven_ways(alike) == notes.unknown_ways(alike) == []
@@ -46,14 +46,14 @@ def test_why_there_are_no_times_is_said_on_request(tmp_path, capsys):
     )
     assert notes.unknown_ways(document(run)) == [said]
     path = runs.save(run, tmp_path / "run.jsonl")
-    show_runs([str(path)], Shown())
+    show_runs([str(path)], ShowRequest())
     assert "no times there" not in capsys.readouterr().out
-    show_runs([str(path)], Shown(views=["details"], wide=True))
+    show_runs([str(path)], ShowRequest(views=["details"], wide=True))
     printed = " ".join(capsys.readouterr().out.split())
     assert said in printed
     assert "clock error" not in printed
     path = runs.save(run_of(50_000, 60_000, OTHER), tmp_path / "known.jsonl")
-    show_runs([str(path)], Shown(views=["details"], wide=True))
+    show_runs([str(path)], ShowRequest(views=["details"], wide=True))
     printed = " ".join(capsys.readouterr().out.split())
     assert "there back clock error" in printed
     assert "there, back: the message and its reply" in printed
@@ -63,7 +63,7 @@ def test_what_is_not_known_is_null(tmp_path, capsys):
     """The error of the clocks is not: it says why."""
     for round_trip, known in ((18_000, False), (1000, True)):
         path = runs.save(run_of(50_000, 60_000, OTHER, round_trip), tmp_path / "run.jsonl")
-        show_runs([str(path)], Shown(format="csv"))
+        show_runs([str(path)], ShowRequest(format="csv"))
         (row,) = csv.DictReader(capsys.readouterr().out.splitlines())
         assert bool(row["there_ns"]) == bool(row["back_ns"]) == known
         assert float(row["clock_error_ns"]) > round_trip / 2

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from halftrip.cli.show import Shown, show_runs
+from halftrip.cli.show import ShowRequest, show_runs
 from halftrip.errors import UsageError
 from halftrip.report.document import document
 from halftrip.report.numbers import bounds, with_sign
@@ -259,16 +259,20 @@ def test_a_difference_has_as_many_digits_as_its_interval_supports():
 
 def test_the_command_prints_it(tmp_path, capsys):
     path = str(runs.save(run_of("unix", "mp-pipe"), tmp_path / "run.jsonl"))
-    show_runs([path], Shown(views=["layers"], wide=True, rtt=True))
+    show_runs([path], ShowRequest(views=["layers"], wide=True, rtt=True))
     assert capsys.readouterr().out.startswith("mp-pipe over unix: +10.0")
     # The first screen names the view where it has something to show.
     for run, there in ((run_of("unix", "mp-pipe"), True), (run_of("unix", "tcp"), False)):
         shown = text_of(first_screen(document(run, flags=False), "a.jsonl"), 200)
         assert ("--layers" in shown) == there
     for files, shown, said in (
-        ((), Shown("nodes", ["layers"]), "--layers: --format nodes has no views"),
-        ((), Shown("csv", ["why", "layers"]), "--layers: --format csv has one view at a time"),
-        (("a", "b"), Shown(views=["layers"]), "--layers shows one run; name one file"),
+        ((), ShowRequest("nodes", ["layers"]), "--layers: --format nodes has no views"),
+        (
+            (),
+            ShowRequest("csv", ["why", "layers"]),
+            "--layers: --format csv has one view at a time",
+        ),
+        (("a", "b"), ShowRequest(views=["layers"]), "--layers shows one run; name one file"),
     ):
         with pytest.raises(UsageError, match=said):
             show_runs(files, shown)

@@ -20,8 +20,8 @@ from halftrip.results.reported import Listing, Variant
 from halftrip.tools.hpcbench import log, round_trip, throughput
 from halftrip.tools.hpcbench.log import TOOL
 from halftrip.tools.lines import Lines, wrong
-from halftrip.tools.printing import Curve, curves, is_pingpong, lacks, text
-from halftrip.tools.tables import Format, Table, recognised_by
+from halftrip.tools.printing import PrintedCurve, curves, is_pingpong, lacks, text
+from halftrip.tools.tables import Format, ToolTable, recognised_by
 
 _BEGIN = r"# MPI communication test -- |MPI Round Trip Time \(\d+\) : |# \S+ syslog -- "
 # A command in a text: the prompt, what starts the ranks, and the program that they are.
@@ -42,12 +42,12 @@ class _Test(NamedTuple):
     """What a test has printed, and the `program` that its command names; `name` tells it from those
     with its pattern and mode."""
 
-    table: Table
+    table: ToolTable
     name: str
     program: str
 
 
-def _read(lines: Lines) -> Sequence[Table]:
+def _read(lines: Lines) -> Sequence[ToolTable]:
     tests: list[_Test] = []
     networks: dict[str, str] = {}
     program = ""
@@ -79,7 +79,7 @@ def _read(lines: Lines) -> Sequence[Table]:
     return [test.table for test in tests] if len(tests) < 2 else _told_apart(tests, networks)
 
 
-def _told_apart(tests: Sequence[_Test], networks: dict[str, str]) -> list[Table]:
+def _told_apart(tests: Sequence[_Test], networks: dict[str, str]) -> list[ToolTable]:
     """The tables of several tests, each with what tells it from the others."""
     programs = {test.program for test in tests}
     lines: dict[tuple[Variant, Pattern, Mode], int] = {}
@@ -140,7 +140,7 @@ def _tests(document: Document) -> list[dict[str, str]]:
     """What each call of the tool prints: its output and its logs, by the endings of their names."""
     needs = "stream or ping-pong, blocking or not"
     found = _joined(curves(document, TOOL, throughput.is_measured, needs, throughput.HOW))
-    imported: dict[int, Curve] = {}
+    imported: dict[int, PrintedCurve] = {}
     tests: list[dict[str, str]] = []
     for curve in found:
         if curve.source is not None and curve.is_own:
@@ -150,10 +150,10 @@ def _tests(document: Document) -> list[dict[str, str]]:
     return [*(_as_it_was(imported[place]) for place in sorted(imported)), *tests]
 
 
-def _joined(found: Sequence[Curve]) -> list[Curve]:
+def _joined(found: Sequence[PrintedCurve]) -> list[PrintedCurve]:
     """The curves, those as one that differ in their windows and have no size in common: the tool,
     too, sends fewer messages the larger they are."""
-    groups: dict[Configuration, list[Curve]] = {}
+    groups: dict[Configuration, list[PrintedCurve]] = {}
     for curve in found:
         alike = msgspec.structs.replace(curve.configuration.curve, window=1)
         groups.setdefault(alike, []).append(curve)
@@ -174,7 +174,7 @@ def _test(output: Sequence[str], listings: Sequence[Listing]) -> dict[str, str]:
     return {"": text(output), **{name: said for name, said in logs.items() if said is not None}}
 
 
-def _as_it_was(curve: Curve) -> dict[str, str]:
+def _as_it_was(curve: PrintedCurve) -> dict[str, str]:
     """What the tool had printed of a test that has this curve."""
     kind = curve.fact("kind")
     names = {**throughput.COLUMNS, round_trip.KIND: round_trip.COLUMNS}.get(kind, ())
@@ -192,7 +192,7 @@ def _as_it_was(curve: Curve) -> dict[str, str]:
     return _test(lines, curve.source.listings if curve.source is not None else ())
 
 
-def _of_curve(curve: Curve) -> list[dict[str, str]]:
+def _of_curve(curve: PrintedCurve) -> list[dict[str, str]]:
     """The tests that a curve of ours, or of another tool's, is."""
     listings = log.listings(curve)
     if curve.document.round_trips and is_pingpong(curve.configuration):

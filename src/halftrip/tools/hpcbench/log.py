@@ -16,7 +16,7 @@ from halftrip.results.configuration import Configuration
 from halftrip.results.counts import HostCounters
 from halftrip.results.reported import Listing
 from halftrip.tools.lines import Lines, layout, number, whole, wrong
-from halftrip.tools.printing import Curve, lacks, text
+from halftrip.tools.printing import PrintedCurve, lacks, text
 
 TOOL = "hpcbench"
 # The endings of the names of both logs, the master node's first.
@@ -214,7 +214,7 @@ def line_of(cells: Sequence[str], widths: Sequence[int]) -> str:
     return line
 
 
-def listings(curve: Curve) -> list[Listing]:
+def listings(curve: PrintedCurve) -> list[Listing]:
     """The logs of both nodes while a curve of ours was measured; empty where the run has none.
     Raises UsageError for a log that lacks what the tool's has."""
     run = curve.document.run

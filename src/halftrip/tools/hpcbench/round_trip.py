@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from halftrip.analysis.rows import Row as ShownRow
+from halftrip.analysis.rows import Row
 from halftrip.tools.hpcbench.log import TOOL
 from halftrip.tools.hpcbench.throughput import LONGEST_LINE, REPETITION, repetitions
 from halftrip.tools.lines import Lines, layout, positive, quoted, whole, wrong
-from halftrip.tools.printing import Curve, mean
-from halftrip.tools.tables import Row, Table, settings, timed
+from halftrip.tools.printing import PrintedCurve, mean
+from halftrip.tools.tables import TableRow, ToolTable, settings, timed
 from halftrip.units import format_size
 
 KIND = "round trip"
@@ -30,7 +30,7 @@ _MOST_US = 1e3
 _NO_TIME = "a round trip that took no time"
 
 
-def read(lines: Lines, first: int) -> tuple[Table, str, int]:
+def read(lines: Lines, first: int) -> tuple[ToolTable, str, int]:
     """The table of the round trips whose first is line number `first`, its name, and the number of
     the last line."""
     n, above = first - 1, first - 1
@@ -66,7 +66,7 @@ def read(lines: Lines, first: int) -> tuple[Table, str, int]:
         "summary": "\n".join(lines[line].rstrip() for line in (n - 1, n)),
     }
     configuration = settings("mpi", "pingpong", buffers="separate", cache="hot", places="same")
-    table = Table(TOOL, first, configuration, "mean", rows, hosts=hosts, facts=facts)
+    table = ToolTable(TOOL, first, configuration, "mean", rows, hosts=hosts, facts=facts)
     return table, f"round trip of {format_size(size)}", n
 
 
@@ -76,13 +76,13 @@ def _unit(line: int, unit: str) -> float:
     return _UNITS[unit]
 
 
-def _row(line: int, size: int, time: str, unit: str, place: int) -> Row:
+def _row(line: int, size: int, time: str, unit: str, place: int) -> TableRow:
     figures = dict(zip(COLUMNS, (str(place + 1), f"{time} {unit}"), strict=True))
     half = _unit(line, unit) / 2
     return timed(line, size, time, half, figures, _NO_TIME, slice=place)
 
 
-def printed(curve: Curve, row: ShownRow) -> list[str]:
+def printed(curve: PrintedCurve, row: Row) -> list[str]:
     """The mean round trip of each repetition of a row."""
     times = [2 * mean(each) / 1e3 for each in repetitions(curve, row.configuration)]
     three = {"min": min(times), "avg": sum(times) / len(times), "max": max(times)}

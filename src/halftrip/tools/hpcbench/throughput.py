@@ -18,8 +18,8 @@ from halftrip.results.patterns import Mode, Pattern
 from halftrip.results.records import Measurement
 from halftrip.tools.hpcbench.log import DATE, TOOL, date_of, line_of
 from halftrip.tools.lines import Lines, count, layout, number, positive, whole, wrong
-from halftrip.tools.printing import Curve, exchanges, lacks
-from halftrip.tools.tables import Row, Table, below, by_rate, date, settings
+from halftrip.tools.printing import PrintedCurve, exchanges, lacks
+from halftrip.tools.tables import TableRow, ToolTable, below, by_rate, date, settings
 
 HOW = "-p pingpong,stream, or a recipe: halftrip run hpcbench-fixed"
 # The kinds of tests.
@@ -83,7 +83,7 @@ _ACKNOWLEDGEMENT = 2
 # Reads.
 
 
-def read(lines: Lines, first: int) -> tuple[Table, str, int]:
+def read(lines: Lines, first: int) -> tuple[ToolTable, str, int]:
     """The table of the test whose title is line number `first`, its name, and the number of its
     last line."""
     n, found, facts = _comments(lines, first)
@@ -95,7 +95,7 @@ def read(lines: Lines, first: int) -> tuple[Table, str, int]:
         _PATTERNS[found["mode"]["pattern"]], _MODES[found["calls"]["mode"]],
         buffers="separate", cache="hot", places="same",
     )  # fmt: skip
-    rows: list[Row] = []
+    rows: list[TableRow] = []
     said = {}
     for name in _SAID if kind == _FIXED else ():
         if name not in facts:
@@ -113,7 +113,7 @@ def read(lines: Lines, first: int) -> tuple[Table, str, int]:
     hosts = [found["hosts"]["master"], found["hosts"]["slave"]] if "hosts" in found else []
     title = BEGIN.fullmatch(lines[first])
     when = date(first, title["date"], DATE) if title is not None else None
-    table = Table(
+    table = ToolTable(
         TOOL, first, configuration, "mean", rows, hosts=hosts, date=when,
         facts={"kind": kind, "heading": heading},
     )  # fmt: skip
@@ -148,7 +148,7 @@ def _row(
     configuration: Configuration,
     said: Mapping[str, int],
     place: int,
-) -> Row:
+) -> TableRow:
     """A row of a test; `said` is what the heading of one of a fixed size says."""
     cells = text.split()
     figures = below(line, COLUMNS[kind], cells)
@@ -187,7 +187,7 @@ def is_measured(configuration: Configuration) -> bool:
     return configuration.pattern in _PATTERNS.values() and configuration.mode in _CALLS_OF
 
 
-def printed(curve: Curve) -> list[str]:
+def printed(curve: PrintedCurve) -> list[str]:
     """The lines of a test of a curve. Raises UsageError where the CPU time of both ends is not
     known."""
     return _fixed(curve) if len(curve.rows) == 1 else _exponential(curve)
@@ -197,7 +197,7 @@ def line(kind: str, cells: Sequence[str]) -> str:
     return line_of(cells, _WIDTHS[kind])
 
 
-def repetitions(curve: Curve, configuration: Configuration) -> list[Sequence[Measurement]]:
+def repetitions(curve: PrintedCurve, configuration: Configuration) -> list[Sequence[Measurement]]:
     """The measurements of each repetition."""
     found = curve.document.run.by_configuration[configuration]
     repeated: list[Sequence[Measurement]] = [[each] for each in found if each.samples.size]
@@ -249,7 +249,7 @@ def _cells(configuration: Configuration, figures: _Figures) -> list[str]:
     return [f"{rate:.4f}", *(f"{time:.2f}" for time in figures.times)]
 
 
-def _fixed(curve: Curve) -> list[str]:
+def _fixed(curve: PrintedCurve) -> list[str]:
     configuration = curve.configuration
     found = [_figures(each) for each in repetitions(curve, configuration)]
     iterations = round(sum(each.iterations for each in found) / len(found))
@@ -267,7 +267,7 @@ def _fixed(curve: Curve) -> list[str]:
     ]
 
 
-def _time(curve: Curve, found: Sequence[_Figures]) -> float:
+def _time(curve: PrintedCurve, found: Sequence[_Figures]) -> float:
     """The time of a repetition that was asked for, s; what it took where a plan does not say."""
     plan = curve.document.run.header.plan
     time, slices = plan.get("time"), plan.get("slices")
@@ -276,7 +276,7 @@ def _time(curve: Curve, found: Sequence[_Figures]) -> float:
     return sum(each.seconds for each in found) / len(found)
 
 
-def _exponential(curve: Curve) -> list[str]:
+def _exponential(curve: PrintedCurve) -> list[str]:
     rows = []
     for row in curve.rows:
         figures = _figures(curve.measurements(row))
@@ -286,7 +286,7 @@ def _exponential(curve: Curve) -> list[str]:
     return [*_head(curve, "Exponential"), "#", *_HEADINGS[_EXPONENTIAL], *rows]
 
 
-def _head(curve: Curve, kind: str) -> list[str]:
+def _head(curve: PrintedCurve, kind: str) -> list[str]:
     run, configuration = curve.document.run, curve.configuration
     mode, transport = configuration.mode, configuration.transport
     word = next(word for word, each in _MODES.items() if each == mode)
