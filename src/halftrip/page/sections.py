@@ -29,6 +29,7 @@ from halftrip.render.blocks import (
     Picture,
     Section,
     Table,
+    text_table,
 )
 from halftrip.render.plain import title_of
 from halftrip.report.document import Document
@@ -38,7 +39,7 @@ from halftrip.views.row_tables import RowTable, row_tables
 from halftrip.views.side_by_side import alone, letters
 from halftrip.views.system_log import system_log
 from halftrip.views.tails import tails
-from halftrip.views.why import flags, groups, table_of_causes, trust
+from halftrip.views.why import flag_groups, groups, table_of_causes, trust
 
 # The kinds of pictures, by the section that they stand in.
 _CURVES = ("latency", "bandwidth")
@@ -286,13 +287,14 @@ def _flags(document: Document) -> list[Block]:
     """The flags by name: how many rows have it, what to do, and which rows."""
     if not document.rows:
         return []
-    if any(row.flags for row in document.rows):
-        return [
-            Fold(f"in {counted(len(block.lines), 'row')}", [block])
-            if isinstance(block, Items)
-            else block
-            for block in flags(document).blocks
-        ]
+    blocks: list[Block] = []
+    for group in flag_groups(document):
+        rows = counted(len(group.seen), "row")
+        made = text_table(f"{group.name}: {rows}", ["row", "seen"], group.seen)
+        blocks.append(Paragraph(group.advice, group.name))
+        blocks.append(Fold(f"{rows} with {group.name}", _shortened([made])))
+    if blocks:
+        return blocks
     total = counted(len(document.rows), "row")
     return [Paragraph(f"No flags: none of the {total} gives a reason to doubt it.")]
 

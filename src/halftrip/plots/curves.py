@@ -195,7 +195,7 @@ def _doubts(lines: Sequence[DrawnRow], figure: _Figure, mark: str) -> list[str]:
     if unknown:
         said.append(f"{marks(len(unknown))} no interval.")
     if bad:
-        said.append(f"{marks(bad)} the verdict no: do not rely on them.")
+        said.append(f"{marks(bad)} the verdict no: do not rely on {'it' if bad == 1 else 'them'}.")
     return said
 
 

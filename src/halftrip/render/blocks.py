@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from halftrip.analysis.figure import ALWAYS, MORE
@@ -299,8 +299,13 @@ def _named(column: Column) -> str:
     return " ".join(word for word in (column.name, column.unit) if word not in ("", "%"))
 
 
-def text_table(title: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    """A table of texts below these names."""
-    columns = [Column(printable(name), "", str, is_text=True, rank=ALWAYS) for name in names]
+def text_table(
+    title: str,
+    names: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    numbers: Collection[str] = (),
+) -> Table:
+    """A table of texts below these names; those of columns in `numbers` are numbers."""
+    columns = [Column(printable(name), "", str, name not in numbers, rank=ALWAYS) for name in names]
     lines = [TableLine(cells := [printable(cell) for cell in row], values=cells) for row in rows]
     return Table(columns, lines, [title])

@@ -7,6 +7,7 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from halftrip.render import json as as_json
 from halftrip.render.blocks import View
 from halftrip.render.plain import records_of, tables_in, title_of
 
@@ -36,5 +37,10 @@ def text(records: Sequence[Mapping[str, Any]]) -> str:
         names = dict.fromkeys(name for record in records for name in record)
         writer = csv.DictWriter(made, fieldnames=[*names], lineterminator="\n")
         writer.writeheader()
-        writer.writerows(records)
+        writer.writerows({name: _cell(value) for name, value in each.items()} for each in records)
     return made.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    """Lists and objects within a record as JSON in one line."""
+    return as_json.line(value)[:-1] if isinstance(value, dict | list) else value

@@ -21,6 +21,8 @@ _CLASSES = {
     "ok": "ok",
     "warning": "caution",
 }
+# A text of so many characters would be a column of single words where a table is wider than a page.
+_LONG = 40
 
 
 def escaped(text: str) -> str:
@@ -169,6 +171,8 @@ def _line(line: blocks.TableLine, columns: Sequence[blocks.Column], differs: boo
 
 def _cell(cell: str, column: blocks.Column, is_first: bool) -> str:
     kinds = ["text"] * column.is_text
+    if column.is_text and len(cell) > _LONG:
+        kinds.append("long")
     if column.name == "verdict" and cell in _CLASSES:
         kinds.append(_CLASSES[cell])
     if is_first:

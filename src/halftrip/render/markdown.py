@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from halftrip.render import blocks
-from halftrip.render.plain import title_of
+from halftrip.render.plain import found_by, title_of
 from halftrip.texts import printable, printable_lines
 
 # What means something to Markdown or HTML in the middle of a line: one tilde alone strikes nothing,
@@ -121,8 +121,7 @@ def _checks(block: blocks.Checks) -> str:
 
 
 def _check(check: blocks.CheckLine) -> str:
-    found = " ".join(map(escaped, filter(None, [*check.found, check.advice])))
-    return f"{escaped(check.asks)} **{escaped(check.state)}**: {found}"
+    return f"{escaped(check.asks)} **{escaped(check.state)}**: {escaped(found_by(check))}"
 
 
 def _fold(block: blocks.Fold) -> str:

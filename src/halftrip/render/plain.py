@@ -34,6 +34,13 @@ def _after(term: str, text: str) -> str:
     return f"{term}: {text}" if term else text
 
 
+def found_by(check: blocks.CheckLine) -> str:
+    """What was found, and what to do, in one line; what is no sentence ends with a semicolon."""
+    parts = [*filter(None, [*check.found, check.advice])]
+    ended = [part if part.endswith((".", ":", ";")) else f"{part};" for part in parts[:-1]]
+    return " ".join([*ended, *parts[-1:]])
+
+
 _LINES: Mapping[type[blocks.Block], Callable[[Any], Sequence[str]]] = {
     blocks.Paragraph: lambda block: [_after(block.term, block.text)],
     blocks.Items: lambda block: block.lines,
@@ -42,8 +49,7 @@ _LINES: Mapping[type[blocks.Block], Callable[[Any], Sequence[str]]] = {
     blocks.SummaryLine: lambda block: [" · ".join(block.parts)],
     blocks.Code: lambda block: [block.title, *block.text.splitlines()],
     blocks.Checks: lambda block: [
-        f"{each.asks}: {each.state}: {' '.join(filter(None, [*each.found, each.advice]))}"
-        for each in block.checks
+        f"{each.asks}: {each.state}: {found_by(each)}" for each in block.checks
     ],
     blocks.Picture: lambda block: [block.chart.title, block.chart.text],
 }

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from halftrip.analysis.flags import NAMES
-from halftrip.analysis.flags.flag import Flag
 from halftrip.analysis.rows import Row
 from halftrip.analysis.verdict import KEEP_STATE, NO_INTERVAL, NOT_OK, Cause
 from halftrip.render.blocks import (
@@ -161,6 +160,7 @@ def table_of_causes(document: Document) -> Table:
             (group.cause.name, str(len(group.rows)), group.example, group.cause.advice)
             for group in groups(document)
         ],
+        numbers=["rows"],
     )
 
 
@@ -187,25 +187,41 @@ def _named(rows: Sequence[Row]) -> str:
 # Flags.
 
 
-def flags(document: Document) -> View:
-    """The flags by name and by advice, each with the rows that have it and what was seen there."""
+class FlagGroup(NamedTuple):
+    """A flag with one piece of advice, and, for each row that has it, the row's name and what was
+    seen there."""
+
+    name: str
+    advice: str
+    seen: list[tuple[str, str]]
+
+
+def flag_groups(document: Document) -> list[FlagGroup]:
+    """The flags by name and by advice, in the order of their names."""
     named = _namer(document)
-    found: dict[tuple[str, str], list[tuple[Row, Flag]]] = {}
+    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for row in document.rows:
         for flag in row.flags:
-            found.setdefault((flag.name, flag.advice), []).append((row, flag))
+            found.setdefault((flag.name, flag.advice), []).append((named(row), flag.seen))
+    made = [FlagGroup(name, advice, seen) for (name, advice), seen in found.items()]
+    return sorted(made, key=lambda each: NAMES.index(each.name))
+
+
+def flags(document: Document) -> View:
+    """The flags by name and by advice, each with the rows that have it and what was seen there."""
+    found = flag_groups(document)
     blocks: list[Block] = []
-    for (name, advice), alike in sorted(found.items(), key=lambda each: NAMES.index(each[0][0])):
-        seen = [f"{named(row)}: {flag.seen}" for row, flag in alike]
-        blocks += [Paragraph(advice, name, "yellow"), Items(seen, indent=2), SPACE]
+    for group in found:
+        seen = [f"{row}: {what}" for row, what in group.seen]
+        blocks += [Paragraph(group.advice, group.name, "yellow"), Items(seen, indent=2), SPACE]
     if not blocks:
         said = f"no flags: none of the {len(document.rows)} rows gives a reason to doubt"
         blocks.append(Paragraph(said))
     return View(
         blocks,
         records=lambda: [
-            {"row": named(row), "flag": name, "seen": flag.seen, "advice": advice}
-            for (name, advice), alike in found.items()
-            for row, flag in alike
+            {"row": row, "flag": group.name, "seen": seen, "advice": group.advice}
+            for group in found
+            for row, seen in group.seen
         ],
     )
