@@ -1,12 +1,12 @@
-"""Blocks as tables of LaTeX, each below its title, with the rules of the package booktabs; all else
-is in comments."""
+"""Blocks as tables of LaTeX, each below its title, with the rules of the package booktabs, and
+checks as lists; all else is in comments."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from halftrip.render import blocks
-from halftrip.render.plain import lines_of, title_of, unfolded
+from halftrip.render.plain import found_by, lines_of, title_of, unfolded
 from halftrip.texts import printable
 
 _NEEDS = "needs \\usepackage{booktabs,longtable}"
@@ -24,23 +24,39 @@ _LATEX = {
 
 
 def render(view: blocks.View) -> str:
-    """The tables, and between them comments. No text is on more than one line: it would leave its
-    comment."""
+    """The tables and lists, and between them comments. No text is on more than one line: it would
+    leave its comment."""
     parts: list[str] = []
     comments = [_NEEDS]
+    columns: Sequence[blocks.Column] = ()
     for block in unfolded(view.blocks):
-        if isinstance(block, blocks.Table):
+        if isinstance(block, blocks.Table | blocks.Checks):
             if comments:
                 parts.append(_commented(comments))
             comments = []
-            parts.append(_titled(block))
-        else:
+            parts.append(_titled(block) if isinstance(block, blocks.Table) else _checks(block))
+        if isinstance(block, blocks.Table):
+            columns = block.columns
+        elif isinstance(block, blocks.Legend):
+            comments += block.lines(columns)
+        elif not isinstance(block, blocks.Checks):
             comments += lines_of(block)
     return "\n".join([*parts, *([_commented(comments)] if comments else [])])
 
 
 def _commented(lines: Sequence[str]) -> str:
     return "".join(f"% {printable(line)}\n" for line in lines)
+
+
+def _checks(checks: blocks.Checks) -> str:
+    """A list, which breaks long lines."""
+    name = "enumerate" if checks.numbered else "itemize"
+    items = "".join(
+        f"\\item {latex_text(each.asks)} \\textbf{{{latex_text(each.state)}}}: "
+        f"{latex_text(found_by(each))}\n"
+        for each in checks.checks
+    )
+    return f"\\begin{{{name}}}\n{items}\\end{{{name}}}\n"
 
 
 def _titled(table: blocks.Table) -> str:

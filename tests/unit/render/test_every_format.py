@@ -92,6 +92,23 @@ def test_every_view_has_every_format(name, capsys):
                 assert said.isprintable() or "\n" in said
 
 
+def test_what_a_check_found_and_its_advice_are_told_apart(capsys):
+    view = VIEWS["doctor"]()
+    found = []
+    for format_ in ("markdown", "latex"):
+        put_view(view, format_)
+        found.append(capsys.readouterr().out)
+    assert found[0] == "- governor **warning**: powersave; on all; set it\n"
+    assert "\\item governor \\textbf{warning}: powersave; on all; set it\n" in found[1]
+
+
+def test_objects_within_a_record_are_json_in_csv():
+    from halftrip.render import csv as as_csv
+
+    (_, (plain, whole)) = csv.reader(io.StringIO(as_csv.text([{"a": 1, "b": {"c": [None, "d"]}}])))
+    assert (plain, json.loads(whole)) == ("1", {"c": [None, "d"]})
+
+
 def test_a_table_without_records_of_its_own_is_records_with_values():
     columns = [
         Column("path", "", lambda line: line[0], is_text=True),
