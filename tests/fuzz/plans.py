@@ -10,9 +10,9 @@ from halftrip.plan.cost import MOST_CONFIGURATIONS, cost_of
 from halftrip.plan.layers import file_layer, make_plan, options_layer
 from halftrip.plan.options import OPTIONS
 from halftrip.plan.plan import plan_record
+from halftrip.results import records
 from halftrip.results.run_file import encode
 from halftrip.transports.refusals import check_possible
-from halftrip.views.details import records
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
