@@ -233,3 +233,18 @@ def test_a_setting_that_is_none_is_a_mistake_in_one_line(shell, settings, said):
         result = shell.halftrip(*words, **environment)
         assert (result.status, result.out) == (2, "")
         assert result.err == f"halftrip: halftrip.settings 'depth'{said}\n"
+
+
+def test_a_setting_called_as_an_option_of_the_command_is_a_mistake_in_one_line(shell):
+    settings = (
+        'from halftrip.plan.setting import Setting\nRESUME = Setting("resume", str, "Help.")\n'
+    )
+    environment = install_package(
+        shell.directory,
+        {"example_clash": settings},
+        {"halftrip.settings": {"resume": "example_clash:RESUME"}},
+    )
+    result = shell.halftrip("run", "--help", **environment)
+    assert (result.status, result.out) == (2, "")
+    said = "halftrip run has an option of this name already"
+    assert result.err == f"halftrip: halftrip.settings 'resume': {said}\n"

@@ -206,6 +206,9 @@ def _signature() -> inspect.Signature:
     Typer makes the command line from a function's signature."""
     *own, _ = inspect.signature(run, eval_str=True).parameters.values()
     known = [_option(name, option) for name, option in OPTIONS.items() if option.help]
+    if taken := {each.name for each in own}.intersection(each.name for each in known):
+        said = "halftrip run has an option of this name already"
+        raise UsageError(f"halftrip.settings {min(taken)!r}: {said}")
     titles = [None, *GROUPS.values()]
     grouped = sorted(
         [*known, *own],

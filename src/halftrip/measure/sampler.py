@@ -143,7 +143,7 @@ class Sampler:
         self.stopped: Stopped | None = None
         is_first = not self._is_calibrated
         self._warm = WarmUpBlocks(is_first, self._ci, self._allowed_ns, self._warm_up_count)
-        # How many samples are requested (with a number of iterations); the batches that count.
+        # Samples requested (of a fixed count), batches that count, time of the rejected ones, ns.
         self._requested = 0
         self._kept: Sequence[Sampled] = ()
         self._rejected_ns = 0.0
@@ -261,8 +261,8 @@ class Sampler:
         keep = self._phase == "sample"
         arrivals = keep and self._arrivals.are_wanted(self.iterations, self._sample_ns)
         ns = self._sample_ns / self.iterations
-        is_limited = not keep or self._most_iterations < math.inf
-        untimed = UNTIMED_ITERATIONS if is_limited else untimed_iterations(ns)
+        may_be_many = keep and self._most_iterations == math.inf
+        untimed = untimed_iterations(ns) if may_be_many else UNTIMED_ITERATIONS
         count = min(max(1, int(samples)), most)
         return Batch(self.iterations, count, untimed, keep=keep, arrivals=arrivals)
 
