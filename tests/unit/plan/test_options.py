@@ -11,6 +11,7 @@ from halftrip.plan.layers import make_plan, options_layer, plan_layer, python_la
 from halftrip.plan.memory import staging_bytes, staging_option
 from halftrip.plan.options import GROUPS, OPTIONS, STANDS_FOR
 from halftrip.plan.plan import Plan, plan_record
+from halftrip.plan.settings import in_place
 from halftrip.transports.refusals import check_possible
 from harness.files import ROOT, module
 
@@ -29,8 +30,9 @@ def parameters():
 
 
 def test_every_key_of_a_plan_is_an_option_and_the_other_way_round():
-    # Those of plug-ins are in one field.
+    # Settings in the place `extra`, as those of plug-ins, are in one field.
     keys = {field.name for field in msgspec.structs.fields(Plan)} - {"extra"}
+    keys |= {setting.name for setting in in_place("extra")}
     assert set(OPTIONS) - set(STANDS_FOR) == keys
     assert set(STANDS_FOR.values()) <= keys
 
