@@ -1,7 +1,9 @@
 /* Copies of a CUDA device, as written by hand, to compare halftrip with: cuMemcpyAsync between
-   page-locked memory and the device's, and within the device, each copy timed by two events.
-   Nothing is built against CUDA: the driver is found at run time. Prints, for each given size, h2d,
-   d2h or d2d, the size, and the median time of a copy in nanoseconds.
+   page-locked memory and the device's, and within the device. Each copy is timed twice: by two
+   events around it, which leaves out its beginning and the wait for it, and by the host's clock
+   from the call until the stream was waited for. Nothing is built against CUDA: the driver is found
+   at run time. Prints, for each given size, h2d, d2h or d2d, the size, and the median times of a
+   copy by events and by the clock, in nanoseconds.
 
    cuda_copies CORE DEVICE SIZE... */
 #define _GNU_SOURCE
@@ -11,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 typedef uint64_t pointer;
 
@@ -29,8 +32,14 @@ static void check(const char* name, int code) {
 /* Calls a function of the driver by its name, whose arguments are of these types. */
 #define CALL(name, types, ...) check(#name, ((int(*) types)function(#name))(__VA_ARGS__))
 
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * 1e9 + time.tv_nsec;
+}
+
 static int compare(const void* a, const void* b) {
-  return (*(float*)a > *(float*)b) - (*(float*)a < *(float*)b);
+  return (*(double*)a > *(double*)b) - (*(double*)a < *(double*)b);
 }
 
 int main(int argc, char** argv) {
@@ -57,6 +66,7 @@ int main(int argc, char** argv) {
   int (*record)(void*, void*) = function("cuEventRecord");
   int (*synchronize)(void*) = function("cuEventSynchronize");
   int (*elapsed)(float*, void*, void*) = function("cuEventElapsedTime");
+  int (*wait)(void*) = function("cuStreamSynchronize");
 
   for (int arg = 3; arg < argc; ++arg) {
     size_t size = strtoull(argv[arg], NULL, 10);
@@ -72,8 +82,15 @@ int main(int argc, char** argv) {
       const char* name;
       pointer to, from;
     } kinds[] = {{"h2d", one, pinned}, {"d2h", pinned, one}, {"d2d", other, one}};
-    float* times = malloc(samples * sizeof *times);
+    double *by_events = malloc(samples * sizeof(double)),
+           *by_clock = malloc(samples * sizeof(double));
     for (int kind = 0; kind < 3; ++kind) {
+      for (int i = -untimed; i < samples; ++i) {
+        double begin = now();
+        check("cuMemcpyAsync", copy(kinds[kind].to, kinds[kind].from, size, stream));
+        check("cuStreamSynchronize", wait(stream));
+        if (i >= 0) by_clock[i] = now() - begin;
+      }
       for (int i = -untimed; i < samples; ++i) {
         float ms;
         check("cuEventRecord", record(start, stream));
@@ -81,12 +98,15 @@ int main(int argc, char** argv) {
         check("cuEventRecord", record(end, stream));
         check("cuEventSynchronize", synchronize(end));
         check("cuEventElapsedTime", elapsed(&ms, start, end));
-        if (i >= 0) times[i] = ms;
+        if (i >= 0) by_events[i] = ms * 1e6;
       }
-      qsort(times, samples, sizeof *times, compare);
-      printf("%s %zu %.1f\n", kinds[kind].name, size, times[samples / 2] * 1e6);
+      qsort(by_events, samples, sizeof(double), compare);
+      qsort(by_clock, samples, sizeof(double), compare);
+      printf("%s %zu %.1f %.1f\n", kinds[kind].name, size, by_events[samples / 2],
+             by_clock[samples / 2]);
     }
-    free(times);
+    free(by_events);
+    free(by_clock);
     CALL(cuMemFree_v2, (pointer), one);
     CALL(cuMemFree_v2, (pointer), other);
     CALL(cuMemFreeHost, (void*), host);

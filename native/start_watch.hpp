@@ -14,8 +14,6 @@
 #include <charconv>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <string>
@@ -146,15 +144,20 @@ class StartWatch {
     std::error_code error;
     const auto tasks = std::filesystem::path("/proc") / std::to_string(parent_) / "task";
     for (const auto& task : std::filesystem::directory_iterator(tasks, error)) {
-      std::ifstream file(task.path() / "children");
-      found.insert(found.end(), std::istream_iterator<pid_t>(file), {});
+      const std::string children = content(task.path() / "children");
+      const char *at = children.data(), *const end = at + children.size();
+      for (pid_t pid; std::from_chars(at, end, pid).ec == std::errc();) {
+        found.push_back(pid);
+        at = std::find(at, end, ' ');
+        if (at != end) ++at;
+      }
     }
     return found;
   }
 
   // The number of a process's rank, by its environment.
   std::optional<int> rank_of(pid_t pid) const {
-    const std::string environment = content(pid, "environ");
+    const std::string environment = content(file_of(pid, "environ"));
     std::string_view rest = environment;
     while (!rest.empty()) {
       const std::string_view word = rest.substr(0, rest.find('\0'));
@@ -172,14 +175,26 @@ class StartWatch {
   // which is in brackets.
   static bool is_dead(pid_t pid) {
     if (kill(pid, 0) != 0 && errno == ESRCH) return true;
-    const std::string status = content(pid, "stat");
+    const std::string status = content(file_of(pid, "stat"));
     const auto at = status.rfind(") ");
     return at != std::string::npos && (status[at + 2] == 'Z' || status[at + 2] == 'X');
   }
 
-  static std::string content(pid_t pid, const char* name) {
-    std::ifstream file("/proc/" + std::to_string(pid) + "/" + name, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
+  static std::string file_of(pid_t pid, const char* name) {
+    return "/proc/" + std::to_string(pid) + "/" + name;
+  }
+
+  // What is in a file, empty if it cannot be read. By system calls: a process with several C++
+  // libraries may have streams that are half of one and half of another.
+  static std::string content(const std::string& path) {
+    std::string found;
+    const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) return found;
+    char part[4096];
+    for (ssize_t count; (count = ::read(file, part, sizeof part)) > 0;)
+      found.append(part, static_cast<std::size_t>(count));
+    close(file);
+    return found;
   }
 
   // One rank speaks for all.
@@ -206,8 +221,11 @@ class StartWatch {
   // Removes the names of this process's shared memory: MPI does so only when it is finalised.
   void remove_segments() const {
     constexpr std::string_view kDirectory = "/dev/shm/";
-    std::ifstream maps("/proc/self/maps");
-    for (std::string line; std::getline(maps, line);) {
+    const std::string maps = content("/proc/self/maps");
+    for (std::size_t begin = 0; begin < maps.size();) {
+      const std::size_t end = std::min(maps.find('\n', begin), maps.size());
+      const std::string line = maps.substr(begin, end - begin);
+      begin = end + 1;
       const auto at = line.find(kDirectory);
       if (at == std::string::npos) continue;
       const std::string_view name = std::string_view(line).substr(at + kDirectory.size());

@@ -118,6 +118,7 @@ _FIELDS: dict[str, dict[str, str]] = {
         "memory_clock": "The highest clock of its memory, MHz; null: not known.",
         "ecc": "Whether ECC is on; null: not known.",
         "mig": "Whether MIG is on; null: not known.",
+        "mps": "Whether processes share a context of it, by CUDA's MPS; null: not known.",
         "launch": "Number of the launch, from 0.",
     },
     "DeviceCopy": {

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <ctime>
 #include <limits>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -114,10 +113,13 @@ class DragonCalls {
  private:
   [[noreturn]] void fail(int code) const {
     // The library's text is a whole trace; the line after its title says what is wrong.
-    std::istringstream trace(last_error_());
+    std::string_view trace = last_error_();
     std::string line;
-    while (std::getline(trace, line))
-      if (!line.empty() && !line.starts_with("Traceback")) break;
+    while (line.empty() && !trace.empty()) {
+      const std::string_view next = trace.substr(0, trace.find('\n'));
+      trace.remove_prefix(std::min(next.size() + 1, trace.size()));
+      if (!next.starts_with("Traceback")) line = next;
+    }
     throw DragonError(std::string(rc_string_(code)) + (line.empty() ? "" : ": " + line));
   }
 

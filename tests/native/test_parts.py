@@ -1,7 +1,10 @@
-"""A build without the optional parts of the native module."""
+"""The native module as a whole: what is seen of it, and a build without its optional parts."""
+
+import subprocess
 
 import pytest
 
+from halftrip import _native
 from harness.native_build import BINDINGS, NEEDED, built_module
 
 # Every process of halftrip gets that build in place of the installed one.
@@ -11,6 +14,12 @@ found = importlib.util.spec_from_file_location("halftrip._native", {path!r})
 sys.modules[found.name] = importlib.util.module_from_spec(found)
 found.loader.exec_module(sys.modules[found.name])
 """
+
+
+def test_nothing_but_its_entry_is_seen_of_the_module():
+    """A C++ library in it would be mixed with the one that an MPI brings."""
+    command = ["nm", "--dynamic", "--defined-only", "--format=just-symbols", _native.__file__]
+    assert subprocess.check_output(command, text=True).split() == ["PyInit__native"]
 
 
 @pytest.mark.extended

@@ -135,6 +135,7 @@ def _devices(devices: Sequence[Device]) -> dict[str, str]:
         **_known("device power limit", map(_power, devices)),
         **_known("device clocks", map(_clocks, devices)),
         **_known("device ECC", map(_ecc, devices)),
+        **_known("CUDA MPS", (_on(each.mps) for each in devices)),
     }
 
 

@@ -68,6 +68,15 @@ class CudaDevice:
         self._driver.call("cuDeviceGetAttribute", ctypes.byref(value), which, self.number)
         return value.value
 
+    @property
+    def mps(self) -> bool | None:
+        """Whether processes share a context of it, by CUDA's Multi-Process Service; None if the
+        driver does not tell."""
+        try:
+            return bool(self.attribute(cuda.MPS_ENABLED))
+        except cuda.CudaError:
+            return None
+
     @cached_property
     def memory_bytes(self) -> int:
         """The size of its memory, for which it needs no context."""

@@ -67,6 +67,7 @@ COMPUTE_MODE = 20
 PCI_BUS_ID, PCI_DEVICE_ID, PCI_DOMAIN_ID = 33, 34, 50
 L2_CACHE_BYTES = 38
 CONCURRENT_MANAGED_ACCESS = 89
+MPS_ENABLED = 133  # since CUDA 12.4
 # The CUresult of a driver without a device.
 NO_DEVICE = 100
 # CUcomputemode.

@@ -7,6 +7,7 @@ import signal
 from collections.abc import Mapping, Sequence
 
 from halftrip.errors import SHORTAGE_STATUS, HalftripError, Interrupted
+from halftrip.job import printed
 from halftrip.job.processes import Started
 
 # Lines that name the process of a rank that died, the best witness first: a rank of UCX that could
@@ -39,10 +40,11 @@ class HostsLost(Interrupted):
 
 
 class Lost(Interrupted):
-    """A rank closed its connection without a reason. `name` is the rank's in messages."""
+    """A rank closed its connection without a reason. `name` is the rank's in messages, `crash` what
+    has been printed of its end."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(f"{name} died")
+    def __init__(self, name: str, crash: str | None = None) -> None:
+        super().__init__(f"{name} died" + (f": {crash}" if crash else ""))
         self.name = name
 
 
@@ -73,8 +75,14 @@ def first_death(
     all_connected = len(names) == ranks
     if reports and not isinstance(reports[0], Lost):
         return reports[0]
-    seen = _seen(started, names, reports, all_connected)
-    return seen or (reports[0] if reports else _exit_of_launcher(started, all_connected))
+    first = _seen(started, names, reports, all_connected) or next(iter(reports), None)
+    if isinstance(first, Lost):
+        return Lost(first.name, printed.crash(_all_printed(started)))
+    return first or _exit_of_launcher(started, all_connected)
+
+
+def _all_printed(started: Started) -> list[str]:
+    return [line for lines in started.printed().values() for line in lines]
 
 
 def _exit_of_launcher(started: Started, all_connected: bool) -> HalftripError:
@@ -84,8 +92,8 @@ def _exit_of_launcher(started: Started, all_connected: bool) -> HalftripError:
             who, number = _KILLED_STATUSES[code]
             of = "" if who == "a rank" else f"{name}: "
             return Interrupted(f"{of}{who} was killed by {number.name}")
-        printed = started.reason(name)
-        reason = f"{name} {how_ended(code)}" + (f": {printed}" if printed else "")
+        said = started.reason(name)
+        reason = f"{name} {how_ended(code)}" + (f": {said}" if said else "")
         # Once all have connected, the launch itself has not failed.
         return Interrupted(reason) if all_connected else LaunchFailed(reason)
     return Interrupted("a rank died")
@@ -100,7 +108,7 @@ def _seen(
     """The death that a printed line names, if one does. The connection that is closed first may be
     another rank's: MPICH's mpiexec sends the others SIGKILL as soon as the first of a dying rank's
     files is closed, and a rank that has not connected has none."""
-    lines = [line for printed in started.printed().values() for line in printed]
+    lines = _all_printed(started)
     text = "\n".join(lines)
     for witness in _WITNESSES:
         for pid in map(int, re.findall(witness, text)):

@@ -20,7 +20,7 @@ from typing import IO, Protocol
 
 from halftrip.control.protocol import Channel
 from halftrip.errors import Stopped
-from halftrip.job import shm_cleanup
+from halftrip.job import printed, shm_cleanup
 from halftrip.job.spec import CONTROL_VARIABLE, RANK_COMMAND, RANK_VARIABLE, Job
 
 # How often a wait for the end of processes that are not children looks for it.
@@ -38,7 +38,7 @@ class ProcessOutput:
     def __init__(
         self,
         telling: Callable[[Sequence[str]], Sequence[str]] = list,
-        reason: Callable[[Sequence[str]], str | None] = lambda lines: next(iter(lines), None),
+        reason: Callable[[Sequence[str]], str | None] = printed.reason,
     ) -> None:
         # Its owner closes it.
         self.file: IO[bytes] = tempfile.TemporaryFile(prefix="halftrip-")  # noqa: SIM115
@@ -48,8 +48,8 @@ class ProcessOutput:
     def lines(self) -> list[str]:
         """The printed lines that have words in them, each once."""
         self.file.seek(0)
-        printed = self.file.read().decode(errors="replace").splitlines()
-        with_words = (line.rstrip() for line in printed if re.search(r"[A-Za-z]{3}", line))
+        lines = self.file.read().decode(errors="replace").splitlines()
+        with_words = (line.rstrip() for line in lines if re.search(r"[A-Za-z]{3}", line))
         return list(dict.fromkeys(self._telling(list(with_words))))
 
     def reason(self) -> str | None:

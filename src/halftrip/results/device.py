@@ -17,8 +17,9 @@ class Device(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag=
 
     `driver` is the version of the driver, `cuda` that of CUDA which it has. The link to the host is
     PCI Express of a generation and so many lanes, at that moment and at most; `numa_node` is -1
-    where the host has one. `power_limit` is W, clocks are MHz at most. `reaches` has the UUIDs of
-    the other devices whose memory it accesses directly. With `stand_in`, the driver is one for
+    where the host has one. `power_limit` is W, clocks are MHz at most. With `mps`, processes share
+    a context of it (CUDA's Multi-Process Service). `reaches` has the UUIDs of the other devices
+    whose memory it accesses directly. With `stand_in`, the driver is one for
     tests: figures of such a run say nothing of a device.
     """
 
@@ -45,6 +46,7 @@ class Device(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag=
     memory_clock: Amount | None = None
     ecc: bool | None = None
     mig: bool | None = None
+    mps: bool | None = None
     launch: Number = 0
 
     def is_called(self, name: str) -> bool:

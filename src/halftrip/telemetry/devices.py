@@ -46,6 +46,7 @@ def describe(memory: str, rank: int, reader: Reader = HOST_FILES) -> Device | No
             reaches=reaches,
             stand_in=cuda.driver().is_stand_in,
             numa_node=_numa_node(found.pci, reader),
+            mps=found.mps,
             **nvml.facts(found.pci)._asdict(),
         )
     except Unavailable:

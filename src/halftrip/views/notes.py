@@ -3,7 +3,9 @@ what pairs get that talk at the same time."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Hashable, Sequence
+from typing import TypeVar
 
 import msgspec
 
@@ -20,6 +22,10 @@ from halftrip.results.run import Run
 from halftrip.stats.median import median
 from halftrip.units import format_size, significant
 
+_Key = TypeVar("_Key", bound=Hashable)
+
+# A reason that is of one value of an option: `--memory cuda@1: there is no CUDA device 1`.
+_OF_OPTION = re.compile(r"(?:(--[a-z-]+ )(\S+)(?=: ))?(.*)", re.DOTALL)
 # More rounds than these of one configuration share a line.
 _MOST_ROUNDS = 4
 _BREAKPOINTS_SAY = (
@@ -120,23 +126,38 @@ def baselines(found: Baselines) -> list[str]:
 
 
 def skips(document: Document) -> list[str]:
-    """What was not measured and why, a line for each skip."""
-    lines = []
+    """What was not measured and why, a line for each reason."""
     begun = {launch.variant for launch in document.run.launches}
+    named: list[tuple[tuple[str, str, str], str]] = []
     for skip, variants in _by_skip(document.skips):
-        what = [skip.transport]
-        what += [", ".join(names) for names in (skip.patterns, skip.modes) if names]
+        what = [", ".join(names) for names in (skip.patterns, skip.modes) if names]
         if skip.sizes:
             what.append(", ".join(format_size(size) for size in skip.sizes))
         if skip.windows:
             what.append(f"(window {', '.join(map(str, skip.windows))})")
         if skip.pairs:
             what.append(document.run.names.pairs(skip.pairs))
-        said = f"not measured: {' '.join(what)}: {skip.reason}"
         # What is the same in all of them has nothing to do with what is varied.
         some = [variant for variant in variants if variant] if set(variants) != begun else []
-        lines += [f"{in_words(variant)}: {said}" for variant in some] or [said]
-    return list(dict.fromkeys(lines))
+        for variant in some or [()]:
+            who = f"{in_words(variant)}: " if variant else ""
+            named.append(((who, " ".join(what), skip.reason), skip.transport))
+    valued: list[tuple[tuple[str, str, str], str]] = []
+    for (who, part, reason), transports in _joined(named).items():
+        said = f"{who}not measured: {transports} {part}".rstrip()
+        option, value, why = _OF_OPTION.findall(reason)[0]
+        valued.append(((said, option, why), value))
+    return [
+        f"{said}: {option}{values}{why}" for (said, option, why), values in _joined(valued).items()
+    ]
+
+
+def _joined(named: Sequence[tuple[_Key, str]]) -> dict[_Key, str]:
+    """The names that have the same key, in a list as text."""
+    found: dict[_Key, dict[str, None]] = {}
+    for key, name in named:
+        found.setdefault(key, {})[name] = None
+    return {key: ", ".join(names) for key, names in found.items()}
 
 
 def _by_skip(skips: Sequence[Skip]) -> list[tuple[Skip, list[Variant]]]:

@@ -78,6 +78,7 @@ static void read_settings(void) {
       .readable = (int)number("READABLE", 0),
       .no_peer = (int)number("NO_PEER", 0),
       .compute_mode = (int)number("COMPUTE_MODE", 0),
+      .mps = (int)number("MPS", 0),
       .busy = (int)number("BUSY", 0),
       .mig = (int)number("MIG", 0),
       .memory = (size_t)number("MEMORY", 256 << 20),
@@ -219,6 +220,7 @@ CUresult cuDeviceGetAttribute(int *value, int which, int device) {
     case 50: *value = 0; break;             /* PCI domain */
     case 38: *value = settings.l2; break;   /* L2, bytes */
     case 83: case 89: *value = 1; break;    /* managed memory, at any time */
+    case 133: *value = settings.mps; break; /* MPS */
     default: *value = 0;
   }
   return SUCCESS;

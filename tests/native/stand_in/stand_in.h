@@ -39,7 +39,7 @@ struct delay {
 };
 
 struct settings {
-  int devices, version, l2, readable, no_peer, compute_mode, busy, mig;
+  int devices, version, l2, readable, no_peer, compute_mode, busy, mig, mps;
   size_t memory;
   struct delay h2d, d2h, d2d, p2p, pageable, sync, launch;
   const char *ledger;

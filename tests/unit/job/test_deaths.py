@@ -15,6 +15,26 @@ LOST_0, LOST_1 = Lost("rank 0 (process 40)"), Lost("rank 1 (process 41)")
 UCX = "cma_ep.c:81 process_vm_readv(pid=41 {0x55,52}-->{0x7f,52}) returned -1: No such process"
 OTHER = "cma_ep.c:81 process_vm_readv(pid=99 {0x55,52}-->{0x7f,52}) returned -1: No such process"
 HYDRA = "=   PID {} RUNNING AT host"
+CRASH = (
+    "[vm:00041] *** Process received signal ***",
+    "[vm:00041] Signal: Segmentation fault (11)",
+    "[vm:00040] [ 1] /lib/other.so(+0x1)[0x1]",
+    "[vm:00041] [ 0] /lib/x86_64-linux-gnu/libc.so.6(+0x45330)[0x7f951c245330]",
+    "[vm:00041] [ 1] /opt/lib/libucs.so.0(ucs_free+0x4)[0x7f9516259af4]",
+    "prterun noticed that process rank 1 with PID 41 on node vm exited on",
+)
+BOX = (
+    'The value of the MCA parameter "plm_rsh_agent" was set to a path',
+    "that could not be found:",
+    "  plm_rsh_agent: ssh : rsh",
+    "Please either unset the parameter, or check that the path is correct",
+)
+TRACEBACK = (
+    "Traceback (most recent call last):",
+    '  File "a.py", line 1, in <module>',
+    "    import a",
+    "ModuleNotFoundError: No module named 'a'",
+)
 OPEN_MPI = "prterun noticed that process rank 0 with PID {} on node host exited on signal 9"
 KILLED, ENDED = end_of(1, -9), end_of(1, 3)
 
@@ -60,6 +80,20 @@ def launcher():
         (247, (), (), {}, Interrupted, "mpiexec: its head process was killed by SIGKILL"),
         (137, (), (), BOTH, Interrupted, "mpiexec ended with status 137"),
         (3, ("no such host",), (), {}, LaunchFailed, "mpiexec ended with status 3: no such host"),
+        # All of a sentence, and what crashed.
+        (
+            *(243, BOX, (), {}, LaunchFailed),
+            f"mpiexec ended with status 243: {BOX[0]} {BOX[1]} plm_rsh_agent: ssh : rsh",
+        ),
+        (1, TRACEBACK, (), {}, LaunchFailed, f"mpiexec ended with status 1: {TRACEBACK[-1]}"),
+        (
+            *(139, CRASH, (), {}, LaunchFailed),
+            "mpiexec ended with status 139: a rank crashed: Segmentation fault in libucs.so.0",
+        ),
+        (
+            *(139, CRASH, (LOST_0,), BOTH, Interrupted),
+            "rank 1 (process 41) died: Segmentation fault in libucs.so.0",
+        ),
     ],
 )
 def test_the_first_death_is_named(launcher, status, printed, reports, connected, kind, said):

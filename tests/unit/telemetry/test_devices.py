@@ -61,6 +61,7 @@ def test_a_device_is_described(bare_kernel, ask):
         "memory_clock": 2000.0,
         "ecc": True,
         "mig": False,
+        "mps": False,
         "launch": 0,
     }
 

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from halftrip.report.document import document as document_of
 from halftrip.results.device import DeviceCopy, DeviceLatency
 from halftrip.views import details, network
@@ -48,6 +50,27 @@ def test_what_is_the_same_has_one_line_and_of_several_hosts_each_its_own():
     assert lines(device(), device(1, stand_in=True))[0] == (
         "the CUDA driver of this run is a stand-in for tests: its figures say nothing of a device"
     )
+
+
+@pytest.mark.parametrize(
+    ("mps", "memory", "uuids", "is_said"),
+    [
+        (False, "cuda@0", "aa", True),
+        (True, "cuda@0", "aa", False),
+        (None, "cuda@0", "aa", False),
+        (False, "pinned@0:cuda@0", "aa", False),
+        (False, "cuda@0:cuda@1", "ab", False),
+    ],
+)
+def test_two_ranks_on_a_device_without_mps_wait_for_each_other(mps, memory, uuids, is_said):
+    names = memory.split(":") * (1 if ":" in memory else 2)
+    found = [
+        device(rank, memory=names[rank], uuid=uuids[rank], mps=mps, launch=launch)
+        for rank in (0, 1)
+        for launch in (0, 1)
+    ]
+    said = network.devices(run(measurement("cuda-ipc", memory=memory), devices=tuple(found)))
+    assert [line for line in said if "both ranks use it without MPS" in line] == said[-1:] * is_said
 
 
 def test_the_table_and_programs_get_all_of_it():
