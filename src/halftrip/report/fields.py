@@ -72,9 +72,19 @@ def _fields(configurations: Collection[Configuration]) -> list[Field]:
 
 
 def varying(configurations: Iterable[Configuration]) -> list[Field]:
-    """The fields in which these configurations differ."""
+    """The fields in which these configurations differ. One that some of them do not have is among
+    these if nothing else tells them from others."""
     distinct = dict.fromkeys(configurations)
-    return [field for field in _fields(distinct) if len(_values(field, distinct)) > 1]
+    fields = _fields(distinct)
+    found = {field for field in fields if len(_values(field, distinct)) > 1}
+    seen: dict[tuple[str, ...], list[Configuration]] = {}
+    for each in distinct:
+        alike = (each.transport, str(each.known_size), *(field.of(each) for field in found))
+        seen.setdefault(alike, []).append(each)
+    for same in seen.values():
+        if len(same) > 1:
+            found |= {field for field in fields if len({field.of(each) for each in same}) > 1}
+    return [field for field in fields if field in found]
 
 
 def varying_within_patterns(
@@ -96,7 +106,8 @@ def common(
     """What these configurations have in common and is not usual: names of fields, and their
     values; `brief`: without those that are the default."""
     distinct = dict.fromkeys(configurations)
-    found = {field: _values(field, distinct) for field in _fields(distinct)}
+    differ = set(varying(distinct))
+    found = {field: _values(field, distinct) for field in _fields(distinct) if field not in differ}
     return [
         f"{field.name} {value}"
         for field, values in found.items()

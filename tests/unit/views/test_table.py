@@ -206,6 +206,15 @@ def test_the_legend_explains_the_columns_that_are_there():
     assert "; jitter: RFC 3550." in jitter
 
 
+def test_a_setting_that_some_rows_lack_has_a_column_if_nothing_else_tells_them_apart():
+    on_device = [runs.measurement("mpi", memory="cuda", staging=staging) for staging in (None, 0)]
+    assert "staging" in heading_of(table(*on_device))
+    host = runs.measurement("mpi", memory="host")
+    shown = table(host, on_device[1])
+    assert "staging" not in heading_of(shown)
+    assert "staging whole" in shown
+
+
 def test_columns_are_there_where_they_say_something():
     """The adjusted latency where core-to-core varies, tails where samples are single ones."""
     varying = [
