@@ -212,7 +212,7 @@ def test_a_setting_that_some_rows_lack_has_a_column_if_nothing_else_tells_them_a
     host = runs.measurement("mpi", memory="host")
     shown = table(host, on_device[1])
     assert "staging" not in heading_of(shown)
-    assert "staging whole" in shown
+    assert "staging whole" in " ".join(shown.split())
 
 
 def test_columns_are_there_where_they_say_something():
