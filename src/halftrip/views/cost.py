@@ -106,6 +106,7 @@ _COUNTED_COLUMNS = (
     _FIGURES["instructions_per_byte"],
     _FIGURES["instructions_per_cycle"],
 )
+_TITLE = "Cost of each row"
 _LEGEND = (
     "Of the kept samples and what leads in to them. end: which, and its rank. load: user + system "
     "time of its process (with --threads, of its thread) / elapsed, by getrusage(2); their sum is "
@@ -126,12 +127,14 @@ _ENERGY_SAYS = "energy: of the whole package that the core is in, first sample t
 
 def cost(document: Document) -> View:
     """A table with a line for each end of each row, and its legend."""
-    if not document.run.measurements:
-        return View([Paragraph("no cost: nothing was measured")])
     shown = _table(document)
     if shown is None:
-        return View([Paragraph("no cost: this run has none (simulated, or of another tool)")])
-    return View([shown, SPACE, Items(shown.without_column), Legend(_legend(document))])
+        why = "this run has none (simulated, or of another tool)"
+        if not document.run.measurements:
+            why = "nothing was measured"
+        return View([Paragraph(f"no cost: {why}")], title=_TITLE)
+    said = Items(shown.without_column)
+    return View([shown, SPACE, said, Legend(_legend(document))], title=_TITLE)
 
 
 def _table(document: Document) -> Table | None:
@@ -145,7 +148,7 @@ def _table(document: Document) -> Table | None:
         *(_COUNTED_COLUMNS if _has_counted(rows) else ()),
         _COLUMNS[-1],
     )
-    return table(_ends(rows), columns).titled("Cost of each row, at both ends")
+    return table(_ends(rows), columns).titled(f"{_TITLE}, at both ends")
 
 
 def _legend(document: Document) -> list[str]:

@@ -90,6 +90,7 @@ def side_by_side(documents: Sequence[Document], files: Sequence[str]) -> View:
             {"run": file, **content(each)} for each, file in zip(documents, files, strict=True)
         ],
         lambda: records_of_several(documents, files),
+        "Runs side by side",
     )
 
 
