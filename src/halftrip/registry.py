@@ -1,99 +1,9 @@
-"""The objects that are chosen by name: transports, kinds of memory, launchers, formats.
-
-Another package adds one by an entry point in its pyproject.toml:
-
-    [project.entry-points."halftrip.transports"]
-    example = "my_package.example:ExampleTransport"
-"""
+"""The objects that are chosen by name: transports, kinds of memory, launchers, views, formats. Each
+is a line here, or an entry point of another package (`entries.py`)."""
 
 from __future__ import annotations
 
-import importlib
-import os
-import sys
-from collections.abc import Iterator, Sequence
-from functools import cached_property
-from typing import Any
-
-from halftrip.errors import UsageError
-
-
-class Registry:
-    """Objects by name, each written as ``module:attribute`` and imported when it is chosen.
-
-    The `built_in` names come first. The others are the entry points of `group`; one with a built-in
-    name is ignored.
-    """
-
-    def __init__(self, group: str, built_in: dict[str, str]) -> None:
-        self.group = group
-        self.built_in = built_in
-
-    @cached_property
-    def _plug_ins(self) -> dict[str, str]:
-        if not have_plug_ins(sys.path):
-            return {}
-        from importlib.metadata import entry_points
-
-        found = entry_points(group=self.group)
-        return {entry.name: entry.value for entry in found if entry.name not in self.built_in}
-
-    def __iter__(self) -> Iterator[str]:
-        """All names, in the order in which tables show them."""
-        yield from self.built_in
-        yield from sorted(self._plug_ins)
-
-    def __len__(self) -> int:
-        return len(self.built_in) + len(self._plug_ins)
-
-    def __contains__(self, name: object) -> bool:
-        # Built-in names first: reading the entry points of all packages takes longer than the rest
-        # of a --help.
-        return name in self.built_in or name in self._plug_ins
-
-    def place(self, name: str) -> tuple[int, str]:
-        """The sort key of a name in tables: built-in names in their order, then others by name."""
-        names = list(self.built_in)
-        return (names.index(name) if name in names else len(names), name)
-
-    def load(self, name: str) -> Any:
-        """The object that a name stands for. Raises UsageError if a plug-in cannot be imported."""
-        target = self.built_in.get(name) or self._plug_ins[name]
-        module, _, attribute = target.partition(":")
-        try:
-            return getattr(importlib.import_module(module), attribute)
-        except Exception as error:
-            if name in self.built_in:
-                raise
-            said = str(error) or "no reason given"
-            if not isinstance(error, (ImportError, AttributeError)):
-                said = f"{type(error).__name__}: {said}"
-            problem = f"{self.group} {name!r} ({target}) cannot be loaded: {said.splitlines()[0]}"
-            raise UsageError(problem) from None
-
-
-def have_plug_ins(directories: Sequence[str]) -> bool:
-    """Whether a package that is installed in these directories may have entry points of halftrip's.
-    To ask importlib.metadata, which reads all packages, takes as long as half of a --help."""
-    for directory in directories:
-        try:
-            names = os.listdir(directory or os.curdir)
-        except NotADirectoryError:
-            # An archive.
-            return True
-        except OSError:
-            continue
-        for name in names:
-            if not name.endswith((".dist-info", ".egg-info")):
-                continue
-            try:
-                with open(os.path.join(directory, name, "entry_points.txt"), "rb") as file:
-                    if b"[halftrip." in file.read():
-                        return True
-            except OSError:
-                continue
-    return False
-
+from halftrip.entries import Entries, InReport, Registry, ViewEntry, ViewOption
 
 SIMULATED = "simulated"
 
@@ -213,6 +123,56 @@ STYLES = Registry(
         "dragon": "halftrip.tools.dragon:render",
         "one-box": "halftrip.tools.one_box:render",
         "hpcbench": "halftrip.tools.hpcbench:render",
+    },
+)
+
+# Each is a function of a document that returns a render.blocks.View.
+VIEWS = Entries(
+    "halftrip.views",
+    ViewEntry,
+    {
+        "details": ViewEntry(
+            "halftrip.views.details:details",
+            "Every row, with all figures there is room for.",
+            has_times=True,
+            needs_flags="for programs",
+        ),
+        "why": ViewEntry(
+            "halftrip.views.why:why",
+            "Why rows cannot be trusted, and what to do.",
+            (ViewOption("all", "every", "With --why: row by row."),),
+        ),
+        "tails": ViewEntry(
+            "halftrip.views.tails:tails",
+            "p50, p90, p99 and p99.9 with their intervals.",
+            has_times=True,
+            in_report=InReport("distribution"),
+        ),
+        "cost": ViewEntry(
+            "halftrip.views.cost:cost",
+            "CPU time and more that each row took at both ends.",
+            needs_flags="always",
+            in_report=InReport("usage", "all"),
+        ),
+        "layers": ViewEntry(
+            "halftrip.views.layers:layers",
+            "What each layer adds to the transport below it.",
+            has_times=True,
+        ),
+        "matrix": ViewEntry(
+            "halftrip.views.matrix:matrix",
+            "Each host with each other, and a summary by host.",
+            (ViewOption("sort", "by_slowness", "With --matrix: the slowest host first."),),
+        ),
+        "flags": ViewEntry(
+            "halftrip.views.why:flags", "All that looks odd in each row.", needs_flags="always"
+        ),
+        # A system log has several tables for each host.
+        "system-log": ViewEntry(
+            "halftrip.views.system_log:system_log",
+            "What every host's counters have counted.",
+            in_report=InReport("system-log", "tables", 200),
+        ),
     },
 )
 

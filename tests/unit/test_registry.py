@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from halftrip import registry
+from halftrip import entries
 from halftrip.analysis.rows import rows
 from halftrip.cli.plot import plot
 from halftrip.cli.show import ShowRequest, show_runs
@@ -20,12 +20,13 @@ from halftrip.registry import (
     PLOTS,
     SIMULATED,
     TRANSPORTS,
+    VIEWS,
 )
 from halftrip.transports.base import Transport
 from halftrip.transports.refusals import check_possible
 from harness import bench, runs
 
-REGISTRIES = (TRANSPORTS, MEMORIES, LAUNCHERS, FORMATS, PLOTS)
+REGISTRIES = (TRANSPORTS, MEMORIES, LAUNCHERS, FORMATS, PLOTS, VIEWS)
 
 MODULE = """
 from halftrip.transports.simulated import SimulatedTransport
@@ -85,7 +86,7 @@ def no_entry_points(monkeypatch):
 
     forget_plug_ins()
     monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
-    monkeypatch.setattr(registry, "have_plug_ins", lambda _: True)
+    monkeypatch.setattr(entries, "have_plug_ins", lambda _: True)
     yield
     forget_plug_ins()
 
@@ -168,13 +169,13 @@ def test_a_plug_in_that_cannot_be_imported_is_a_usage_error(plug_ins, named, nam
 
 
 def test_a_look_at_directories_says_whether_there_may_be_a_plug_in(plug_ins, tmp_path):
-    assert registry.have_plug_ins(sys.path)
+    assert entries.have_plug_ins(sys.path)
     (tmp_path / "other-1.0.dist-info").mkdir()
     (tmp_path / "example_plug_in-1.0.dist-info" / "entry_points.txt").write_text(
         "[console_scripts]\nhalftrip = example:main\n"
     )
     file = tmp_path / "packages.zip"
-    assert not registry.have_plug_ins([str(tmp_path), str(file), ""])
+    assert not entries.have_plug_ins([str(tmp_path), str(file), ""])
     # Only importlib.metadata reads an archive.
     file.write_bytes(b"PK")
-    assert registry.have_plug_ins([str(file)])
+    assert entries.have_plug_ins([str(file)])

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import io
 import os
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TextIO, TypeVar
 
 import typer
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from halftrip.render.blocks import View
     from halftrip.report.document import Document
 
+_Called = TypeVar("_Called", bound=Callable[..., Any])
+
 # Options of commands that print tables.
 Wide = Annotated[bool, typer.Option("--wide", help="All figures, however long lines get.")]
 AsJson = Annotated[bool, typer.Option("-j", help="As --format json.")]
@@ -35,6 +38,15 @@ def one_of(option: str, names: Sequence[str], default: str = "table") -> Any:
     return typer.Option(
         option, metavar="NAME", help=words, show_default=False, autocompletion=lambda: [*names]
     )
+
+
+def with_parameters(function: _Called, parameters: Iterable[inspect.Parameter]) -> _Called:
+    """A command's function, with these parameters in the place of its own: Typer makes the command
+    line from a function's signature."""
+    made = inspect.Signature([*parameters])
+    function.__signature__ = made  # type: ignore[attr-defined]
+    function.__annotations__ = {name: each.annotation for name, each in made.parameters.items()}
+    return function
 
 
 # Formats of which there is a part with the columns that people look for, and the whole.

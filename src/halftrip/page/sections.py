@@ -17,7 +17,7 @@ from halftrip.page.asked import (
 from halftrip.page.drawing import charts, within
 from halftrip.page.rules import rules
 from halftrip.plots.chart import Subject
-from halftrip.registry import PLOTS
+from halftrip.registry import PLOTS, VIEWS
 from halftrip.render.blocks import (
     Block,
     Checks,
@@ -29,16 +29,14 @@ from halftrip.render.blocks import (
     Picture,
     Section,
     Table,
+    View,
     text_table,
 )
-from halftrip.render.plain import title_of
+from halftrip.render.plain import tables_in, title_of
 from halftrip.report.document import Document
 from halftrip.views import notes, pairs, screen, side_by_side
-from halftrip.views.cost import cost as cost_of
 from halftrip.views.row_tables import RowTable, row_tables
 from halftrip.views.side_by_side import alone, letters
-from halftrip.views.system_log import system_log
-from halftrip.views.tails import tails
 from halftrip.views.why import flag_groups, groups, table_of_causes, trust
 
 # The kinds of pictures, by the section that they stand in.
@@ -52,10 +50,8 @@ _MOST_BYTES = 700_000
 _BY_KIND = ("latency_rows", "rate_rows")
 _USAGE = ("usage",)
 _SYSTEM = ("system",)
-# Of more lines of a table, so many at even distances are shown: a page has to open. A system log
-# has several tables for each host.
+# Of more lines of a table, so many at even distances are shown: a page has to open.
 _MOST_LINES = 1000
-_MOST_OF_LOG = 200
 _MARKS_SAY = "~ caution, ! no: see how far to trust them."
 
 
@@ -183,18 +179,36 @@ def _shortened(blocks: Iterable[Block], most: int = _MOST_LINES) -> list[Block]:
     return found
 
 
-def _folded(blocks: Iterable[Block]) -> list[Block]:
-    """The blocks, with each table behind its title."""
-    return [
-        Fold(title_of(block), [block]) if isinstance(block, Table) else block for block in blocks
-    ]
+def _views(document: Document) -> dict[str, list[Block]]:
+    """The views that a report has and that show something of a run which halftrip has measured, by
+    the section that they stand in."""
+    found: dict[str, list[Block]] = {}
+    for name in VIEWS:
+        try:
+            place = VIEWS.entry(name).in_report
+        except UsageError as error:
+            # A plug-in's: the rest of the report needs nothing of it.
+            found.setdefault("Not shown", []).append(Paragraph(str(error)))
+            continue
+        if place is None or document.run.sources:
+            continue
+        view: View = VIEWS.load(name)(document)
+        if not tables_in(view.blocks):
+            continue
+        made = _shortened(view.blocks, place.most)
+        if place.folded == "all":
+            made = [Fold(view.title, made)]
+        elif place.folded == "tables":
+            made = [Fold(title_of(x), [x]) if isinstance(x, Table) else x for x in made]
+        found.setdefault(place.section, []).extend(made)
+    return found
 
 
 def _rest(subjects: Sequence[Subject]) -> Iterable[Section]:
     """What is behind the figures."""
     documents = [subject.document for subject in subjects]
     one = documents[0] if len(documents) == 1 else None
-    spread = _spread(subjects)
+    views = {} if one is None else _views(one)
     cost: list[Block] = [
         Picture(each)
         for each in charts(subjects, _USAGE)
@@ -202,19 +216,17 @@ def _rest(subjects: Sequence[Subject]) -> Iterable[Section]:
         if not each.name.startswith(_CURVES)
     ]
     log: list[Block] = [Picture(each) for each in charts(subjects, _SYSTEM)]
-    if one is not None:
-        if one.rows and not one.run.sources:
-            spread += _shortened(tails(one).blocks)
-        if any(row.usage is not None for row in one.rows):
-            cost.append(Fold("Cost of each row", _shortened(cost_of(one).blocks)))
-        if one.run.host_counters:
-            log += _folded(_shortened(system_log(one).blocks, _MOST_OF_LOG))
-    yield Section("distribution", "Distribution of the times", spread)
-    yield Section("usage", "What it cost", cost)
-    yield Section("system-log", "System log", log)
+    for name, title, blocks in (
+        ("distribution", "Distribution of the times", _spread(subjects)),
+        ("usage", "What it cost", cost),
+        ("system-log", "System log", log),
+    ):
+        yield Section(name, title, [*blocks, *views.pop(name, [])])
+    for title, blocks in views.items():
+        yield Section(title.lower().replace(" ", "-"), title, blocks)
     runs = [document.run for document in documents]
-    found = environments_of_runs(runs) if one is None else environments_of_hosts(one.run)
-    yield Section("environment", "Environment", found)
+    environments = environments_of_runs(runs) if one is None else environments_of_hosts(one.run)
+    yield Section("environment", "Environment", environments)
 
 
 def _spread(subjects: Sequence[Subject]) -> list[Block]:
