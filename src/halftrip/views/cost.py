@@ -22,7 +22,7 @@ from halftrip.render.blocks import (
 from halftrip.report.document import Document
 from halftrip.report.numbers import NOTHING, percent
 from halftrip.stats.estimate import Estimate
-from halftrip.views.columns import SIZE, column, figure_column
+from halftrip.views.columns import SIZE, column, columns_of
 from halftrip.views.estimates import estimate_column
 from halftrip.views.row_tables import path_columns
 
@@ -67,15 +67,8 @@ def _of_message(name: str) -> Column:
     return estimate_column(name, "per message", of, 1.0, BRIEF)._replace(is_text=False)
 
 
-_FIGURES = {
-    figure.name: figure_column(figure)
-    for figure in (
-        *figures_of(End, lambda end: end.used, USAGE),
-        *figures_of(End, _cost, COSTS),
-    )
-}
-_COLUMNS = (
-    _of_row(column("total_bandwidth_bytes_per_s", digits=lambda _: 3, rank=MORE)),
+_FIRST = (
+    _of_row(column("total_bandwidth_bytes_per_s", digits=3, rank=MORE)),
     Column(
         "end",
         "",
@@ -84,27 +77,20 @@ _COLUMNS = (
         rank=ALWAYS,
     ),
     Column("core", "", _core),
-    _FIGURES["load"],
+    "load",
     Column("user", "%", lambda end: percent(end.used.usage.user_share)),
     Column("system", "%", lambda end: percent(end.used.usage.system_share)),
-    *(
-        _FIGURES[name]
-        for name in (
-            *("kernel_share", "cpu_s_per_gb", "elapsed_s"),
-            *("voluntary_switches", "involuntary_switches"),
-            *("waited_share", "others_share", "steal_share"),
-            *("minor_faults", "major_faults", "peak_memory_bytes", "frequency_hz", "energy_j"),
-        )
-    ),
+    *("kernel_share", "cpu_s_per_gb", "elapsed_s", "voluntary_switches", "involuntary_switches"),
+    *("waited_share", "others_share", "steal_share"),
+)
+_COLUMNS = (
+    *columns_of(figures_of(End, lambda end: end.used, USAGE), _FIRST),
     _of_row(column("suspect_samples")),
     Column("", "", _busy_poll, True),
 )
 # Only of runs that have counted.
-_COUNTED_COLUMNS = (
-    _of_message("instructions"),
-    _of_message("cycles"),
-    _FIGURES["instructions_per_byte"],
-    _FIGURES["instructions_per_cycle"],
+_COUNTED_COLUMNS = columns_of(
+    figures_of(End, _cost, COSTS), (_of_message("instructions"), _of_message("cycles"))
 )
 _TITLE = "Cost of each row"
 _LEGEND = (
