@@ -81,14 +81,16 @@ class Entries(Registry, Generic[_Entry]):
     """A registry that knows something of each name before it imports the object: an entry of this
     `kind`, whose `target` is ``module:attribute``.
 
-    An entry point may name such an entry in place of the object. That of one which names the object
-    has nothing but the target.
+    Where there is nothing to know, it is the target alone. An entry point may name an entry in
+    place of the object.
     """
 
-    def __init__(self, group: str, kind: Any, entries: Mapping[str, _Entry]) -> None:
-        super().__init__(group, {name: _target(each) for name, each in entries.items()})
+    def __init__(self, group: str, kind: Any, entries: Mapping[str, _Entry | str]) -> None:
         self._kind = kind
-        self._entries = entries
+        self._entries: dict[str, _Entry] = {
+            name: kind(each) if isinstance(each, str) else each for name, each in entries.items()
+        }
+        super().__init__(group, {name: _target(each) for name, each in self._entries.items()})
 
     def entry(self, name: str) -> _Entry:
         """What is known of a name. Raises UsageError if a plug-in cannot be imported."""
@@ -130,6 +132,21 @@ def have_plug_ins(directories: Sequence[str]) -> bool:
             except OSError:
                 continue
     return False
+
+
+# What has to be there for a transport: an mpiexec that has started the ranks, a Dragon runtime, or
+# devices; empty: nothing.
+Needs = Literal["", "mpi", "dragon", "cuda"]
+
+
+class TransportEntry(NamedTuple):
+    """A transport: what it `needs`, and the one that it is `built_on`, or does the same as, with
+    more software in between. Neither takes its import: a run starts without those that it does not
+    use."""
+
+    target: str
+    needs: Needs = ""
+    built_on: str = ""
 
 
 class ViewOption(NamedTuple):

@@ -3,32 +3,69 @@ is a line here, or an entry point of another package (`entries.py`)."""
 
 from __future__ import annotations
 
-from halftrip.entries import Entries, InReport, Registry, ViewEntry, ViewOption
+from collections.abc import Iterable
+
+from halftrip.entries import (
+    Entries,
+    InReport,
+    Needs,
+    Registry,
+    TransportEntry,
+    ViewEntry,
+    ViewOption,
+)
 
 SIMULATED = "simulated"
 
 # Each is a subclass of transports.base.Transport.
-TRANSPORTS = Registry(
+TRANSPORTS: Entries[TransportEntry] = Entries(
     "halftrip.transports",
+    TransportEntry,
     {
-        "mpi": "halftrip.transports.native.mpi:MpiTransport",
+        "mpi": TransportEntry("halftrip.transports.native.mpi:MpiTransport", needs="mpi"),
         "shm": "halftrip.transports.native.shm:ShmTransport",
         "pipe": "halftrip.transports.native.pipe:PipeTransport",
         "unix": "halftrip.transports.native.stream:UnixTransport",
         "tcp": "halftrip.transports.native.stream:TcpTransport",
         "udp": "halftrip.transports.native.udp:UdpTransport",
-        "mpi4py": "halftrip.transports.python.mpi4py:Mpi4pyTransport",
-        "mpi4py-object": "halftrip.transports.python.mpi4py_object:Mpi4pyObjectTransport",
-        "mp-pipe": "halftrip.transports.python.mp_pipe:MpPipeTransport",
-        "mp-queue": "halftrip.transports.python.mp_queue:MpQueueTransport",
-        "mp-shm": "halftrip.transports.python.mp_shm:MpShmTransport",
-        "zmq": "halftrip.transports.python.zeromq:ZmqTcpTransport",
-        "zmq-ipc": "halftrip.transports.python.zeromq:ZmqIpcTransport",
-        "dragon": "halftrip.transports.native.dragon:DragonTransport",
-        "dragon-pipe": "halftrip.transports.python.dragon:DragonPipeTransport",
-        "dragon-queue": "halftrip.transports.python.dragon:DragonQueueTransport",
-        "cuda-ipc": "halftrip.transports.native.cuda_ipc:CudaIpcTransport",
-        "nccl": "halftrip.transports.native.nccl:NcclTransport",
+        "mpi4py": TransportEntry(
+            "halftrip.transports.python.mpi4py:Mpi4pyTransport", needs="mpi", built_on="mpi"
+        ),
+        "mpi4py-object": TransportEntry(
+            "halftrip.transports.python.mpi4py_object:Mpi4pyObjectTransport",
+            needs="mpi",
+            built_on="mpi4py",
+        ),
+        "mp-pipe": TransportEntry(
+            "halftrip.transports.python.mp_pipe:MpPipeTransport", built_on="unix"
+        ),
+        "mp-queue": TransportEntry(
+            "halftrip.transports.python.mp_queue:MpQueueTransport", built_on="mp-pipe"
+        ),
+        "mp-shm": TransportEntry(
+            "halftrip.transports.python.mp_shm:MpShmTransport", built_on="shm"
+        ),
+        "zmq": TransportEntry("halftrip.transports.python.zeromq:ZmqTcpTransport", built_on="tcp"),
+        "zmq-ipc": TransportEntry(
+            "halftrip.transports.python.zeromq:ZmqIpcTransport", built_on="unix"
+        ),
+        "dragon": TransportEntry(
+            "halftrip.transports.native.dragon:DragonTransport", needs="dragon", built_on="mp-shm"
+        ),
+        "dragon-pipe": TransportEntry(
+            "halftrip.transports.python.dragon:DragonPipeTransport",
+            needs="dragon",
+            built_on="dragon",
+        ),
+        "dragon-queue": TransportEntry(
+            "halftrip.transports.python.dragon:DragonQueueTransport",
+            needs="dragon",
+            built_on="dragon",
+        ),
+        "cuda-ipc": TransportEntry(
+            "halftrip.transports.native.cuda_ipc:CudaIpcTransport", needs="cuda"
+        ),
+        "nccl": TransportEntry("halftrip.transports.native.nccl:NcclTransport", needs="cuda"),
         SIMULATED: "halftrip.transports.simulated:SimulatedTransport",
     },
 )
@@ -39,9 +76,12 @@ BETWEEN_HOSTS = ("tcp", "udp")
 # Those between ranks that a server has started for a client: they move bytes, and nothing that a
 # peer sends is unpickled.
 SERVED_TRANSPORTS = ("tcp", "udp", "shm", "pipe", "unix")
-# Those between ranks that an mpiexec has started, and those that need a Dragon runtime.
-MPI_TRANSPORTS = ("mpi", "mpi4py", "mpi4py-object")
-DRAGON_TRANSPORTS = ("dragon", "dragon-pipe", "dragon-queue")
+
+
+def needing(what: Needs, transports: Iterable[str] = tuple(TRANSPORTS.built_in)) -> list[str]:
+    """Those of these transports that need this."""
+    return [name for name in transports if TRANSPORTS.entry(name).needs == what]
+
 
 # Each is a function of the name of a device (empty: none was given) that returns a
 # memory.allocator.Memory.
@@ -127,7 +167,7 @@ STYLES = Registry(
 )
 
 # Each is a function of a document that returns a render.blocks.View.
-VIEWS = Entries(
+VIEWS: Entries[ViewEntry] = Entries(
     "halftrip.views",
     ViewEntry,
     {

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from halftrip import entries
+from halftrip.analysis.layers import below, partners, related
 from halftrip.analysis.rows import rows
 from halftrip.cli.plot import plot
 from halftrip.cli.show import ShowRequest, show_runs
@@ -16,11 +17,11 @@ from halftrip.registry import (
     FORMATS,
     LAUNCHERS,
     MEMORIES,
-    MPI_TRANSPORTS,
     PLOTS,
     SIMULATED,
     TRANSPORTS,
     VIEWS,
+    needing,
 )
 from halftrip.transports.base import Transport
 from halftrip.transports.refusals import check_possible
@@ -29,10 +30,13 @@ from harness import bench, runs
 REGISTRIES = (TRANSPORTS, MEMORIES, LAUNCHERS, FORMATS, PLOTS, VIEWS)
 
 MODULE = """
+from halftrip.entries import TransportEntry
 from halftrip.transports.simulated import SimulatedTransport
 
 class ExampleTransport(SimulatedTransport):
     pass
+
+LAYERED = TransportEntry("example_plug_in:ExampleTransport", needs="mpi", built_on="example")
 
 def render(document):
     return f"{len(document.rows)} rows\\n"
@@ -46,6 +50,7 @@ ENTRY_POINTS = """
 example = example_plug_in:ExampleTransport
 tcp = example_plug_in:ExampleTransport
 lost = no_such_module:Transport
+layered = example_plug_in:LAYERED
 
 [halftrip.plots]
 mine = example_plug_in:plot
@@ -99,14 +104,21 @@ def test_built_in_transports_are_transports():
     assert names[-1] == SIMULATED
 
 
-def test_transports_that_need_mpi_are_those_that_ask_for_it():
-    process = bench.process(no_mpi="no MPI here")
+@pytest.mark.parametrize("what", ["mpi", "dragon"])
+def test_transports_that_need_something_are_those_that_ask_for_it(what):
+    process = bench.process(**{f"no_{what}": "not here"})
     asking = [
         name
         for name in TRANSPORTS.built_in
-        if TRANSPORTS.load(name)(process).missing(bench.pair()) == "no MPI here"
+        if TRANSPORTS.load(name)(process).missing(bench.pair()) == "not here"
     ]
-    assert asking == [*MPI_TRANSPORTS]
+    assert asking == needing(what)
+    assert len(asking) == 3
+
+
+def test_whatever_a_transport_is_built_on_is_there():
+    built_on = {name: TRANSPORTS.entry(name).built_on for name in TRANSPORTS.built_in}
+    assert set(filter(None, built_on.values())) <= set(TRANSPORTS.built_in)
 
 
 def test_built_in_names_do_not_read_entry_points(no_entry_points, tmp_path, capsys):
@@ -127,8 +139,8 @@ def test_built_in_names_do_not_read_entry_points(no_entry_points, tmp_path, caps
 def test_names_of_plug_ins_come_after_the_built_in_ones_and_replace_none(
     plug_ins, tmp_path, capsys
 ):
-    assert list(TRANSPORTS) == [*TRANSPORTS.built_in, "example", "lost"]
-    assert len(TRANSPORTS) == len(TRANSPORTS.built_in) + 2
+    assert list(TRANSPORTS) == [*TRANSPORTS.built_in, "example", "layered", "lost"]
+    assert len(TRANSPORTS) == len(TRANSPORTS.built_in) + 3
     assert list(FORMATS) == [*FORMATS.built_in, "broken", "count"]
     assert list(LAUNCHERS) == list(LAUNCHERS.built_in)
     assert TRANSPORTS.load("tcp").__name__ == "TcpTransport"
@@ -144,6 +156,15 @@ def test_a_transport_of_a_plug_in_can_be_planned(plug_ins):
     put = make_plan(options_layer({"transport": "example", "pattern": "put", "mode": "blocking"}))
     with pytest.raises(UsageError, match="example has no put, only pingpong, stream"):
         check_possible(put)
+
+
+def test_an_entry_of_a_plug_in_says_what_it_needs_and_is_built_on(plug_ins):
+    assert TRANSPORTS.load("layered") is TRANSPORTS.load("example")
+    assert needing("mpi", ["tcp", "example", "layered"]) == ["layered"]
+    assert below("layered") == ["example"]
+    assert below("example") == below("lost") == below("nowhere") == []
+    assert related(["layered", "tcp", "example"]) == ["layered", "example"]
+    assert partners("example") == ["layered"]
 
 
 def test_a_kind_of_picture_of_a_plug_in_can_be_drawn(plug_ins, tmp_path, capsys):
