@@ -102,6 +102,14 @@ class Entries(Registry, Generic[_Entry]):
         made: _Entry = found
         return made
 
+    def entries(self) -> Iterator[tuple[str, _Entry | UsageError]]:
+        """All names with what is known of them, or why a plug-in cannot be imported."""
+        for name in self:
+            try:
+                yield name, self.entry(name)
+            except UsageError as error:
+                yield name, error
+
     def load(self, name: str) -> Any:
         return self._imported(name, _target(self.entry(name)))
 
@@ -147,6 +155,17 @@ class TransportEntry(NamedTuple):
     target: str
     needs: Needs = ""
     built_on: str = ""
+
+
+class PlotEntry(NamedTuple):
+    """A kind of picture: the section of a report that has it, if one does, whether only of rows
+    whose result is a rate, and whether only of several runs; the report says why these have
+    none."""
+
+    target: str
+    section: Literal["", "curves", "distribution", "usage", "system-log"] = ""
+    of_rates: bool = False
+    of_several: bool = False
 
 
 class ViewOption(NamedTuple):

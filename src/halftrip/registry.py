@@ -9,6 +9,7 @@ from halftrip.entries import (
     Entries,
     InReport,
     Needs,
+    PlotEntry,
     Registry,
     TransportEntry,
     ViewEntry,
@@ -218,19 +219,21 @@ VIEWS: Entries[ViewEntry] = Entries(
 
 # Each makes plots.chart.Charts of plots.chart.Subjects, or raises UsageError, which says what these
 # lack.
-PLOTS = Registry(
+PLOTS: Entries[PlotEntry] = Entries(
     "halftrip.plots",
+    PlotEntry,
     {
-        "latency": "halftrip.plots.curves:latency",
-        "bandwidth": "halftrip.plots.curves:bandwidth",
-        "rate": "halftrip.plots.curves:rate",
-        "samples": "halftrip.plots.samples:samples",
-        "distribution": "halftrip.plots.distribution:distribution",
-        "usage": "halftrip.plots.usage:usage",
-        "system": "halftrip.plots.system:system",
-        "pairs": "halftrip.plots.pairs:pairs",
-        "compare": "halftrip.plots.compare:compare",
-        "layers": "halftrip.plots.layers:layers",
+        "latency": PlotEntry("halftrip.plots.curves:latency", "curves"),
+        "bandwidth": PlotEntry("halftrip.plots.curves:bandwidth", "curves"),
+        # How many single messages go in a second, their latency says.
+        "rate": PlotEntry("halftrip.plots.curves:rate", "curves", of_rates=True),
+        "distribution": PlotEntry("halftrip.plots.distribution:distribution", "distribution"),
+        "samples": PlotEntry("halftrip.plots.samples:samples", "distribution"),
+        "usage": PlotEntry("halftrip.plots.usage:usage", "usage"),
+        "system": PlotEntry("halftrip.plots.system:system", "system-log"),
+        "pairs": PlotEntry("halftrip.plots.pairs:pairs", "curves"),
+        "compare": PlotEntry("halftrip.plots.compare:compare", "curves", of_several=True),
+        "layers": PlotEntry("halftrip.plots.layers:layers", "curves"),
         "history": "halftrip.plots.history:history",
     },
 )
@@ -240,8 +243,8 @@ FORMATS = Registry(
     "halftrip.formats",
     {
         "table": "halftrip.views.details:table",
-        "json": "halftrip.views.details:json",
         "csv": "halftrip.views.details:csv",
+        "json": "halftrip.views.details:json",
         "markdown": "halftrip.views.details:markdown",
         "latex": "halftrip.views.details:latex",
         "html": "halftrip.page.html:of_document",

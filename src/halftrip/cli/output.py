@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TextIO, TypeVar
 
 import typer
 
+from halftrip.entries import Registry
 from halftrip.errors import HalftripError, UsageError, system_reason
 from halftrip.plan.parsing import nearest
 from halftrip.registry import FORMATS, STYLES
@@ -32,11 +33,21 @@ Wide = Annotated[bool, typer.Option("--wide", help="All figures, however long li
 AsJson = Annotated[bool, typer.Option("-j", help="As --format json.")]
 
 
-def one_of(option: str, names: Sequence[str], default: str = "table") -> Any:
+def listed(names: Iterable[str]) -> str:
+    """Names in a help text: ``a, b or c``. Of a registry, halftrip's own: to look for others takes
+    longer than all else of the help."""
+    *others, last = names.built_in if isinstance(names, Registry) else names
+    return f"{', '.join(others)} or {last}"
+
+
+def one_of(option: str, names: Iterable[str], default: str = "table") -> Any:
     """An option whose value is one of these names."""
-    words = f"{', '.join(names[:-1])} or {names[-1]}. [{default}]"
     return typer.Option(
-        option, metavar="NAME", help=words, show_default=False, autocompletion=lambda: [*names]
+        option,
+        metavar="NAME",
+        help=f"{listed(names)}. [{default}]",
+        show_default=False,
+        autocompletion=lambda: [*names],
     )
 
 
@@ -54,22 +65,14 @@ DOCUMENTS = ("markdown", "latex", "html")
 # The formats of every view.
 VIEW_FORMATS = ("table", "csv", "json", *DOCUMENTS)
 ViewFormat = Annotated[str, one_of("--format", VIEW_FORMATS)]
-Format = Annotated[
-    str,
-    typer.Option(
-        "--format",
-        metavar="NAME",
-        help="table, csv, json, markdown, latex, html or nodes. [table]",
-        show_default=False,
-        autocompletion=lambda: [*FORMATS],
-    ),
-]
+Format = Annotated[str, one_of("--format", FORMATS)]
+STYLE_HELP = f"As {listed(STYLES)} print it."
 Style = Annotated[
     str | None,
     typer.Option(
         "--style",
         metavar="NAME",
-        help="As osu, imb, hpcbench... print it.",
+        help=STYLE_HELP,
         autocompletion=lambda: [*STYLES],
     ),
 ]

@@ -15,7 +15,7 @@ import typer
 from halftrip.cli import app
 from halftrip.cli.help import Command
 from halftrip.cli.inputs import Text, loaded
-from halftrip.cli.output import TABLE, Form, in_job, speaks, with_parameters
+from halftrip.cli.output import STYLE_HELP, TABLE, Form, in_job, listed, speaks, with_parameters
 from halftrip.errors import HalftripError, Interrupted, UsageError
 from halftrip.plan import parsing
 from halftrip.plan.options import GROUPS, OPTIONS, Option
@@ -137,7 +137,7 @@ def run(
         _in(
             "output",
             "--format",
-            "Print table, csv, json, markdown, latex or nodes. [table]",
+            f"Print {listed(FORMATS)}. [table]",
             "NAME",
             autocompletion=lambda: [*FORMATS],
         ),
@@ -148,7 +148,7 @@ def run(
         _in(
             "output",
             "--style",
-            "As osu, imb, hpcbench... print it.",
+            STYLE_HELP,
             "NAME",
             autocompletion=lambda: [*STYLES],
         ),

@@ -87,13 +87,10 @@ def show(
 
 def _known_views() -> dict[str, ViewEntry]:
     """The views by name; the help says why that of a plug-in cannot be loaded."""
-    found = {}
-    for name in VIEWS:
-        try:
-            found[name] = VIEWS.entry(name)
-        except UsageError as error:
-            found[name] = ViewEntry("", str(error))
-    return found
+    return {
+        name: ViewEntry("", str(entry)) if isinstance(entry, UsageError) else entry
+        for name, entry in VIEWS.entries()
+    }
 
 
 _VIEWS = _known_views()
