@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -157,11 +156,9 @@ def _clock_error(row: Row) -> str:
 
 
 def _bandwidth_interval(row: Row) -> str:
-    if not row.summary.bandwidth > 0 or row.is_over_all_time:
+    if not row.bandwidth > 0:
         return NOTHING
-    # From the interval of the initiator's times, for the bandwidth of all directions.
-    size = row.configuration.payload * row.delivered * row.bandwidth / row.summary.bandwidth
-    ends = [size / ns * 1e9 if ns > 0 else math.nan for ns in (row.summary.high, row.summary.low)]
+    _, *ends = row.over_time(row.bandwidth)
     return _between(*(number(end, digits_of(row) + 1, 1e6) for end in ends))
 
 

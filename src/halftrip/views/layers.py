@@ -340,7 +340,7 @@ def added(document: Document) -> list[Added]:
     of = one_way_times(document.round_trips)
 
     def time(row: Row) -> Estimate:
-        return Estimate(row.summary.latency, row.summary.low, row.summary.high).scaled(of(row))
+        return row.summary.time.scaled(of(row))
 
     return [
         Added(

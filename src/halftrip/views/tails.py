@@ -65,7 +65,7 @@ def _table(document: Document) -> Table:
     columns = (
         *path_columns(rows),
         SIZE,
-        quantile("p50", lambda row: Estimate(*row.summary[:3]), ALWAYS),
+        quantile("p50", lambda row: row.summary.time, ALWAYS),
         quantile("p90", lambda row: row.summary.p90, MORE),
         quantile("p99", lambda row: row.summary.p99, BRIEF),
         quantile("p99.9", lambda row: row.summary.p999, BRIEF),
