@@ -6,6 +6,7 @@
 # make check     format, lint, types, import contracts, compiler warnings
 # make format    formats all files
 # make bench     halftrip beside its peers
+# make golden    the schema, docs/options.md and golden files, made again of the tables and views
 # make docs      the documentation site, in build/site
 # make man       build/halftrip.1, the man page
 
@@ -19,7 +20,7 @@ NATIVE := CMakeLists.txt pyproject.toml native/bindings/stubs.pat $(SOURCES) $(H
 FORMATTED := $(SOURCES) $(HEADERS) $(BARE) $(wildcard benchmarks/*.c) $(wildcard tests/native/*.cpp)
 WARNINGS := -Wall -Wextra -Wconversion -Wno-sign-conversion -Werror
 
-.PHONY: run check test test-all fuzz soak format bench docs man clean
+.PHONY: run check test test-all fuzz soak format bench golden docs man clean
 
 run: $(VENV)/installed
 	$(BIN)/halftrip run
@@ -71,6 +72,9 @@ format: $(VENV)/developed
 
 bench: $(VENV)/developed
 	$(BIN)/python benchmarks/peers.py
+
+golden: $(VENV)/developed
+	PYTHONPATH=tests $(BIN)/python scripts/make_golden.py
 
 docs: $(VENV)/developed
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet

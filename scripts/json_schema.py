@@ -1,8 +1,7 @@
-"""Prints docs/schema/halftrip-N.schema.json: what `halftrip show --format json` prints.
+"""Prints docs/schema/halftrip-N.schema.json: what `halftrip show --format json` prints; make golden
+writes it.
 
 N is the version of the run file's format, with which the JSON changes.
-
-python scripts/json_schema.py > docs/schema/halftrip-1.schema.json
 """
 
 from __future__ import annotations

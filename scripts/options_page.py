@@ -1,7 +1,4 @@
-"""Prints docs/options.md, from the table of options.
-
-python scripts/options_page.py > docs/options.md
-"""
+"""Prints docs/options.md, from the table of options; make golden writes it."""
 
 from __future__ import annotations
 

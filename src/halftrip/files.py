@@ -25,6 +25,12 @@ def beside(path: str) -> Iterator[str]:
             os.unlink(made)
 
 
+def replace(made: str, path: str) -> None:
+    """Gives a file that is `beside` another one the name of that; a symbolic link stays, and leads
+    to it. Raises OSError where that fails."""
+    os.replace(made, os.path.realpath(path))
+
+
 def fill(made: str, content: bytes) -> None:
     """Writes all of a file, to the disk. Raises OSError where that fails."""
     with open(made, "wb") as file:

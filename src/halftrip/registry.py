@@ -1,124 +1,72 @@
-"""The objects that are chosen by name: transports, kinds of memory, launchers, formats.
-
-Another package adds one by an entry point in its pyproject.toml:
-
-    [project.entry-points."halftrip.transports"]
-    example = "my_package.example:ExampleTransport"
-"""
+"""The objects that are chosen by name: transports, kinds of memory, launchers, views, formats. Each
+is a line here, or an entry point of another package (`entries.py`)."""
 
 from __future__ import annotations
 
-import importlib
-import os
-import sys
-from collections.abc import Iterator, Sequence
-from functools import cached_property
-from typing import Any
+from collections.abc import Iterable
 
-from halftrip.errors import UsageError
-
-
-class Registry:
-    """Objects by name, each written as ``module:attribute`` and imported when it is chosen.
-
-    The `built_in` names come first. The others are the entry points of `group`; one with a built-in
-    name is ignored.
-    """
-
-    def __init__(self, group: str, built_in: dict[str, str]) -> None:
-        self.group = group
-        self.built_in = built_in
-
-    @cached_property
-    def _plug_ins(self) -> dict[str, str]:
-        if not have_plug_ins(sys.path):
-            return {}
-        from importlib.metadata import entry_points
-
-        found = entry_points(group=self.group)
-        return {entry.name: entry.value for entry in found if entry.name not in self.built_in}
-
-    def __iter__(self) -> Iterator[str]:
-        """All names, in the order in which tables show them."""
-        yield from self.built_in
-        yield from sorted(self._plug_ins)
-
-    def __len__(self) -> int:
-        return len(self.built_in) + len(self._plug_ins)
-
-    def __contains__(self, name: object) -> bool:
-        # Built-in names first: reading the entry points of all packages takes longer than the rest
-        # of a --help.
-        return name in self.built_in or name in self._plug_ins
-
-    def place(self, name: str) -> tuple[int, str]:
-        """The sort key of a name in tables: built-in names in their order, then others by name."""
-        names = list(self.built_in)
-        return (names.index(name) if name in names else len(names), name)
-
-    def load(self, name: str) -> Any:
-        """The object that a name stands for. Raises UsageError if a plug-in cannot be imported."""
-        target = self.built_in.get(name) or self._plug_ins[name]
-        module, _, attribute = target.partition(":")
-        try:
-            return getattr(importlib.import_module(module), attribute)
-        except Exception as error:
-            if name in self.built_in:
-                raise
-            said = str(error) or "no reason given"
-            if not isinstance(error, (ImportError, AttributeError)):
-                said = f"{type(error).__name__}: {said}"
-            problem = f"{self.group} {name!r} ({target}) cannot be loaded: {said.splitlines()[0]}"
-            raise UsageError(problem) from None
-
-
-def have_plug_ins(directories: Sequence[str]) -> bool:
-    """Whether a package that is installed in these directories may have entry points of halftrip's.
-    To ask importlib.metadata, which reads all packages, takes as long as half of a --help."""
-    for directory in directories:
-        try:
-            names = os.listdir(directory or os.curdir)
-        except NotADirectoryError:
-            # An archive.
-            return True
-        except OSError:
-            continue
-        for name in names:
-            if not name.endswith((".dist-info", ".egg-info")):
-                continue
-            try:
-                with open(os.path.join(directory, name, "entry_points.txt"), "rb") as file:
-                    if b"[halftrip." in file.read():
-                        return True
-            except OSError:
-                continue
-    return False
-
+from halftrip.entries import (
+    Entries,
+    InReport,
+    Needs,
+    PlotEntry,
+    Registry,
+    TransportEntry,
+    ViewEntry,
+    ViewOption,
+)
 
 SIMULATED = "simulated"
 
 # Each is a subclass of transports.base.Transport.
-TRANSPORTS = Registry(
+TRANSPORTS: Entries[TransportEntry] = Entries(
     "halftrip.transports",
+    TransportEntry,
     {
-        "mpi": "halftrip.transports.native.mpi:MpiTransport",
+        "mpi": TransportEntry("halftrip.transports.native.mpi:MpiTransport", needs="mpi"),
         "shm": "halftrip.transports.native.shm:ShmTransport",
         "pipe": "halftrip.transports.native.pipe:PipeTransport",
         "unix": "halftrip.transports.native.stream:UnixTransport",
         "tcp": "halftrip.transports.native.stream:TcpTransport",
         "udp": "halftrip.transports.native.udp:UdpTransport",
-        "mpi4py": "halftrip.transports.python.mpi4py:Mpi4pyTransport",
-        "mpi4py-object": "halftrip.transports.python.mpi4py_object:Mpi4pyObjectTransport",
-        "mp-pipe": "halftrip.transports.python.mp_pipe:MpPipeTransport",
-        "mp-queue": "halftrip.transports.python.mp_queue:MpQueueTransport",
-        "mp-shm": "halftrip.transports.python.mp_shm:MpShmTransport",
-        "zmq": "halftrip.transports.python.zeromq:ZmqTcpTransport",
-        "zmq-ipc": "halftrip.transports.python.zeromq:ZmqIpcTransport",
-        "dragon": "halftrip.transports.native.dragon:DragonTransport",
-        "dragon-pipe": "halftrip.transports.python.dragon:DragonPipeTransport",
-        "dragon-queue": "halftrip.transports.python.dragon:DragonQueueTransport",
-        "cuda-ipc": "halftrip.transports.native.cuda_ipc:CudaIpcTransport",
-        "nccl": "halftrip.transports.native.nccl:NcclTransport",
+        "mpi4py": TransportEntry(
+            "halftrip.transports.python.mpi4py:Mpi4pyTransport", needs="mpi", built_on="mpi"
+        ),
+        "mpi4py-object": TransportEntry(
+            "halftrip.transports.python.mpi4py_object:Mpi4pyObjectTransport",
+            needs="mpi",
+            built_on="mpi4py",
+        ),
+        "mp-pipe": TransportEntry(
+            "halftrip.transports.python.mp_pipe:MpPipeTransport", built_on="unix"
+        ),
+        "mp-queue": TransportEntry(
+            "halftrip.transports.python.mp_queue:MpQueueTransport", built_on="mp-pipe"
+        ),
+        "mp-shm": TransportEntry(
+            "halftrip.transports.python.mp_shm:MpShmTransport", built_on="shm"
+        ),
+        "zmq": TransportEntry("halftrip.transports.python.zeromq:ZmqTcpTransport", built_on="tcp"),
+        "zmq-ipc": TransportEntry(
+            "halftrip.transports.python.zeromq:ZmqIpcTransport", built_on="unix"
+        ),
+        "dragon": TransportEntry(
+            "halftrip.transports.native.dragon:DragonTransport", needs="dragon", built_on="mp-shm"
+        ),
+        "dragon-pipe": TransportEntry(
+            "halftrip.transports.python.dragon:DragonPipeTransport",
+            needs="dragon",
+            built_on="dragon",
+        ),
+        "dragon-queue": TransportEntry(
+            "halftrip.transports.python.dragon:DragonQueueTransport",
+            needs="dragon",
+            built_on="dragon",
+        ),
+        "cuda-ipc": TransportEntry(
+            "halftrip.transports.native.cuda_ipc:CudaIpcTransport", needs="cuda"
+        ),
+        "nccl": TransportEntry("halftrip.transports.native.nccl:NcclTransport", needs="cuda"),
         SIMULATED: "halftrip.transports.simulated:SimulatedTransport",
     },
 )
@@ -129,9 +77,12 @@ BETWEEN_HOSTS = ("tcp", "udp")
 # Those between ranks that a server has started for a client: they move bytes, and nothing that a
 # peer sends is unpickled.
 SERVED_TRANSPORTS = ("tcp", "udp", "shm", "pipe", "unix")
-# Those between ranks that an mpiexec has started, and those that need a Dragon runtime.
-MPI_TRANSPORTS = ("mpi", "mpi4py", "mpi4py-object")
-DRAGON_TRANSPORTS = ("dragon", "dragon-pipe", "dragon-queue")
+
+
+def needing(what: Needs, transports: Iterable[str] = tuple(TRANSPORTS.built_in)) -> list[str]:
+    """Those of these transports that need this."""
+    return [name for name in transports if TRANSPORTS.entry(name).needs == what]
+
 
 # Each is a function of the name of a device (empty: none was given) that returns a
 # memory.allocator.Memory.
@@ -216,21 +167,73 @@ STYLES = Registry(
     },
 )
 
+# Each is a function of a document that returns a render.blocks.View.
+VIEWS: Entries[ViewEntry] = Entries(
+    "halftrip.views",
+    ViewEntry,
+    {
+        "details": ViewEntry(
+            "halftrip.views.details:details",
+            "Every row, with all figures there is room for.",
+            has_times=True,
+            needs_flags="for programs",
+        ),
+        "why": ViewEntry(
+            "halftrip.views.why:why",
+            "Why rows cannot be trusted, and what to do.",
+            (ViewOption("all", "every", "With --why: row by row."),),
+        ),
+        "tails": ViewEntry(
+            "halftrip.views.tails:tails",
+            "p50, p90, p99 and p99.9 with their intervals.",
+            has_times=True,
+            in_report=InReport("distribution"),
+        ),
+        "cost": ViewEntry(
+            "halftrip.views.cost:cost",
+            "CPU time and more that each row took at both ends.",
+            needs_flags="always",
+            in_report=InReport("usage", "all"),
+        ),
+        "layers": ViewEntry(
+            "halftrip.views.layers:layers",
+            "What each layer adds to the transport below it.",
+            has_times=True,
+        ),
+        "matrix": ViewEntry(
+            "halftrip.views.matrix:matrix",
+            "Each host with each other, and a summary by host.",
+            (ViewOption("sort", "by_slowness", "With --matrix: the slowest host first."),),
+        ),
+        "flags": ViewEntry(
+            "halftrip.views.why:flags", "All that looks odd in each row.", needs_flags="always"
+        ),
+        # A system log has several tables for each host.
+        "system-log": ViewEntry(
+            "halftrip.views.system_log:system_log",
+            "What every host's counters have counted.",
+            in_report=InReport("system-log", "tables", 200),
+        ),
+    },
+)
+
 # Each makes plots.chart.Charts of plots.chart.Subjects, or raises UsageError, which says what these
 # lack.
-PLOTS = Registry(
+PLOTS: Entries[PlotEntry] = Entries(
     "halftrip.plots",
+    PlotEntry,
     {
-        "latency": "halftrip.plots.curves:latency",
-        "bandwidth": "halftrip.plots.curves:bandwidth",
-        "rate": "halftrip.plots.curves:rate",
-        "samples": "halftrip.plots.samples:samples",
-        "distribution": "halftrip.plots.distribution:distribution",
-        "usage": "halftrip.plots.usage:usage",
-        "system": "halftrip.plots.system:system",
-        "pairs": "halftrip.plots.pairs:pairs",
-        "compare": "halftrip.plots.compare:compare",
-        "layers": "halftrip.plots.layers:layers",
+        "latency": PlotEntry("halftrip.plots.curves:latency", "curves"),
+        "bandwidth": PlotEntry("halftrip.plots.curves:bandwidth", "curves"),
+        # How many single messages go in a second, their latency says.
+        "rate": PlotEntry("halftrip.plots.curves:rate", "curves", of_rates=True),
+        "distribution": PlotEntry("halftrip.plots.distribution:distribution", "distribution"),
+        "samples": PlotEntry("halftrip.plots.samples:samples", "distribution"),
+        "usage": PlotEntry("halftrip.plots.usage:usage", "usage"),
+        "system": PlotEntry("halftrip.plots.system:system", "system-log"),
+        "pairs": PlotEntry("halftrip.plots.pairs:pairs", "curves"),
+        "compare": PlotEntry("halftrip.plots.compare:compare", "curves", of_several=True),
+        "layers": PlotEntry("halftrip.plots.layers:layers", "curves"),
         "history": "halftrip.plots.history:history",
     },
 )
@@ -240,8 +243,8 @@ FORMATS = Registry(
     "halftrip.formats",
     {
         "table": "halftrip.views.details:table",
-        "json": "halftrip.views.details:json",
         "csv": "halftrip.views.details:csv",
+        "json": "halftrip.views.details:json",
         "markdown": "halftrip.views.details:markdown",
         "latex": "halftrip.views.details:latex",
         "html": "halftrip.page.html:of_document",

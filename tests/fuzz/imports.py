@@ -15,7 +15,7 @@ import numpy as np
 from halftrip.cli.export import export
 from halftrip.cli.show import ShowRequest
 from halftrip.errors import UsageError
-from halftrip.registry import EXPORTS, FORMATS, IMPORTERS, STYLES
+from halftrip.registry import EXPORTS, FORMATS, IMPORTERS, STYLES, VIEWS
 from halftrip.results.reading import decode
 from halftrip.results.records import Measurement, Record
 from halftrip.results.run_file import encode, load
@@ -24,7 +24,7 @@ from halftrip.tools.importing import imported
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from fuzz.mutate import mutated
-from fuzz.run_files import VIEWS, show
+from fuzz.run_files import show
 from fuzz.trials import Harness, Input, check_line, main
 from harness.imports import SAMPLES
 
@@ -35,7 +35,7 @@ FORMS = [
     *(ShowRequest(format=name) for name in FORMATS),
     *(ShowRequest(style=name) for name in STYLES),
     ShowRequest(rtt=True, wide=True),
-    ShowRequest(views=["why"], every=True),
+    ShowRequest(views=["why"], options=["all"]),
     *EXPORTS,
 ]
 # What an input is said to be that names no tool.

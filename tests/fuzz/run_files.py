@@ -19,6 +19,7 @@ from halftrip.cli.explain import explain
 from halftrip.cli.history import history
 from halftrip.cli.show import ShowRequest, show_runs
 from halftrip.errors import HalftripError, UsageError
+from halftrip.registry import VIEWS
 from halftrip.results.threshold import Acts, Threshold
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -28,14 +29,13 @@ from fuzz.trials import Harness, Input, check_line, main
 from harness import arrivals, runs
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "formats"
-VIEWS = ("details", "why", "flags", "tails", "cost", "layers", "matrix", "system-log")
 EXPECT = "latency=1us,bandwidth=1GB/s,messages=1M/s"
 # What is judged by itself.
 ITSELF = "itself"
 FORMS = (
     ShowRequest(),
     *(ShowRequest(views=[view]) for view in VIEWS),
-    ShowRequest(views=["why"], every=True),
+    ShowRequest(views=["why"], options=["all"]),
     ShowRequest(rtt=True, wide=True),
     *(ShowRequest(format=name) for name in ("csv", "json", "markdown", "latex")),
     ShowRequest(format="markdown", wide=True),

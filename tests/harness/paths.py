@@ -11,15 +11,16 @@ from halftrip import _native
 from halftrip.measure.verification import Verification
 from halftrip.memory.ring import Ring, allocate_ring, layout
 from halftrip.memory.shared import SharedSegment
-from halftrip.registry import TRANSPORTS
+from halftrip.registry import SIMULATED, TRANSPORTS, needing
 from halftrip.results.configuration import UNTUNED
 from halftrip.transports.base import EndpointBuffers, PathSettings
+from halftrip.transports.python.endpoint import PythonTransport
 from harness.bench import CACHE, clock, pair, process
 from harness.threads import in_thread
 
 # Those that need no more than this process: MPI needs ranks that are processes.
-IN_PYTHON = ("mp-pipe", "mp-queue", "mp-shm", "zmq", "zmq-ipc")
-IN_PROCESS = ("shm", "pipe", "unix", "tcp", "udp", *IN_PYTHON)
+IN_PROCESS = [name for name in needing("") if name != SIMULATED]
+IN_PYTHON = [name for name in IN_PROCESS if issubclass(TRANSPORTS.load(name), PythonTransport)]
 
 
 def usual(name):

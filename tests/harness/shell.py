@@ -65,6 +65,8 @@ def call(directory, *arguments):
     words = ["halftrip", *(str(argument) for argument in arguments)]
     with (
         mock.patch.object(sys, "argv", words),
+        # Where the tests are started as ``python -m pytest``, that is what usage would name.
+        mock.patch.object(sys.modules["__main__"], "__package__", None),
         mock.patch.dict(os.environ, {"COLUMNS": "400"}),
         contextlib.chdir(directory),
         contextlib.redirect_stdout(out),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from halftrip.registry import SIMULATED, TRANSPORTS, needing
 from harness.choice import drawn, extended
 from harness.mpi import ONE_HOST, chosen, job, mpiexec, quick_start
 from harness.victim import LOCAL, UNSAID, WITH_MPI, Victim
@@ -25,22 +26,21 @@ def test_a_killed_rank_is_named_and_what_was_measured_is_shown(shell, rank):
     assert "latency" in ended.out
 
 
+# How the ranks of each transport that needs nothing can wait.
+WAITS = [
+    (name, wait)
+    for name in needing("")
+    if name != SIMULATED
+    for wait in TRANSPORTS.load(name).capabilities.waits
+]
+ALWAYS = [("shm", "spin"), ("tcp", "block"), ("mp-queue", "block")]
+
+
 @pytest.mark.parametrize(
     ("transport", "wait"),
     [
-        ("shm", "spin"),
-        *extended(
-            ("tcp", "block"),
-            ("mp-queue", "block"),
-            *drawn(
-                [
-                    *((each, "spin") for each in ("pipe", "unix", "tcp", "udp")),
-                    *((each, "block") for each in ("pipe", "udp", "unix", "mp-pipe", "mp-shm")),
-                    *((each, "block") for each in ("zmq", "zmq-ipc")),
-                ],
-                4,
-            ),
-        ),
+        ALWAYS[0],
+        *extended(*ALWAYS[1:], *drawn([each for each in WAITS if each not in ALWAYS], 4)),
     ],
 )
 def test_a_rank_notices_whatever_it_waits_in(shell, transport, wait):

@@ -1,4 +1,5 @@
-"""A transport from another package, written in Python: real ranks measure it like any other."""
+"""A transport from another package, written in Python: real ranks measure it like any other. And a
+view, which has an option of its own, every format, and a place in a report."""
 
 import itertools
 import json
@@ -6,7 +7,8 @@ import json
 import pytest
 
 from halftrip.registry import TRANSPORTS
-from harness.packages import install
+from harness.files import ROOT
+from harness.packages import install, install_package
 from harness.shell import opened_shell
 
 PATTERNS = ("pingpong", "stream")
@@ -123,3 +125,42 @@ def test_one_that_cannot_be_imported_is_a_mistake_in_one_line(shell):
     assert (result.status, result.out) == (2, "")
     assert result.err == f"halftrip: halftrip.transports {said} zero\n"
     assert not result.path.exists()
+
+
+VIEW = """
+from halftrip.entries import InReport, ViewEntry, ViewOption
+from halftrip.render.blocks import View, text_table
+
+
+def counted(document, twice=False):
+    count = len(document.rows) * (2 if twice else 1)
+    return View([text_table("Rows", ["rows"], [[str(count)]])], title="Counts")
+
+
+COUNTED = ViewEntry("example_counted:counted", "How many rows there are.",
+                    (ViewOption("twice", "twice", "With --counted: twice as many."),),
+                    in_report=InReport("Rows counted"))
+"""
+
+
+def test_a_view_has_an_option_every_format_and_a_place_in_a_report(shell):
+    names = {"counted": "example_counted:COUNTED", "broken": "example_counted:nothing"}
+    found = install_package(shell.directory, {"example_counted": VIEW}, {"halftrip.views": names})
+    run = ROOT / "tests" / "golden" / "formats" / "1.jsonl"
+    help_text = shell.halftrip("show", "--help", **found).out
+    for said in ("--counted How many rows there are.", "--broken halftrip.views 'broken'"):
+        assert said in " ".join(help_text.split())
+    for more, rows in (([], "7"), (["--twice"], "14")):
+        shown = shell.halftrip("show", run, "--counted", *more, "--format", "csv", **found)
+        assert (shown.status, shown.out) == (0, f"rows\n{rows}\n")
+    for words, said in (
+        (["--twice"], "--twice: only with --counted"),
+        (["--counted", "--rtt"], "--rtt: --counted shows no latency; leave it out"),
+        (["--broken"], "halftrip.views 'broken' (example_counted:nothing) cannot be loaded"),
+    ):
+        refused = shell.halftrip("show", run, *words, **found)
+        assert refused.status == 2
+        assert refused.err.startswith(f"halftrip: {said}")
+    page = shell.halftrip("report", run, "--format", "md", "-o", "-", **found)
+    assert "## Rows counted\n" in page.out
+    assert "## Not shown\n\nhalftrip.views 'broken'" in page.out

@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from halftrip import registry
+from halftrip import entries
+from halftrip.analysis.layers import below, partners, related
 from halftrip.analysis.rows import rows
 from halftrip.cli.plot import plot
 from halftrip.cli.show import ShowRequest, show_runs
@@ -16,22 +17,26 @@ from halftrip.registry import (
     FORMATS,
     LAUNCHERS,
     MEMORIES,
-    MPI_TRANSPORTS,
     PLOTS,
     SIMULATED,
     TRANSPORTS,
+    VIEWS,
+    needing,
 )
 from halftrip.transports.base import Transport
 from halftrip.transports.refusals import check_possible
 from harness import bench, runs
 
-REGISTRIES = (TRANSPORTS, MEMORIES, LAUNCHERS, FORMATS, PLOTS)
+REGISTRIES = (TRANSPORTS, MEMORIES, LAUNCHERS, FORMATS, PLOTS, VIEWS)
 
 MODULE = """
+from halftrip.entries import TransportEntry
 from halftrip.transports.simulated import SimulatedTransport
 
 class ExampleTransport(SimulatedTransport):
     pass
+
+LAYERED = TransportEntry("example_plug_in:ExampleTransport", needs="mpi", built_on="example")
 
 def render(document):
     return f"{len(document.rows)} rows\\n"
@@ -45,6 +50,7 @@ ENTRY_POINTS = """
 example = example_plug_in:ExampleTransport
 tcp = example_plug_in:ExampleTransport
 lost = no_such_module:Transport
+layered = example_plug_in:LAYERED
 
 [halftrip.plots]
 mine = example_plug_in:plot
@@ -85,7 +91,7 @@ def no_entry_points(monkeypatch):
 
     forget_plug_ins()
     monkeypatch.setattr(importlib.metadata, "entry_points", entry_points)
-    monkeypatch.setattr(registry, "have_plug_ins", lambda _: True)
+    monkeypatch.setattr(entries, "have_plug_ins", lambda _: True)
     yield
     forget_plug_ins()
 
@@ -98,14 +104,21 @@ def test_built_in_transports_are_transports():
     assert names[-1] == SIMULATED
 
 
-def test_transports_that_need_mpi_are_those_that_ask_for_it():
-    process = bench.process(no_mpi="no MPI here")
+@pytest.mark.parametrize("what", ["mpi", "dragon"])
+def test_transports_that_need_something_are_those_that_ask_for_it(what):
+    process = bench.process(**{f"no_{what}": "not here"})
     asking = [
         name
         for name in TRANSPORTS.built_in
-        if TRANSPORTS.load(name)(process).missing(bench.pair()) == "no MPI here"
+        if TRANSPORTS.load(name)(process).missing(bench.pair()) == "not here"
     ]
-    assert asking == [*MPI_TRANSPORTS]
+    assert asking == needing(what)
+    assert len(asking) == 3
+
+
+def test_whatever_a_transport_is_built_on_is_there():
+    built_on = {name: TRANSPORTS.entry(name).built_on for name in TRANSPORTS.built_in}
+    assert set(filter(None, built_on.values())) <= set(TRANSPORTS.built_in)
 
 
 def test_built_in_names_do_not_read_entry_points(no_entry_points, tmp_path, capsys):
@@ -126,8 +139,8 @@ def test_built_in_names_do_not_read_entry_points(no_entry_points, tmp_path, caps
 def test_names_of_plug_ins_come_after_the_built_in_ones_and_replace_none(
     plug_ins, tmp_path, capsys
 ):
-    assert list(TRANSPORTS) == [*TRANSPORTS.built_in, "example", "lost"]
-    assert len(TRANSPORTS) == len(TRANSPORTS.built_in) + 2
+    assert list(TRANSPORTS) == [*TRANSPORTS.built_in, "example", "layered", "lost"]
+    assert len(TRANSPORTS) == len(TRANSPORTS.built_in) + 3
     assert list(FORMATS) == [*FORMATS.built_in, "broken", "count"]
     assert list(LAUNCHERS) == list(LAUNCHERS.built_in)
     assert TRANSPORTS.load("tcp").__name__ == "TcpTransport"
@@ -143,6 +156,15 @@ def test_a_transport_of_a_plug_in_can_be_planned(plug_ins):
     put = make_plan(options_layer({"transport": "example", "pattern": "put", "mode": "blocking"}))
     with pytest.raises(UsageError, match="example has no put, only pingpong, stream"):
         check_possible(put)
+
+
+def test_an_entry_of_a_plug_in_says_what_it_needs_and_is_built_on(plug_ins):
+    assert TRANSPORTS.load("layered") is TRANSPORTS.load("example")
+    assert needing("mpi", ["tcp", "example", "layered"]) == ["layered"]
+    assert below("layered") == ["example"]
+    assert below("example") == below("lost") == below("nowhere") == []
+    assert related(["layered", "tcp", "example"]) == ["layered", "example"]
+    assert partners("example") == ["layered"]
 
 
 def test_a_kind_of_picture_of_a_plug_in_can_be_drawn(plug_ins, tmp_path, capsys):
@@ -168,13 +190,13 @@ def test_a_plug_in_that_cannot_be_imported_is_a_usage_error(plug_ins, named, nam
 
 
 def test_a_look_at_directories_says_whether_there_may_be_a_plug_in(plug_ins, tmp_path):
-    assert registry.have_plug_ins(sys.path)
+    assert entries.have_plug_ins(sys.path)
     (tmp_path / "other-1.0.dist-info").mkdir()
     (tmp_path / "example_plug_in-1.0.dist-info" / "entry_points.txt").write_text(
         "[console_scripts]\nhalftrip = example:main\n"
     )
     file = tmp_path / "packages.zip"
-    assert not registry.have_plug_ins([str(tmp_path), str(file), ""])
+    assert not entries.have_plug_ins([str(tmp_path), str(file), ""])
     # Only importlib.metadata reads an archive.
     file.write_bytes(b"PK")
-    assert registry.have_plug_ins([str(file)])
+    assert entries.have_plug_ins([str(file)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from halftrip.plan.setting import Kind
 
@@ -16,10 +16,16 @@ Whole = TypeVar("Whole")
 ALWAYS, BRIEF, MORE = 0, 1, 2
 
 
+# The tables of rows: of those whose result is a latency or a bandwidth, and, beside these, of
+# datagrams.
+TableKind = Literal["latency", "rate", "delivery"]
+
+
 class Shown(NamedTuple):
     """How tables show a figure: its heading, the unit in which people read it, its rank, how many
-    significant digits it has (None: as many as its interval supports), whether it usually is 0, and
-    what a line below the table says of it."""
+    significant digits it has (None: as many as its interval supports, `most` of them), whether it
+    usually is 0, and what a line below the table says of it. Of a figure of rows, these `tables`
+    have a column; where it `doubles`, it is one way, and of round trips as many times as long."""
 
     heading: str
     unit: str = ""
@@ -27,21 +33,35 @@ class Shown(NamedTuple):
     digits: int | None = 3
     is_rare: bool = False
     says: str = ""
+    tables: tuple[TableKind, ...] = ("latency", "rate")
+    doubles: bool = False
+    most: int = 5
 
 
-NOT_SHOWN = Shown("")
+NOT_SHOWN = Shown("", tables=())
+
+
+class Metric(NamedTuple):
+    """A figure as a gauge of a monitoring system: its name, which ends in its base unit, and what
+    it is."""
+
+    name: str
+    unit: str
+    says: str
 
 
 class Figure(NamedTuple, Generic[Of]):
     """What is said of each `Of`, such as a row, by a `name` that ends in its unit. `kind` is
     that of its values; with a question mark, it may not exist: `of` then gives None or NaN. `says`
-    is what it is, `shown` how tables show it: with NOT_SHOWN, in no column of its own."""
+    is what it is, `shown` how tables show it: with NOT_SHOWN, in no column of its own. Metrics have
+    it as `metric`, if at all."""
 
     name: str
     kind: Kind
     of: Callable[[Of], Any]
     says: str
     shown: Shown = NOT_SHOWN
+    metric: Metric | None = None
 
     @property
     def type(self) -> str:
@@ -82,7 +102,8 @@ def figures_of(
         return value
 
     return tuple(
-        Figure(each.name, each.kind, of_whole(each.of), each.says, each.shown) for each in figures
+        Figure(each.name, each.kind, of_whole(each.of), each.says, each.shown, each.metric)
+        for each in figures
     )
 
 

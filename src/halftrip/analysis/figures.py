@@ -13,8 +13,10 @@ from halftrip.analysis.figure import (
     MORE,
     NOT_SHOWN,
     Figure,
+    Metric,
     Of,
     Shown,
+    TableKind,
     fields,
     figures_of,
 )
@@ -27,6 +29,9 @@ from halftrip.stats.summary import Summary
 
 _LOW = "Lower end of the 95 % confidence interval of "
 _HIGH = "Upper end of the 95 % confidence interval of "
+_LATENCY: tuple[TableKind, ...] = ("latency",)
+_RATE: tuple[TableKind, ...] = ("rate",)
+_DELIVERY: tuple[TableKind, ...] = ("delivery",)
 _WAYS_SAY = (
     "there, back: the message and its reply, one way each, by the clocks of both ends; if these "
     "are wrong by the clock error, one is too long by it, and the other too short."
@@ -37,12 +42,14 @@ _ADJUSTED_SAYS = (
 )
 
 
-def _quantile(name: str, words: str, shown: Shown = NOT_SHOWN) -> tuple[Figure[Summary], ...]:
+def _quantile(
+    name: str, words: str, shown: Shown = NOT_SHOWN, metric: Metric | None = None
+) -> tuple[Figure[Summary], ...]:
     """A quantile, and both ends of its interval."""
     of = f"{name}_ns, ns"
     return (
         Figure(f"{name}_ns", "number?", lambda summary: getattr(summary, name).value,
-               f"{words} percentile of the times of single messages, one way, ns", shown),
+               f"{words} percentile of the times of single messages, one way, ns", shown, metric),
         Figure(f"{name}_low_ns", "number?", lambda summary: getattr(summary, name).low, _LOW + of),
         Figure(f"{name}_high_ns", "number?", lambda summary: getattr(summary, name).high,
                _HIGH + of),
@@ -52,37 +59,45 @@ def _quantile(name: str, words: str, shown: Shown = NOT_SHOWN) -> tuple[Figure[S
 SUMMARY: tuple[Figure[Summary], ...] = (
     Figure("latency_ns", "number?", lambda of: of.latency,
            "Median time of one message, one way; of a stream, of one of many, ns",
-           Shown("latency", "us", ALWAYS, None)),
-    Figure("low_ns", "number?", lambda of: of.low, f"{_LOW}latency_ns, ns"),
-    Figure("high_ns", "number?", lambda of: of.high, f"{_HIGH}latency_ns, ns"),
+           Shown("latency", "us", ALWAYS, None, tables=_LATENCY, doubles=True),
+           Metric("latency_seconds", "seconds", "Time of one message, one way.")),
+    Figure("low_ns", "number?", lambda of: of.low, f"{_LOW}latency_ns, ns",
+           metric=Metric("latency_low_seconds", "seconds", f"{_LOW}the latency.")),
+    Figure("high_ns", "number?", lambda of: of.high, f"{_HIGH}latency_ns, ns",
+           metric=Metric("latency_high_seconds", "seconds", f"{_HIGH}the latency.")),
     *_quantile("p90", "90th"),
-    *_quantile("p99", "99th", Shown("p99", "us", BRIEF)),
+    *_quantile("p99", "99th", Shown("p99", "us", BRIEF, tables=_LATENCY, doubles=True),
+               Metric("latency_p99_seconds", "seconds",
+                      "99th percentile of the time of one message, one way.")),
     *_quantile("p999", "99.9th"),
     Figure("max_ns", "number?", lambda of: of.max, "Longest time of a single message, one way, ns",
-           Shown("max", "us", MORE + 3)),
+           Shown("max", "us", MORE + 3, tables=_LATENCY, doubles=True)),
     Figure("bandwidth_bytes_per_s", "number?", lambda of: of.bandwidth,
            "Payload that arrived in one direction, bytes per second",
-           Shown("bandwidth", "MB/s", BRIEF, None)),
+           Shown("bandwidth", "MB/s", BRIEF, None, tables=_LATENCY, most=4),
+           Metric("bandwidth_bytes_per_second", "bytes_per_second",
+                  "Payload that arrived in one direction.")),
     Figure("first_message_ns", "number?", lambda of: of.first,
            "Time of a message of the very first iteration, one way, ns",
-           Shown("first message", "us", MORE + 5)),
+           Shown("first message", "us", MORE + 5, tables=_LATENCY, doubles=True)),
     Figure("samples", "whole", lambda of: of.samples, "Number of samples",
-           Shown("samples", rank=MORE + 1)),
+           Shown("samples", rank=MORE + 1, tables=())),
 )  # fmt: skip
 DELIVERY: tuple[Figure[Delivery], ...] = (
-    Figure("sent", "whole?", lambda of: of.sent, "Datagrams sent in the samples", Shown("sent")),
+    Figure("sent", "whole?", lambda of: of.sent, "Datagrams sent in the samples",
+           Shown("sent", tables=_DELIVERY)),
     Figure("lost", "whole?", lambda of: of.lost, "Datagrams of these that did not arrive"),
     Figure("reordered", "whole?", lambda of: of.reordered,
            "Datagrams that arrived after a later one"),
     Figure("jitter_ns", "number?", lambda of: of.jitter,
-           "Variation of the time between datagrams, ns", Shown("jitter", "us")),
+           "Variation of the time between datagrams, ns", Shown("jitter", "us", tables=_DELIVERY)),
 )  # fmt: skip
 # Of several lists of figures: how many messages were checked, the core-to-core round trips, and how
 # many samples are suspect.
 VERIFIED: tuple[Figure[int], ...] = (
     Figure("verified", "whole?", lambda of: of, "Messages that were checked and found intact",
            Shown("verified", says="verified: messages of which every byte was looked at and found "
-                 "as it was sent.")),
+                 "as it was sent.", tables=())),
 )  # fmt: skip
 CORE_TO_CORE: tuple[Figure[tuple[float, float]], ...] = (
     Figure("core_to_core_low_ns", "number?", lambda of: of[0],
@@ -92,7 +107,8 @@ CORE_TO_CORE: tuple[Figure[tuple[float, float]], ...] = (
 )  # fmt: skip
 SUSPECT: tuple[Figure[int], ...] = (
     Figure("suspect_samples", "whole?", lambda of: of,
-           "Samples probably taken while an end had lost its core", Shown("suspect", "samples")),
+           "Samples probably taken while an end had lost its core",
+           Shown("suspect", "samples", tables=())),
 )  # fmt: skip
 
 
@@ -172,10 +188,11 @@ def row_fields(row: Row) -> dict[str, Any]:
 
 
 def of_end(number: int, figures: Sequence[Figure[Of]]) -> tuple[Figure[Of], ...]:
-    """The figures of one end of a pair, 0 or 1, by names that begin with it."""
+    """The figures of one end of a pair, 0 or 1, by names that begin with it. Tables that have them
+    have a line for each end; metrics have none."""
     end = ENDS[number]
     return tuple(
-        each._replace(name=f"{end}_{each.name}", says=f"{each.says}; of the {end}")
+        Figure(f"{end}_{each.name}", each.kind, each.of, f"{each.says}; of the {end}")
         for each in figures
     )
 
@@ -192,13 +209,15 @@ FIGURES: tuple[Figure[Row], ...] = (
            "Iterations of a sample, at most"),
     Figure("messages_per_s", "number?", lambda row: row.rate,
            "Messages that arrived, in all directions together, per second",
-           Shown("messages", "10^6/s", BRIEF)),
+           Shown("messages", "10^6/s", BRIEF, tables=_RATE),
+           Metric("messages_per_second", "messages_per_second",
+                  "Messages that arrived, in all directions together.")),
     Figure("total_bandwidth_bytes_per_s", "number?", lambda row: row.bandwidth,
            "Payload in all directions together, bytes per second",
-           Shown("bandwidth", "MB/s", ALWAYS, None)),
+           Shown("bandwidth", "MB/s", ALWAYS, None, tables=_RATE)),
     Figure("peer_bandwidth_bytes_per_s", "number?", lambda row: row.peer_bandwidth,
            "Bandwidth by the responder's clock, bytes per second",
-           Shown("receiver", "MB/s", MORE + 3)),
+           Shown("receiver", "MB/s", MORE + 3, tables=_RATE)),
     Figure("bandwidth_there_bytes_per_s", "number?", lambda row: row.each_way and row.each_way[0],
            "To the responder, where both send, bytes per second"),
     Figure("bandwidth_back_bytes_per_s", "number?", lambda row: row.each_way and row.each_way[1],
@@ -213,17 +232,18 @@ FIGURES: tuple[Figure[Row], ...] = (
     *figures_of(Row, lambda row: row.core_to_core_rtt, CORE_TO_CORE),
     Figure("adjusted_latency_ns", "number?", lambda row: row.adjusted and row.adjusted.median,
            "Latency at the run's typical core-to-core round trip, ns",
-           Shown("adjusted", "us", MORE + 6, None, says=_ADJUSTED_SAYS)),
+           Shown("adjusted", "us", MORE + 6, None, says=_ADJUSTED_SAYS, tables=_LATENCY,
+                 doubles=True)),
     Figure("adjusted_latency_low_ns", "number?", lambda row: row.adjusted and row.adjusted.low,
            "Lower end of the interval of adjusted_latency_ns, ns"),
     Figure("adjusted_latency_high_ns", "number?", lambda row: row.adjusted and row.adjusted.high,
            "Upper end of the interval of adjusted_latency_ns, ns"),
     Figure("there_ns", "number?", lambda row: row.known_one_way and row.known_one_way.there,
            "Time to the responder by the clocks of both ends, ns",
-           Shown("there", "us", MORE + 4, None, says=_WAYS_SAY)),
+           Shown("there", "us", MORE + 4, None, says=_WAYS_SAY, tables=_LATENCY)),
     Figure("back_ns", "number?", lambda row: row.known_one_way and row.known_one_way.back,
            "Time to the initiator by the clocks of both ends, ns",
-           Shown("back", "us", MORE + 4, None)),
+           Shown("back", "us", MORE + 4, None, tables=_LATENCY)),
     Figure("clock_error_ns", "number?", lambda row: row.one_way and row.one_way.error,
            "How far the clocks may be apart in there_ns and back_ns, ns"),
     *figures_of(Row, lambda row: row.suspect, SUSPECT),
@@ -232,9 +252,11 @@ FIGURES: tuple[Figure[Row], ...] = (
     *figures_of(Row, lambda row: row.costs[0], of_end(0, COSTS)),
     *figures_of(Row, lambda row: row.costs[1], of_end(1, COSTS)),
     Figure("verdict", "text", lambda row: row.verdict.word,
-           "Whether its figures can be trusted: ok, caution or no", Shown("verdict", rank=ALWAYS)),
+           "Whether its figures can be trusted: ok, caution or no",
+           Shown("verdict", rank=ALWAYS, tables=())),
     Figure("cause", "text?", lambda row: row.verdict.cause and row.verdict.cause.name,
-           "The cause that explains best why not", Shown("cause", rank=BRIEF)),
+           "The cause that explains best why not",
+           Shown("cause", rank=BRIEF, tables=())),
     Figure("flags", "text", lambda row: " ".join(flag.name for flag in row.flags),
            "The names of its flags, separated by blanks"),
 )  # fmt: skip

@@ -151,15 +151,10 @@ def run_figures(name: str, run: Run) -> RunFigures:
 def _figure(configuration: Configuration, measurements: Sequence[Measurement]) -> Estimate | None:
     """The figure of a configuration; None where it has none above 0."""
     summary = summarize_configuration(measurements)
-    latency, low, high = summary.latency, summary.low, summary.high
-    if not is_bandwidth(configuration):
-        return Estimate(latency, low, high) if 0 < latency < math.inf else None
-    bandwidth = configuration.directions * summary.bandwidth
-    if not 0 < bandwidth < math.inf:
-        return None
-    if not 0 < low <= latency <= high:
-        return Estimate(bandwidth)
-    return Estimate(bandwidth, bandwidth * latency / high, bandwidth * latency / low)
+    found = summary.time
+    if is_bandwidth(configuration):
+        found = summary.over_time(configuration.directions * summary.bandwidth)
+    return found if 0 < found.value < math.inf else None
 
 
 def history(runs: Iterable[RunFigures]) -> History:

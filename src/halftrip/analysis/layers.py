@@ -8,28 +8,12 @@ adds.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from halftrip.errors import UsageError
 from halftrip.plan.settings import SETTINGS
+from halftrip.registry import TRANSPORTS
 from halftrip.results.configuration import Configuration, EndSettings
-
-# What each transport is built on, or does the same as, with more software in between; those below
-# before those above.
-BUILT_ON: Mapping[str, str] = MappingProxyType(
-    {
-        "mpi4py": "mpi",
-        "mpi4py-object": "mpi4py",
-        "mp-shm": "shm",
-        "dragon": "mp-shm",
-        "dragon-queue": "dragon",
-        "dragon-pipe": "dragon",
-        "mp-pipe": "unix",
-        "mp-queue": "mp-pipe",
-        "zmq-ipc": "unix",
-        "zmq": "tcp",
-    }
-)
 
 # The settings in which the two layers may differ, as not every transport has all kinds of them; in
 # the order in which they choose the best of several configurations below.
@@ -46,26 +30,40 @@ class LayerStep(NamedTuple):
     lower: Configuration
 
 
+def _built_on(transport: str) -> str:
+    """The transport that one is built on; empty where there is none, or where that is not known, as
+    of a plug-in that is not installed here."""
+    try:
+        return TRANSPORTS.entry(transport).built_on if transport in TRANSPORTS else ""
+    except UsageError:
+        return ""
+
+
 def below(transport: str) -> list[str]:
     """The layers below a transport, the next one first."""
-    found = []
-    lower = BUILT_ON.get(transport)
-    while lower is not None:
+    found: list[str] = []
+    lower = _built_on(transport)
+    while lower and lower not in found:
         found.append(lower)
-        lower = BUILT_ON.get(lower)
+        lower = _built_on(lower)
     return found
 
 
-def partners(transport: str) -> list[str]:
-    """All layers below a transport and above it."""
-    above = [other for other in BUILT_ON if transport in below(other)]
+def partners(transport: str, transports: Iterable[str] = TRANSPORTS) -> list[str]:
+    """All layers below a transport, and those of `transports` above it."""
+    above = [other for other in transports if transport in below(other)]
     return [*below(transport), *above]
 
 
 def related(transports: Iterable[str]) -> list[str]:
     """Those of these transports that have another of them below or above, each once."""
     known = dict.fromkeys(transports)
-    return [name for name in known if not known.keys().isdisjoint(partners(name))]
+    return [name for name in known if not known.keys().isdisjoint(partners(name, known))]
+
+
+def _from_below(transport: str) -> list[tuple[int, str]]:
+    """The sort key of a transport: behind those that it is built on, beside others on them."""
+    return [TRANSPORTS.place(each) for each in (*reversed(below(transport)), transport)]
 
 
 def steps(configurations: Iterable[Configuration]) -> list[LayerStep]:
@@ -82,8 +80,8 @@ def steps(configurations: Iterable[Configuration]) -> list[LayerStep]:
         by_kind.setdefault((each.transport, _kind(each)), []).append(each)
         curves.setdefault(each.transport, {}).setdefault(each.curve, []).append(each)
     found = []
-    for transport in BUILT_ON:
-        for curve in curves.get(transport, {}).values():
+    for transport in sorted(curves, key=_from_below):
+        for curve in curves[transport].values():
             to_layers = (_steps_to(lower, curve, by_kind) for lower in below(transport))
             found += next(filter(None, to_layers), [])
     return found

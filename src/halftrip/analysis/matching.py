@@ -3,7 +3,8 @@
 Rows match where their configurations are equal in all settings but the cores that were requested
 (`Configuration.without_cores`); links of a baseline, where they also measure the same whatever pair
 does (`Configuration.setting`). A row that was imported may lack settings, which its tool does not
-say: it matches the only row that it may be.
+say: it matches the only row that it may be the same as, by one rule for both. Two that are compared
+match nothing else; side by side, several tables of a text have a line each beside one row.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def partners(
     found = {each: each for each in base if each in new}
     left = [each for each in base if each not in found]
     others = [each for each in new if each not in found]
-    found |= _only_ones(left, others, _may_be_same)
+    found |= _only_ones(left, others, may_be_same)
     if anyway and not found:
         found |= _only_ones(left, others, _same_transport_and_size)
     return found
@@ -59,16 +60,18 @@ def _only_ones(
     return {each: other for each, other in pairs if counts[each] == counts[other] == 1}
 
 
-def _may_be_same(one: Configuration, other: Configuration) -> bool:
+def may_be_same(one: Configuration, other: Configuration) -> bool:
     """Whether they are equal in all settings that are known of both, whatever the names of the
     imported tables are; one of them has to lack a setting, or to have another such name."""
-    filled = [one.filled(other), other.filled(one)]
-    if filled == [one, other] and one.variant == other.variant:
+    filled = one.filled(other), other.filled(one)
+    if filled == (one, other) and one.variant == other.variant:
         return False
-    alike = [
-        msgspec.structs.replace(each, variant=(), places=each.message_places) for each in filled
-    ]
-    return alike[0] == alike[1]
+    return in_effect(filled[0]) == in_effect(filled[1])
+
+
+def in_effect(each: Configuration) -> Configuration:
+    """What is compared of a configuration that may have been imported."""
+    return msgspec.structs.replace(each, variant=(), places=each.message_places)
 
 
 def _same_transport_and_size(one: Configuration, other: Configuration) -> bool:
@@ -118,7 +121,7 @@ def _beside(known: Mapping[Configuration, _Rows]) -> dict[Configuration, Configu
         alike.setdefault(_kind(each), []).append(each)
     found: dict[Configuration, Configuration] = {}
     for each in known:
-        others = [other for other in alike[_kind(each)] if may_be(each, other)]
+        others = [other for other in alike[_kind(each)] if lacks(each, other)]
         if len(others) == 1 and not _overlap(known[each], known[others[0]]):
             found[each] = others[0]
     return {each: other for each, other in found.items() if other not in found}
@@ -128,15 +131,9 @@ def _kind(each: Configuration) -> tuple[object, ...]:
     return each.transport, each.pattern, each.mode, each.known_size
 
 
-def may_be(imported: Configuration, other: Configuration) -> bool:
-    """Whether these are equal in all settings that are known of the first, which lacks some."""
-    filled = imported.filled(other)
-    return filled != imported and as_other(filled, other) == as_other(other, other)
-
-
-def as_other(each: Configuration, other: Configuration) -> Configuration:
-    """The same with places and variant as in another one: equal rows may name them differently."""
-    return msgspec.structs.replace(each, places=other.message_places, variant=other.variant)
+def lacks(imported: Configuration, other: Configuration) -> bool:
+    """Whether the first lacks settings that the other has, and may be the same."""
+    return imported.filled(other) != imported and may_be_same(imported, other)
 
 
 def _overlap(some: _Rows, others: _Rows) -> bool:

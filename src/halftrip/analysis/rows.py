@@ -29,6 +29,7 @@ from halftrip.results.reported import Reported, Source
 from halftrip.results.run import Run
 from halftrip.results.usage import Usage
 from halftrip.stats.adjustment import Adjusted, Correlation
+from halftrip.stats.estimate import Estimate
 from halftrip.stats.median import median
 from halftrip.stats.summary import Components, Summary
 
@@ -106,6 +107,10 @@ class Row(NamedTuple):
         """Payload in all directions in which it is sent at once, bytes per second, over the time in
         which both windows were under way."""
         return self.configuration.directions * self.summary.bandwidth
+
+    def over_time(self, value: float) -> Estimate:
+        """As that of the summary; without an interval where it is over all the time."""
+        return Estimate(value) if self.is_over_all_time else self.summary.over_time(value)
 
     @property
     def rate(self) -> float:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import io
 import os
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TextIO, TypeVar
 
 import typer
 
+from halftrip.entries import Registry
 from halftrip.errors import HalftripError, UsageError, system_reason
 from halftrip.plan.parsing import nearest
 from halftrip.registry import FORMATS, STYLES
@@ -24,17 +26,38 @@ if TYPE_CHECKING:
     from halftrip.render.blocks import View
     from halftrip.report.document import Document
 
+_Called = TypeVar("_Called", bound=Callable[..., Any])
+
 # Options of commands that print tables.
 Wide = Annotated[bool, typer.Option("--wide", help="All figures, however long lines get.")]
 AsJson = Annotated[bool, typer.Option("-j", help="As --format json.")]
 
 
-def one_of(option: str, names: Sequence[str], default: str = "table") -> Any:
+def listed(names: Iterable[str]) -> str:
+    """Names in a help text: ``a, b or c``. Of a registry, halftrip's own: to look for others takes
+    longer than all else of the help."""
+    *others, last = names.built_in if isinstance(names, Registry) else names
+    return f"{', '.join(others)} or {last}"
+
+
+def one_of(option: str, names: Iterable[str], default: str = "table") -> Any:
     """An option whose value is one of these names."""
-    words = f"{', '.join(names[:-1])} or {names[-1]}. [{default}]"
     return typer.Option(
-        option, metavar="NAME", help=words, show_default=False, autocompletion=lambda: [*names]
+        option,
+        metavar="NAME",
+        help=f"{listed(names)}. [{default}]",
+        show_default=False,
+        autocompletion=lambda: [*names],
     )
+
+
+def with_parameters(function: _Called, parameters: Iterable[inspect.Parameter]) -> _Called:
+    """A command's function, with these parameters in the place of its own: Typer makes the command
+    line from a function's signature."""
+    made = inspect.Signature([*parameters])
+    function.__signature__ = made  # type: ignore[attr-defined]
+    function.__annotations__ = {name: each.annotation for name, each in made.parameters.items()}
+    return function
 
 
 # Formats of which there is a part with the columns that people look for, and the whole.
@@ -42,22 +65,14 @@ DOCUMENTS = ("markdown", "latex", "html")
 # The formats of every view.
 VIEW_FORMATS = ("table", "csv", "json", *DOCUMENTS)
 ViewFormat = Annotated[str, one_of("--format", VIEW_FORMATS)]
-Format = Annotated[
-    str,
-    typer.Option(
-        "--format",
-        metavar="NAME",
-        help="table, csv, json, markdown, latex, html or nodes. [table]",
-        show_default=False,
-        autocompletion=lambda: [*FORMATS],
-    ),
-]
+Format = Annotated[str, one_of("--format", FORMATS)]
+STYLE_HELP = f"As {listed(STYLES)} print it."
 Style = Annotated[
     str | None,
     typer.Option(
         "--style",
         metavar="NAME",
-        help="As osu, imb, hpcbench... print it.",
+        help=STYLE_HELP,
         autocompletion=lambda: [*STYLES],
     ),
 ]

@@ -10,7 +10,7 @@ import typer
 
 from halftrip.cli import app, inputs
 from halftrip.cli.inputs import Text
-from halftrip.cli.output import check_one_of, put, screen, writing
+from halftrip.cli.output import check_one_of, listed, put, screen, writing
 from halftrip.errors import NotARunError, UsageError
 from halftrip.registry import PLOTS
 from halftrip.texts import printable
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from halftrip.report.selection import Selection
 
 _HISTORY = "history"
-_NAMES = [*PLOTS.built_in]
 
 
 @app.command("plot")
@@ -41,7 +40,7 @@ def plot(
             "-k",
             "--kind",
             metavar="NAME",
-            help=f"{', '.join(_NAMES[:-1])} or {_NAMES[-1]}. [what the runs have most of]",
+            help=f"{listed(PLOTS)}. [what the runs have most of]",
             autocompletion=lambda: [*PLOTS],
         ),
     ] = None,

@@ -15,7 +15,7 @@ import typer
 from halftrip.cli import app
 from halftrip.cli.help import Command
 from halftrip.cli.inputs import Text, loaded
-from halftrip.cli.output import TABLE, Form, in_job, speaks
+from halftrip.cli.output import STYLE_HELP, TABLE, Form, in_job, listed, speaks, with_parameters
 from halftrip.errors import HalftripError, Interrupted, UsageError
 from halftrip.plan import parsing
 from halftrip.plan.options import GROUPS, OPTIONS, Option
@@ -137,7 +137,7 @@ def run(
         _in(
             "output",
             "--format",
-            "Print table, csv, json, markdown, latex or nodes. [table]",
+            f"Print {listed(FORMATS)}. [table]",
             "NAME",
             autocompletion=lambda: [*FORMATS],
         ),
@@ -148,7 +148,7 @@ def run(
         _in(
             "output",
             "--style",
-            "As osu, imb, hpcbench... print it.",
+            STYLE_HELP,
             "NAME",
             autocompletion=lambda: [*STYLES],
         ),
@@ -201,26 +201,21 @@ def _option(name: str, option: Option) -> inspect.Parameter:
     )
 
 
-def _signature() -> inspect.Signature:
-    """That of `run` with the options of a plan that have a help text, in the groups of the help:
-    Typer makes the command line from a function's signature."""
+def _parameters() -> list[inspect.Parameter]:
+    """Those of `run` and the options of a plan that have a help text, in the groups of the help."""
     *own, _ = inspect.signature(run, eval_str=True).parameters.values()
     known = [_option(name, option) for name, option in OPTIONS.items() if option.help]
     if taken := {each.name for each in own}.intersection(each.name for each in known):
         said = "halftrip run has an option of this name already"
         raise UsageError(f"halftrip.settings {min(taken)!r}: {said}")
     titles = [None, *GROUPS.values()]
-    grouped = sorted(
+    return sorted(
         [*known, *own],
         key=lambda each: titles.index(each.annotation.__metadata__[0].rich_help_panel),
     )
-    return inspect.Signature(grouped)
 
 
-_made = _signature()
-run.__signature__ = _made  # type: ignore[attr-defined]
-run.__annotations__ = {name: each.annotation for name, each in _made.parameters.items()}
-app.command("run", cls=Command)(run)
+app.command("run", cls=Command)(with_parameters(run, _parameters()))
 
 
 def run_plan(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+import inspect
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
@@ -21,10 +21,13 @@ from halftrip.cli.output import (
     Wide,
     put,
     put_view,
+    with_parameters,
 )
+from halftrip.entries import ViewEntry
 from halftrip.errors import UsageError
 from halftrip.plan import parsing
 from halftrip.plan.expectations import expectations
+from halftrip.registry import VIEWS
 from halftrip.texts import printable
 
 if TYPE_CHECKING:
@@ -36,44 +39,20 @@ if TYPE_CHECKING:
 
 # Formats for programs, which have all that there is, in one form.
 _FOR_PROGRAMS = ("csv", "json", "nodes")
+# The view that --wide and --rtt mean without another.
+_ALL_ROWS = "details"
 
 
-@app.command("show")
 def show(
     files: inputs.RunFiles = None,
     transport: inputs.Transports = None,
     pattern: inputs.Patterns = None,
     sizes: inputs.Sizes = None,
     pair: inputs.Pairs = None,
-    details: Annotated[
-        bool, typer.Option("--details", help="Every row, with all figures there is room for.")
-    ] = False,
+    *,
     wide: Wide = False,
-    why: Annotated[
-        bool, typer.Option("--why", help="Why rows cannot be trusted, and what to do.")
-    ] = False,
-    every: Annotated[bool, typer.Option("--all", help="With --why: row by row.")] = False,
     rtt: Annotated[
         bool, typer.Option("--rtt", help="Round trips of pingpong, not their half.")
-    ] = False,
-    tails: Annotated[
-        bool, typer.Option("--tails", help="p50, p90, p99 and p99.9 with their intervals.")
-    ] = False,
-    cost: Annotated[
-        bool, typer.Option("--cost", help="CPU time and more that each row took at both ends.")
-    ] = False,
-    layers: Annotated[
-        bool, typer.Option("--layers", help="What each layer adds to the transport below it.")
-    ] = False,
-    matrix: Annotated[
-        bool, typer.Option("--matrix", help="Each host with each other, and a summary by host.")
-    ] = False,
-    sort: Annotated[
-        bool, typer.Option("--sort", help="With --matrix: the slowest host first.")
-    ] = False,
-    flags: Annotated[bool, typer.Option("--flags", help="All that looks odd in each row.")] = False,
-    system_log: Annotated[
-        bool, typer.Option("--system-log", help="What every host's counters have counted.")
     ] = False,
     expect: Annotated[
         Text, typer.Option("--expect", metavar="LIST", help="Exit with 1 if one falls short.")
@@ -87,25 +66,16 @@ def show(
     format_: Format = "table",
     json: AsJson = False,
     style: Style = None,
+    **of_views: bool,
 ) -> int:
     """Print runs again: the answer, and how far to trust it."""
-    views = {
-        "details": details,
-        "why": why,
-        "tails": tails,
-        "cost": cost,
-        "layers": layers,
-        "matrix": matrix,
-        "flags": flags,
-        "system-log": system_log,
-    }
+    chosen = [name.replace("_", "-") for name, is_chosen in of_views.items() if is_chosen]
     shown = ShowRequest(
         format="json" if json else format_,
-        views=[name for name, requested in views.items() if requested],
+        views=[name for name in chosen if name in _VIEWS],
+        options=[name for name in chosen if name not in _VIEWS],
         rtt=rtt,
         wide=wide,
-        every=every,
-        sort=sort,
         selection=inputs.selection_of(transport, pattern, sizes, pair),
         expect=expect,
         baseline=baseline,
@@ -115,19 +85,62 @@ def show(
     return show_runs(files or [], shown)
 
 
+def _known_views() -> dict[str, ViewEntry]:
+    """The views by name; the help says why that of a plug-in cannot be loaded."""
+    return {
+        name: ViewEntry("", str(entry)) if isinstance(entry, UsageError) else entry
+        for name, entry in VIEWS.entries()
+    }
+
+
+_VIEWS = _known_views()
+# Behind the options of these views, the help has one that goes with several.
+_BEHIND = {"details": "wide", "why": "rtt"}
+
+
+def _flag(name: str, says: str) -> inspect.Parameter:
+    """The parameter of a view, or of an option of one."""
+    return inspect.Parameter(
+        name.replace("-", "_"),
+        inspect.Parameter.KEYWORD_ONLY,
+        default=False,
+        annotation=Annotated[bool, typer.Option(f"--{name}", help=says)],
+    )
+
+
+def _parameters() -> Iterator[inspect.Parameter]:
+    """Those of `show`, with the options of all views before its own."""
+    own = dict(inspect.signature(show, eval_str=True).parameters)
+    del own["of_views"]
+    taken = {*own}
+    selecting = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    yield from [own.pop(each.name) for each in [*own.values()] if each.kind is selecting]
+    for name, entry in _VIEWS.items():
+        for flag in (_flag(name, entry.help), *(_flag(o.name, o.help) for o in entry.options)):
+            if flag.name in taken:
+                said = "halftrip show has an option of this name already"
+                raise UsageError(f"{VIEWS.group} {name!r}: --{flag.name}: {said}")
+            taken.add(flag.name)
+            yield flag
+        if name in _BEHIND:
+            yield own.pop(_BEHIND[name])
+    yield from own.values()
+
+
+app.command("show")(with_parameters(show, _parameters()))
+
+
 class ShowRequest(NamedTuple):
-    """What of a run to show, and how: `views` besides the first screen, by name; `wide`: all
-    columns, however long lines get; `every`: all rows in ``why``; `sort`: the slowest host first in
-    ``matrix``. `expect`, `baseline` and `tolerance`, as ``run`` has them, win over those that the
-    run was measured with. `selection` are the rows, None: all; `style` is the older tool that would
-    have printed it so."""
+    """What of a run to show, and how: `views` besides the first screen, and `options` that go with
+    one of these, by name; `wide`: all columns, however long lines get. `expect`, `baseline` and
+    `tolerance`, as ``run`` has them, win over those that the run was measured with. `selection` are
+    the rows, None: all; `style` is the older tool that would have printed it so."""
 
     format: str = "table"
     views: Sequence[str] = ()
+    options: Collection[str] = ()
     rtt: bool = False
     wide: bool = False
-    every: bool = False
-    sort: bool = False
     selection: Selection | None = None
     expect: str | None = None
     baseline: str | None = None
@@ -225,17 +238,17 @@ def print_form(run: Run, form: Form, expected: Expectations, kept: str = "") -> 
 
 def _check(files: Sequence[str], shown: ShowRequest) -> None:
     """Raises UsageError for options that exclude each other."""
-    timeless = [view for view in shown.views if view not in ("details", "tails", "layers")]
+    timeless = [view for view in shown.views if not VIEWS.entry(view).has_times]
     if shown.rtt and timeless:
         raise UsageError(f"--rtt: --{timeless[0]} shows no latency; leave it out")
     if shown.rtt and (shown.format in _FOR_PROGRAMS or len(files) > 1):
         raise UsageError("--rtt: several runs, csv, json, nodes have one-way times; leave it out")
-    if shown.every and "why" not in shown.views:
-        raise UsageError("--all: only with --why")
+    for view, entry in _VIEWS.items():
+        for option in entry.options:
+            if option.name in shown.options and view not in shown.views:
+                raise UsageError(f"--{option.name}: only with --{view}")
     if shown.judges and len(files) > 1:
         raise UsageError("--expect, --baseline and --tolerance judge one run; name one file")
-    if shown.sort and "matrix" not in shown.views:
-        raise UsageError("--sort: only with --matrix")
     if shown.style is not None:
         _check_style(files, shown)
     _check_views(files, shown)
@@ -268,14 +281,12 @@ def _check_style(files: Sequence[str], shown: ShowRequest) -> None:
 
 def _show_one(run: Run, path: str, shown: ShowRequest, expected: Expectations) -> None:
     is_table = shown.form == TABLE
-    views = shown.views or (["details"] if is_table and (shown.wide or shown.rtt) else [])
+    views = shown.views or ([_ALL_ROWS] if is_table and (shown.wide or shown.rtt) else [])
     if not views:
         _show_whole(run, path, shown, expected)
         return
-    # To judge flags takes longer than the rest.
-    flags = not {"flags", "cost"}.isdisjoint(views) or (
-        shown.format in _FOR_PROGRAMS and "details" in views
-    )
+    needs = {VIEWS.entry(name).needs_flags for name in views}
+    flags = "always" in needs or (shown.format in _FOR_PROGRAMS and "for programs" in needs)
     content = _content(run, shown, flags, expected)
     found = [_view(name, content, shown) for name in views]
     if shown.judges and shown.format not in _FOR_PROGRAMS:
@@ -287,7 +298,10 @@ def _show_one(run: Run, path: str, shown: ShowRequest, expected: Expectations) -
         for each in found:
             put_view(each, shown.format, shown.wide)
         return
-    whole = found[0]._replace(blocks=[block for each in found for block in each.blocks])
+    whole = found[0]._replace(
+        blocks=[block for each in found for block in each.blocks],
+        title=", ".join(each.title for each in found if each.title),
+    )
     put_view(whole, shown.format, shown.wide)
 
 
@@ -310,19 +324,9 @@ def _show_whole(run: Run, path: str, shown: ShowRequest, expected: Expectations)
 
 
 def _view(name: str, content: Document, shown: ShowRequest) -> View:
-    from halftrip.views import cost, details, layers, matrix, system_log, tails, why
-
-    views: dict[str, Callable[[Document], View]] = {
-        "details": details.details,
-        "why": partial(why.why, every=shown.every),
-        "flags": why.flags,
-        "tails": tails.tails,
-        "cost": cost.cost,
-        "layers": layers.layers,
-        "matrix": partial(matrix.matrix, by_slowness=shown.sort),
-        "system-log": system_log.system_log,
-    }
-    return views[name](content)
+    options = {o.argument: True for o in VIEWS.entry(name).options if o.name in shown.options}
+    made: View = VIEWS.load(name)(content, **options)
+    return made
 
 
 # Several.

@@ -102,14 +102,8 @@ def _block(number: int, curve: _Curve) -> str:
 def _figures(row: Row) -> list[float]:
     """The latency, us, and the throughput, 10^6 bytes/s, each with the ends of its interval."""
     summary = row.summary
-    times = [summary.latency, summary.low, summary.high]
-    # A throughput over all the time has no interval; else its ends are those of the latency.
-    scale = math.nan if row.is_over_all_time else summary.bandwidth * summary.latency
-    throughputs = [
-        summary.bandwidth,
-        *(scale / time if time > 0 else math.nan for time in (summary.high, summary.low)),
-    ]
-    return [*(time / 1e3 for time in times), *(value / 1e6 for value in throughputs)]
+    throughputs = row.over_time(summary.bandwidth)
+    return [*(time / 1e3 for time in summary.time), *(value / 1e6 for value in throughputs)]
 
 
 def _cells(row: Row) -> list[str]:

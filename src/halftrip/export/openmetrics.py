@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from halftrip.analysis.figures import BY_NAME
+from halftrip.analysis.figure import Figure, Metric
+from halftrip.analysis.figures import FIGURES
 from halftrip.analysis.rows import Row
 from halftrip.analysis.verdict import NOT_OK, Word
 from halftrip.export.names import settings
@@ -23,64 +24,52 @@ from halftrip.results.configuration import UNKNOWN
 from halftrip.texts import printable
 
 
-class _Metric(NamedTuple):
+class _Gauge(NamedTuple):
     """A gauge of each row; NaN where a row has no such figure."""
 
-    name: str
-    unit: str
-    help: str
+    metric: Metric
     of: Callable[[Row], float]
 
 
-# By what a figure is divided: figures are in ns, metrics in s.
-_SCALES = {"seconds": 1e9, "bytes_per_second": 1.0, "messages_per_second": 1.0}
 # Those of verdicts, the best first.
 _WORDS: tuple[Word, ...] = ("ok", *NOT_OK)
 
 
-def _metric(figure: str, name: str, unit: str, said: str) -> _Metric:
-    """The gauge of a figure."""
+def _gauge(figure: Figure[Row], metric: Metric) -> _Gauge:
+    """The gauge of a figure: times are in ns, those of metrics in s."""
+    scale = 1e9 if figure.name.endswith("_ns") else 1.0
 
     def value(row: Row) -> float:
-        found = BY_NAME[figure].value(row)
-        return math.nan if found is None else found / _SCALES[unit]
+        found = figure.value(row)
+        return math.nan if found is None else found / scale
 
-    return _Metric(name, unit, said, value)
+    return _Gauge(metric, value)
 
 
 def _lost(row: Row) -> float:
     return 1.0 - row.delivered if row.delivery is not None else math.nan
 
 
-_METRICS = (
-    _metric("latency_ns", "halftrip_latency_seconds", "seconds",
-            "Time of one message, one way."),
-    _metric("low_ns", "halftrip_latency_low_seconds", "seconds",
-            "Lower end of the 95 % confidence interval of the latency."),
-    _metric("high_ns", "halftrip_latency_high_seconds", "seconds",
-            "Upper end of the 95 % confidence interval of the latency."),
-    _metric("p99_ns", "halftrip_latency_p99_seconds", "seconds",
-            "99th percentile of the time of one message, one way."),
-    _metric("bandwidth_bytes_per_s", "halftrip_bandwidth_bytes_per_second", "bytes_per_second",
-            "Payload that arrived in one direction."),
-    _metric("messages_per_s", "halftrip_messages_per_second", "messages_per_second",
-            "Messages that arrived, in all directions together."),
-    _Metric("halftrip_lost_ratio", "ratio", "Share of the datagrams that did not arrive.", _lost),
-    _Metric("halftrip_verdict", "", "How far a row can be trusted: 0 ok, 1 caution, 2 no.",
-            lambda row: float(_WORDS.index(row.verdict.word))),
-)  # fmt: skip
+# Behind those of figures.
+_OTHERS = (
+    _Gauge(Metric("lost_ratio", "ratio", "Share of the datagrams that did not arrive."), _lost),
+    _Gauge(
+        Metric("verdict", "", "How far a row can be trusted: 0 ok, 1 caution, 2 no."),
+        lambda row: float(_WORDS.index(row.verdict.word)),
+    ),
+)
 
 
 def files(document: Document) -> Mapping[str, str]:
     """One file: the run, then each figure of all rows."""
     lines = _of_run(document)
-    for metric in _METRICS:
-        found = [(_labels(document, row), metric.of(row)) for row in document.rows]
-        samples = [
-            f"{metric.name}{labels} {value!r}" for labels, value in found if math.isfinite(value)
-        ]
+    of_figures = (_gauge(each, each.metric) for each in FIGURES if each.metric is not None)
+    for metric, of in (*of_figures, *_OTHERS):
+        name = f"halftrip_{metric.name}"
+        found = [(_labels(document, row), of(row)) for row in document.rows]
+        samples = [f"{name}{labels} {value!r}" for labels, value in found if math.isfinite(value)]
         if samples:
-            lines += [*_head(metric.name, metric.unit, metric.help), *samples]
+            lines += [*_head(name, metric.unit, metric.says), *samples]
     return {".prom": "".join(f"{line}\n" for line in (*lines, "# EOF"))}
 
 

@@ -8,7 +8,7 @@ import stat
 from collections.abc import Mapping
 
 from halftrip.errors import HalftripError, UsageError, system_reason
-from halftrip.files import beside, fill
+from halftrip.files import beside, fill, replace
 from halftrip.texts import printable
 
 # Where a name that is not free is a device.
@@ -94,7 +94,7 @@ def _made(made: contextlib.ExitStack, path: str, content: bytes) -> str:
 def _place(made: str, path: str, force: bool) -> None:
     try:
         if force:
-            os.replace(made, os.path.realpath(path))
+            replace(made, path)
             return
         try:
             os.link(made, path)

@@ -18,9 +18,6 @@ from halftrip.errors import HalftripError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-# Transports that need nothing but what every rank has: most runs have some of them.
-_TRANSPORTS = ("shm", "pipe", "unix", "tcp", "udp")
-
 
 def main() -> None:
     """Returns in a rank only, which goes on as a fresh process would."""
@@ -61,9 +58,10 @@ def _prepare() -> None:
     # As in `halftrip.__main__`; a fork would lack the threads.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from halftrip.job import worker  # noqa: F401
-    from halftrip.registry import TRANSPORTS
+    from halftrip.registry import DEFAULT_TRANSPORTS, TRANSPORTS, needing
 
-    for name in _TRANSPORTS:
+    # Those that need nothing but what every rank has: most runs have some of them.
+    for name in needing("", DEFAULT_TRANSPORTS):
         TRANSPORTS.load(name)
     # A collection in a rank would write to each object's head, and so copy all pages.
     gc.freeze()

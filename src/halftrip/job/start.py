@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from halftrip.control.listener import Listener
+from halftrip.entries import Needs
 from halftrip.errors import (
     HalftripError,
     Interrupted,
@@ -28,7 +29,7 @@ from halftrip.job.view import RunView
 from halftrip.plan.pairing import Schedules
 from halftrip.plan.plan import Plan
 from halftrip.plan.variants import plan_of, plans_of_variants
-from halftrip.registry import DRAGON_TRANSPORTS, LAUNCHERS, MPI_TRANSPORTS
+from halftrip.registry import LAUNCHERS, needing
 from halftrip.results.records import RunEnd, Skip
 from halftrip.results.reported import BASE, SIDE, Variant
 from halftrip.results.run_file import RunFile, encode
@@ -78,8 +79,8 @@ def launch(plan: Plan, run_file: RunFile, view: RunView, left: Resumption) -> No
         raise HalftripError(short) from None
 
 
-# The launchers that some transports need, the first choice first.
-_NEEDED = {"mpiexec": MPI_TRANSPORTS, "dragon": DRAGON_TRANSPORTS}
+# The launchers of what transports need, the first choice first.
+_LAUNCHERS: dict[Needs, str] = {"mpi": "mpiexec", "dragon": "dragon"}
 
 
 def _launch(
@@ -89,14 +90,14 @@ def _launch(
         _launch_variants(plan, run_file, view, left, limit)
         return
     while plan.transports:
-        name, needing = _launcher(plan)
+        name, chosen_for = _launcher(plan)
         try:
             _launch_with(name, plan, run_file, view, left, limit)
             return
         except (Unavailable, LaunchFailed) as error:
-            if not needing:
+            if not chosen_for:
                 raise
-            for transport in needing:
+            for transport in chosen_for:
                 run_file.append(encode(Skip(transport=transport, reason=str(error))))
                 plan = plan.without(transport)
     run_file.end(RunEnd(reason=None))
@@ -144,20 +145,20 @@ def _launch_variants(
             return
         with environment(of_variant.variables):
             while True:
-                name, needing = _launcher(of_variant)
+                name, chosen_for = _launcher(of_variant)
                 try:
                     _Starter(name, of_variant, absent).launch(task)
                     break
                 except (Unavailable, LaunchFailed) as error:
                     rest = of_variant
-                    for transport in needing:
+                    for transport in chosen_for:
                         rest = rest.without(transport)
-                    if not needing or not rest.transports:
+                    if not chosen_for or not rest.transports:
                         raise
                     if isinstance(error, LaunchFailed):
                         failed = error
                     else:
-                        for transport in needing:
+                        for transport in chosen_for:
                             skip = Skip(transport=transport, reason=str(error))
                             task.records.append(encode(skip))
                     plans[variant] = of_variant = rest
@@ -179,10 +180,9 @@ def _launcher(plan: Plan) -> tuple[str, list[str]]:
     if plan.launcher is not None or plan.mpiexec is not None or plan.spans_hosts:
         default = "mpiexec" if not plan.spans_hosts else "ssh" if plan.hosts else "peer"
         return plan.launcher or default, []
-    for launcher, transports in _NEEDED.items():
-        needing = [name for name in plan.transports if name in transports]
-        if needing:
-            return launcher, needing
+    for needed, launcher in _LAUNCHERS.items():
+        if found := needing(needed, plan.transports):
+            return launcher, found
     return "local", []
 
 
@@ -245,7 +245,7 @@ def _have_pairs(plan: Plan, hosts: Sequence[str], absent: Collection[str]) -> bo
 
 
 def _uses_dragon(plan: Plan) -> bool:
-    return not set(DRAGON_TRANSPORTS).isdisjoint(plan.transports)
+    return bool(needing("dragon", plan.transports))
 
 
 def _start(plan: Plan, launcher: Launcher, job: Job, started: Started) -> None:

@@ -143,17 +143,16 @@ def _per_second(row: Row, value: float) -> str:
 
 
 def _interval_of_bandwidth(row: Row) -> str:
-    summary, value = row.summary, row.bandwidth
+    value = row.bandwidth
     if row.is_over_all_time:
         return " (over all the time, so without an interval)"
-    if not (math.isfinite(summary.high) and summary.low > 0):
+    _, *ends = row.over_time(value)
+    if not all(map(math.isfinite, ends)):
         return _doubt(row)
     scale, unit = (1e9, "GB/s") if value >= 1e9 else (1e6, "MB/s")
     digits = digits_of(row) + 1
-    ends = (value * summary.latency / end / scale for end in (summary.high, summary.low))
-    return f" (95 % interval {' to '.join(significant(end, digits) for end in ends)} {unit})" + (
-        _doubt(row)
-    )
+    said = " to ".join(significant(end / scale, digits) for end in ends)
+    return f" (95 % interval {said} {unit}){_doubt(row)}"
 
 
 def _doubt(row: Row) -> str:

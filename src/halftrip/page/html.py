@@ -31,9 +31,9 @@ def page(made: Page) -> str:
     return _page(made.title, made.line, body, made.charts)
 
 
-def render(view: View, title: str = "halftrip") -> str:
+def render(view: View) -> str:
     """A page of a view alone."""
-    return _page(title, "", html.Writer(figure).write(view.blocks), [])
+    return _page(view.title or "halftrip", "", html.Writer(figure).write(view.blocks), [])
 
 
 def of_document(document: Document, brief: bool = True) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from halftrip.entries import PlotEntry
 from halftrip.errors import UsageError
 from halftrip.page.answer import answer
 from halftrip.page.asked import (
@@ -16,8 +17,8 @@ from halftrip.page.asked import (
 )
 from halftrip.page.drawing import charts, within
 from halftrip.page.rules import rules
-from halftrip.plots.chart import Subject
-from halftrip.registry import PLOTS
+from halftrip.plots.chart import Chart, Subject
+from halftrip.registry import PLOTS, VIEWS
 from halftrip.render.blocks import (
     Block,
     Checks,
@@ -29,33 +30,23 @@ from halftrip.render.blocks import (
     Picture,
     Section,
     Table,
+    View,
     text_table,
 )
-from halftrip.render.plain import title_of
+from halftrip.render.plain import tables_in, title_of
 from halftrip.report.document import Document
 from halftrip.views import notes, pairs, screen, side_by_side
-from halftrip.views.cost import cost as cost_of
 from halftrip.views.row_tables import RowTable, row_tables
 from halftrip.views.side_by_side import alone, letters
-from halftrip.views.system_log import system_log
-from halftrip.views.tails import tails
 from halftrip.views.why import flag_groups, groups, table_of_causes, trust
 
-# The kinds of pictures, by the section that they stand in.
-_CURVES = ("latency", "bandwidth")
-_RATES = ("rate",)
-_OTHERS = ("pairs", "layers")
-_COMPARISON = "compare"
-_DISTRIBUTION = ("distribution", "samples")
 # A page has to open: so many bytes of pictures that have a point for each of many samples.
 _MOST_BYTES = 700_000
+# The section of pictures of figures by size.
+_CURVES = "curves"
 _BY_KIND = ("latency_rows", "rate_rows")
-_USAGE = ("usage",)
-_SYSTEM = ("system",)
-# Of more lines of a table, so many at even distances are shown: a page has to open. A system log
-# has several tables for each host.
+# Of more lines of a table, so many at even distances are shown: a page has to open.
 _MOST_LINES = 1000
-_MOST_OF_LOG = 200
 _MARKS_SAY = "~ caution, ! no: see how far to trust them."
 
 
@@ -123,30 +114,49 @@ def _of_several(shown: Sequence[ReportedRun]) -> Iterable[Section]:
 def _pictures(subjects: Sequence[Subject]) -> Iterable[Section]:
     """Pictures of figures by size, of pairs, and of what differs."""
     documents = [subject.document for subject in subjects]
-    found = charts(subjects, _CURVES)
-    found += charts([*map(_with_rates, subjects)], _RATES)
-    found += charts(subjects, _OTHERS)
-    blocks: list[Block] = [Picture(each) for each in found]
+    blocks: list[Block] = [*map(Picture, _charts(subjects, _CURVES))]
     if len(subjects) > 1:
         blocks += _compared(subjects)
     if len(documents) == 1 and pairs.has_pairs(documents[0].rows):
         blocks += _shortened(pairs.blocks(documents[0]))
     if not blocks:
         blocks.append(Paragraph("There is nothing to draw."))
-    yield Section("curves", "Pictures", blocks)
+    yield Section(_CURVES, "Pictures", blocks)
+
+
+def _kinds(section: str) -> dict[str, PlotEntry]:
+    """The kinds of pictures that stand in a section."""
+    return {
+        name: entry
+        for name, entry in PLOTS.entries()
+        if isinstance(entry, PlotEntry) and entry.section == section
+    }
+
+
+def _charts(subjects: Sequence[Subject], section: str) -> list[Chart]:
+    """The pictures of a section, but for those that only several runs have."""
+    rates = [*map(_with_rates, subjects)]
+    return [
+        chart
+        for name, entry in _kinds(section).items()
+        if not entry.of_several
+        for chart in charts(rates if entry.of_rates else subjects, [name])
+    ]
 
 
 def _compared(subjects: Sequence[Subject]) -> list[Block]:
     """What has changed from the first run to the others, or why that cannot be told."""
-    try:
-        return [Picture(each) for each in PLOTS.load(_COMPARISON)(subjects)]
-    except UsageError as error:
-        return [Paragraph(f"Nothing is compared: {error}.")]
+    found: list[Block] = []
+    for name in (name for name, entry in _kinds(_CURVES).items() if entry.of_several):
+        try:
+            found += map(Picture, PLOTS.load(name)(subjects))
+        except UsageError as error:
+            found.append(Paragraph(f"Nothing is compared: {error}."))
+    return found
 
 
 def _with_rates(subject: Subject) -> Subject:
-    """The rows whose result is a rate: how many single messages go in a second, their latency has
-    said."""
+    """The rows whose result is a rate."""
     document = subject.document
     return subject._replace(document=document._replace(rows=document.rate_rows))
 
@@ -183,43 +193,59 @@ def _shortened(blocks: Iterable[Block], most: int = _MOST_LINES) -> list[Block]:
     return found
 
 
-def _folded(blocks: Iterable[Block]) -> list[Block]:
-    """The blocks, with each table behind its title."""
-    return [
-        Fold(title_of(block), [block]) if isinstance(block, Table) else block for block in blocks
-    ]
+def _views(document: Document) -> dict[str, list[Block]]:
+    """The views that a report has and that show something of a run which halftrip has measured, by
+    the section that they stand in."""
+    found: dict[str, list[Block]] = {}
+    for name, entry in VIEWS.entries():
+        if isinstance(entry, UsageError):
+            # The rest of the report needs nothing of a plug-in.
+            found.setdefault("Not shown", []).append(Paragraph(str(entry)))
+            continue
+        place = entry.in_report
+        if place is None or document.run.sources:
+            continue
+        view: View = VIEWS.load(name)(document)
+        if not tables_in(view.blocks):
+            continue
+        made = _shortened(view.blocks, place.most)
+        if place.folded == "all":
+            made = [Fold(view.title, made)]
+        elif place.folded == "tables":
+            made = [Fold(title_of(x), [x]) if isinstance(x, Table) else x for x in made]
+        found.setdefault(place.section, []).extend(made)
+    return found
 
 
 def _rest(subjects: Sequence[Subject]) -> Iterable[Section]:
     """What is behind the figures."""
     documents = [subject.document for subject in subjects]
     one = documents[0] if len(documents) == 1 else None
-    spread = _spread(subjects)
+    views = {} if one is None else _views(one)
+    above = tuple(_kinds(_CURVES))
     cost: list[Block] = [
         Picture(each)
-        for each in charts(subjects, _USAGE)
+        for each in _charts(subjects, "usage")
         # The same bandwidths are above.
-        if not each.name.startswith(_CURVES)
+        if not each.name.startswith(above)
     ]
-    log: list[Block] = [Picture(each) for each in charts(subjects, _SYSTEM)]
-    if one is not None:
-        if one.rows and not one.run.sources:
-            spread += _shortened(tails(one).blocks)
-        if any(row.usage is not None for row in one.rows):
-            cost.append(Fold("Cost of each row", _shortened(cost_of(one).blocks)))
-        if one.run.host_counters:
-            log += _folded(_shortened(system_log(one).blocks, _MOST_OF_LOG))
-    yield Section("distribution", "Distribution of the times", spread)
-    yield Section("usage", "What it cost", cost)
-    yield Section("system-log", "System log", log)
+    log = [*map(Picture, _charts(subjects, "system-log"))]
+    for name, title, blocks in (
+        ("distribution", "Distribution of the times", _spread(subjects)),
+        ("usage", "What it cost", cost),
+        ("system-log", "System log", log),
+    ):
+        yield Section(name, title, [*blocks, *views.pop(name, [])])
+    for title, blocks in views.items():
+        yield Section(title.lower().replace(" ", "-"), title, blocks)
     runs = [document.run for document in documents]
-    found = environments_of_runs(runs) if one is None else environments_of_hosts(one.run)
-    yield Section("environment", "Environment", found)
+    environments = environments_of_runs(runs) if one is None else environments_of_hosts(one.run)
+    yield Section("environment", "Environment", environments)
 
 
 def _spread(subjects: Sequence[Subject]) -> list[Block]:
     """How single times differ, in as many pictures as there is room for."""
-    every = charts(subjects, _DISTRIBUTION)
+    every = _charts(subjects, "distribution")
     kept = within(every, _MOST_BYTES)
     blocks: list[Block] = [Picture(each) for each in kept]
     if len(kept) < len(every):

@@ -9,7 +9,7 @@ from halftrip.plan.layer import Layer, place_of
 from halftrip.plan.plan import FEWEST_UNTIL_CI, MOST_LAUNCHES, Plan
 from halftrip.plan.variants import MOST_VARIANTS, count_variants, plans_of_variants
 from halftrip.plan.vary import ENVIRONMENT, SIDES, cannot_be_varied
-from halftrip.registry import DRAGON_TRANSPORTS
+from halftrip.registry import needing
 from halftrip.results.reported import SIDE
 
 
@@ -32,9 +32,10 @@ def check_launches(plan: Plan, layers: Sequence[Layer]) -> None:
 
 def check_dragon(plan: Plan, asked: Sequence[Layer]) -> None:
     """A runtime of Dragon that was asked for, and that nothing needs."""
-    needed = plan.launcher == "dragon" or not set(plan.transports).isdisjoint(DRAGON_TRANSPORTS)
-    if not needed and any("dragon" in layer.keys for layer in asked):
-        names = ", ".join(DRAGON_TRANSPORTS)
+    if plan.launcher == "dragon" or not any("dragon" in layer.keys for layer in asked):
+        return
+    if not needing("dragon", plan.transports):
+        names = ", ".join(needing("dragon"))
         place = place_of(asked, "dragon")
         raise UsageError(f"{place}: nothing here needs Dragon; --transport {names} would")
 

@@ -14,7 +14,13 @@ from halftrip.plan.path_model_table import parse_path_model
 from halftrip.plan.plan import Placement
 from halftrip.plan.recipes import PRESETS
 from halftrip.plan.settings import SETTINGS, WITH_FIELDS, in_place
-from halftrip.registry import EXTRA_SETTINGS, LAUNCHERS, TRANSPORTS
+from halftrip.registry import (
+    DEFAULT_TRANSPORTS,
+    EXTRA_SETTINGS,
+    LAUNCHERS,
+    SIMULATED,
+    TRANSPORTS,
+)
 from halftrip.results.patterns import ONE_SIDED, ROUND_TRIP, SHAPES, Mode, Pattern
 
 # The groups of the help, by the names that options have for them.
@@ -107,14 +113,23 @@ def _of(*names: str) -> dict[str, Option]:
 _FIRST, *_WHAT = [name for name, each in WITH_FIELDS.items() if each.group == "what"]
 _EXPERT = [name for name in WITH_FIELDS if name not in (_FIRST, *_WHAT)]
 
+
+def _transports() -> str:
+    """The names of halftrip's own transports: those of a plan that names none, then others by what
+    they need, and those whose calls are Python."""
+    own = {name: target for name, target in TRANSPORTS.built_in.items() if name != SIMULATED}
+    in_python = [name for name, target in own.items() if ".python." in target]
+    groups: dict[str, list[str]] = {}
+    for name in (name for name in own if name not in in_python):
+        kind = "usual" if name in DEFAULT_TRANSPORTS else TRANSPORTS.entry(name).needs
+        groups.setdefault(kind, []).append(name)
+    return "; ".join([*map(", ".join, groups.values()), f"in Python: {', '.join(in_python)}"])
+
+
 OPTIONS: dict[str, Option] = {
     "transport": Option(
         parsing.some_of(TRANSPORTS),
-        (
-            "mpi, shm, pipe, unix, tcp, udp; dragon; cuda-ipc, nccl; in Python: mpi4py, "
-            "mpi4py-object, mp-pipe, mp-queue, mp-shm, zmq, zmq-ipc, dragon-pipe, dragon-queue; "
-            "simulated: in virtual time. [the first six]"
-        ),
+        f"{_transports()}; {SIMULATED}: in virtual time. [the first six]",
         ("-t",),
         group="what",
     ),

@@ -35,6 +35,7 @@ from halftrip.plots.points import (
 )
 from halftrip.plots.series import DrawnRow, in_common, lines_by_pattern
 from halftrip.report.numbers import number
+from halftrip.stats.estimate import Estimate
 from halftrip.stats.median import median
 from halftrip.units import format_size, size_in_words
 
@@ -66,24 +67,11 @@ class _Figure(NamedTuple):
     title: str
     axis: str
     unit: str
-    of: Callable[[Row], tuple[float, float, float]]
+    of: Callable[[Row], Estimate]
     has: Callable[[Row], bool]
     text: Callable[[float], str]
     means: str
     more_is_better: bool = True
-
-
-def _time(row: Row) -> tuple[float, float, float]:
-    summary = row.summary
-    return summary.latency * 1e-9, summary.low * 1e-9, summary.high * 1e-9
-
-
-def _inverse(row: Row, value: float) -> tuple[float, float, float]:
-    """A figure that is inverse to the time, with its interval."""
-    summary = row.summary
-    if row.is_over_all_time or not 0 < summary.low <= summary.latency <= summary.high:
-        return value, math.nan, math.nan
-    return value, value * summary.latency / summary.high, value * summary.latency / summary.low
 
 
 _LATENCY = _Figure(
@@ -91,7 +79,7 @@ _LATENCY = _Figure(
     title="One-way latency",
     axis="one-way latency",
     unit="s",
-    of=_time,
+    of=lambda row: row.summary.time.scaled(1e-9),
     has=lambda row: not row.configuration.is_rate,
     text=lambda value: f"{number(value * 1e9, 3, 1e3)} us",
     means="Latency: half of a round trip, where there is one.",
@@ -102,7 +90,7 @@ _BANDWIDTH = _Figure(
     title="Bandwidth",
     axis="bandwidth (1 GB = 10^9 B)",
     unit="B/s",
-    of=lambda row: _inverse(row, row.bandwidth),
+    of=lambda row: row.over_time(row.bandwidth),
     has=lambda row: row.bandwidth > 0,
     text=lambda value: f"{number(value, 3, 1e6)} MB/s",
     means="Bandwidth: payload, in all directions in which it is sent at once.",
@@ -112,7 +100,7 @@ _RATE = _Figure(
     title="Message rate",
     axis="messages per second",
     unit="/s",
-    of=lambda row: _inverse(row, row.rate),
+    of=lambda row: row.over_time(row.rate),
     has=lambda row: row.rate > 0,
     text=lambda value: f"{number(value, 3)} /s",
     means="Messages: in all directions in which they are sent at once.",

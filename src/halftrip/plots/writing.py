@@ -13,7 +13,7 @@ from typing import Any
 import vl_convert
 
 from halftrip.errors import HalftripError, UsageError, system_reason
-from halftrip.files import beside, fill
+from halftrip.files import beside, fill, replace
 from halftrip.plan.parsing import nearest
 from halftrip.plots.chart import Chart
 from halftrip.plots.theme import Theme, config
@@ -148,6 +148,6 @@ def write(path: str, content: bytes) -> None:
             return
         with beside(path) as made:
             fill(made, content)
-            os.replace(made, path)
+            replace(made, path)
     except OSError as error:
         raise HalftripError(f"{path}: {system_reason(error).lower()}") from None

@@ -219,11 +219,12 @@ SPACE = Space()
 
 class View(NamedTuple):
     """The blocks of a view, and functions that make what JSON and CSV have of it; None: made of the
-    blocks."""
+    blocks. `title` is that of a page which has nothing else."""
 
     blocks: Sequence[Block]
     content: Callable[[], Any] | None = None
     records: Callable[[], Sequence[Mapping[str, Any]]] | None = None
+    title: str = ""
 
 
 class Section(NamedTuple):

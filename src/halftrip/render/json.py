@@ -9,13 +9,14 @@ from typing import Any
 import msgspec
 
 from halftrip.render.blocks import View
-from halftrip.render.plain import lines_of, records_of, tables_in, title_of, unfolded
+from halftrip.render.plain import legend_of, lines_of, records_of, tables_in, title_of, unfolded
 
 _MAY_NOT_PRINT = re.compile(r"[^\n -~]")
 
 
 def render(view: View) -> str:
-    """The content of a view; where it has none of its own, its lines and its tables."""
+    """The content of a view; where it has none of its own, its lines, its tables and what their
+    columns are."""
     if view.content is not None:
         return text(view.content())
     tables = [
@@ -23,7 +24,7 @@ def render(view: View) -> str:
         for each in tables_in(view.blocks)
     ]
     lines = [line for block in unfolded(view.blocks) for line in lines_of(block)]
-    return text({"lines": lines, "tables": tables})
+    return text({"lines": lines, "tables": tables, "legend": legend_of(view.blocks)})
 
 
 def text(content: Any) -> str:

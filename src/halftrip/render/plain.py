@@ -60,6 +60,18 @@ def tables_in(shown: Iterable[blocks.Block]) -> list[blocks.Table]:
     return [block for block in unfolded(shown) if isinstance(block, blocks.Table)]
 
 
+def legend_of(shown: Iterable[blocks.Block]) -> list[str]:
+    """What is said of the columns of the tables."""
+    columns: Sequence[blocks.Column] = ()
+    found: list[str] = []
+    for block in unfolded(shown):
+        if isinstance(block, blocks.Table):
+            columns = block.columns
+        elif isinstance(block, blocks.Legend):
+            found += block.lines(columns)
+    return found
+
+
 def title_of(table: blocks.Table) -> str:
     """The title in one line."""
     return "; ".join(filter(None, table.title))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from halftrip.stats.estimate import Estimate
+from halftrip.stats.estimate import Estimate, inverse
 from halftrip.stats.interval import SliceMedian, interval, of_launch
 from halftrip.stats.median import median
 from halftrip.stats.quantile import UNKNOWN, Floats, Interval, tails
@@ -45,6 +45,18 @@ class Summary(NamedTuple):
     bandwidth: float
     first: float
     samples: int
+
+    @property
+    def time(self) -> Estimate:
+        """The latency with its interval."""
+        return Estimate(self.latency, self.low, self.high)
+
+    def over_time(self, value: float) -> Estimate:
+        """A figure that is inverse to the latency, such as a bandwidth, with the interval that the
+        latency gives it; without one where a time is not above 0."""
+        if not 0 < self.low <= self.latency <= self.high:
+            return Estimate(value)
+        return inverse(value * self.latency, self.time)._replace(value=value)
 
 
 def summarize(

@@ -26,7 +26,8 @@ class Capabilities(NamedTuple):
     wait, the default first, and `no_other_wait` says why there are no others.
 
     `smallest` and `largest` are message sizes in bytes (`largest` None: no limit), `too_small`
-    and `too_large` the refusals of other sizes. An empty text stands for a general one. `rated`
+    and `too_large` the refusals of other sizes. An empty text stands for a general one. A
+    `byte_stream` sends nothing for an empty message, and so has none. `rated`
     are the patterns that can offer a --rate, `delayed` those whose initiator can have a
     --delay. `settings` are those that not every transport has (`plan.settings`), each with the
     values that this one has, the default first; those that take any value, as all of sockets
@@ -54,6 +55,7 @@ class Capabilities(NamedTuple):
     too_small: str = ""
     largest: int | None = None
     too_large: str = ""
+    byte_stream: bool = False
     lossy: bool = False
     shares_memory: bool = False
     opens_memory: bool = False
@@ -208,6 +210,8 @@ class Capabilities(NamedTuple):
 
     def _no_size(self, configuration: Configuration) -> str | None:
         name = configuration.transport
+        if self.byte_stream and configuration.size == 0:
+            return "a byte stream has no empty messages"
         if configuration.size < self.smallest:
             return self.too_small or f"{name} has no messages below {self.smallest} bytes"
         if self.largest is not None and configuration.size > self.largest:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from halftrip.analysis.figure import ALWAYS, BRIEF, MORE, Figure, Of
-from halftrip.analysis.figures import BY_NAME
+from halftrip.analysis.figure import ALWAYS, BRIEF, MORE, Figure, TableKind
+from halftrip.analysis.figures import BY_NAME, FIGURES
 from halftrip.analysis.rows import Row
 from halftrip.render.blocks import Column
 from halftrip.report.fields import Field
-from halftrip.report.numbers import NOTHING, USUAL_DIGITS, digits_of, in_unit, number, width_of
+from halftrip.report.numbers import NOTHING, digits_of, in_unit, number, width_of
 from halftrip.results.configuration import Configuration
 from halftrip.units import format_size
 
@@ -37,46 +36,51 @@ def is_round_trip(row: Row) -> bool:
     return row.configuration.is_in_turn
 
 
-def column(
-    name: str,
-    times: Callable[[Row], float] | None = None,
-    digits: Callable[[Row], int] | None = None,
-    **changes: Any,
-) -> Column:
+def column(name: str, times: Callable[[Row], float] | None = None, **changes: Any) -> Column:
     """The column of a figure, but for these `changes` of how it is `Shown`; so many `times` it."""
     figure = BY_NAME[name]
     shown = figure.shown._replace(**changes)
-    if digits is None and shown.digits is None:
-        digits = digits_of
 
     def value(row: Row) -> Any:
         found = figure.value(row)
         return found if times is None or found is None else found * times(row)
 
-    made = figure_column(figure._replace(of=value, shown=shown), digits)
+    made = figure_column(figure._replace(of=value, shown=shown))
     if "heading" in changes:
         unit = name.rpartition("_")[2]
         return made._replace(key=f"{shown.heading.replace(' ', '_')}_{unit}")
     return made
 
 
-def figure_column(figure: Figure[Of], digits: Callable[[Of], int] | None = None) -> Column:
-    """The column of a figure of whatever has a line, with so many `digits`, if that depends on the
-    line."""
-    heading, unit, rank, usual, is_rare, says = figure.shown
+def figure_column(figure: Figure[Any]) -> Column:
+    """The column of a figure of whatever has a line; only of a row an interval says how many digits
+    it has."""
+    heading, unit, rank, digits, is_rare, says, *_ = figure.shown
     is_text = figure.type == "text"
 
-    def cell(of: Of) -> str:
+    def cell(of: Any) -> str:
         value = figure.value(of)
         if is_text:
             return value or ""
-        return in_unit(value, unit, (usual or USUAL_DIGITS) if digits is None else digits(of))
+        return in_unit(value, unit, digits_of(of, figure.shown.most) if digits is None else digits)
 
     return Column(heading, unit, cell, is_text, is_rare, rank, says, figure.name, figure.value)
 
 
-def _few_digits(row: Row) -> int:
-    return digits_of(row, 4)
+def columns_of(
+    figures: Iterable[Figure[Any]],
+    first: Sequence[str | Column],
+    made: Callable[[Figure[Any]], Column] = figure_column,
+) -> tuple[Column, ...]:
+    """The `first` columns, of which those of figures stand by name, then those of all others of
+    these figures that are shown; each is `made` of a figure."""
+    own = {each.name: each for each in figures if each.shown.heading}
+    named = (*first, *(name for name in own if name not in first))
+    return tuple(each if isinstance(each, Column) else made(own[each]) for each in named)
+
+
+def _of_table(kind: TableKind) -> list[Figure[Row]]:
+    return [each for each in FIGURES if kind in each.shown.tables]
 
 
 def _samples(row: Row) -> str:
@@ -133,18 +137,14 @@ def latency_columns(rtt: bool) -> tuple[Column, ...]:
         ends = (end * times(row) for end in (row.summary.low, row.summary.high))
         return _between(*(number(end, digits_of(row) + 1, 1e3) for end in ends))
 
+    def made(figure: Figure[Any]) -> Column:
+        changes = {"heading": "round trip"} if rtt and figure.name == "latency_ns" else {}
+        return column(figure.name, times if figure.shown.doubles else None, **changes)
+
+    interval_column = Column("95 % interval", "us", interval, rank=MORE + 4)
+    first = (SIZE, "latency_ns", _WIDTH, interval_column, "adjusted_latency_ns")
     return (
-        SIZE,
-        column("latency_ns", times, heading="round trip" if rtt else "latency"),
-        _WIDTH,
-        Column("95 % interval", "us", interval, rank=MORE + 4),
-        column("adjusted_latency_ns", times),
-        column("p99_ns", times),
-        column("max_ns", times),
-        column("bandwidth_bytes_per_s", digits=_few_digits),
-        column("first_message_ns", times),
-        column("there_ns"),
-        column("back_ns"),
+        *columns_of(_of_table("latency"), first, made),
         Column("clock error", "us", _clock_error, rank=MORE + 4),
         _SAMPLES,
         _CORE_TO_CORE,
@@ -156,11 +156,9 @@ def _clock_error(row: Row) -> str:
 
 
 def _bandwidth_interval(row: Row) -> str:
-    if not row.summary.bandwidth > 0 or row.is_over_all_time:
+    if not row.bandwidth > 0:
         return NOTHING
-    # From the interval of the initiator's times, for the bandwidth of all directions.
-    size = row.configuration.payload * row.delivered * row.bandwidth / row.summary.bandwidth
-    ends = [size / ns * 1e9 if ns > 0 else math.nan for ns in (row.summary.high, row.summary.low)]
+    _, *ends = row.over_time(row.bandwidth)
     return _between(*(number(end, digits_of(row) + 1, 1e6) for end in ends))
 
 
@@ -179,13 +177,14 @@ def _of_window(row: Row) -> float:
 
 
 # For patterns whose result is a bandwidth.
-RATE_COLUMNS = (
+_RATE_FIRST = (
     SIZE,
-    column("total_bandwidth_bytes_per_s"),
+    "total_bandwidth_bytes_per_s",
     Column("95 %", "", _width_of_rate, rank=ALWAYS),
     Column("95 % interval", "MB/s", _bandwidth_interval, rank=MORE + 4),
-    column("messages_per_s"),
-    column("peer_bandwidth_bytes_per_s"),
+)
+RATE_COLUMNS = (
+    *columns_of(_of_table("rate"), _RATE_FIRST),
     Column("each way", "MB/s", _each_way),
     column("p99_ns", _of_window, heading="window p99", rank=MORE + 3),
     column("max_ns", _of_window, rank=MORE + 5),
@@ -213,12 +212,12 @@ def _component(name: str) -> Callable[[Row], str]:
 
 
 # Of datagrams, which can be lost.
-DELIVERY_COLUMNS = (
-    column("sent"),
+_DELIVERY_FIRST = (
+    "sent",
     Column("lost", "%", _share("lost"), rank=BRIEF),
     Column("reordered", "%", _share("reordered")),
-    column("jitter_ns"),
 )
+DELIVERY_COLUMNS = columns_of(_of_table("delivery"), _DELIVERY_FIRST)
 # Of several launches.
 LAUNCH_COLUMNS = (
     Column("launches", "", lambda row: str(row.launches)),

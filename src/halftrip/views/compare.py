@@ -61,6 +61,7 @@ def compare(comparisons: Sequence[Comparison], every: bool = False) -> View:
             for each in comparisons
             for row in each.rows
         ],
+        "What changed",
     )
 
 

@@ -22,7 +22,7 @@ from halftrip.render.blocks import (
 from halftrip.report.document import Document
 from halftrip.report.numbers import NOTHING, percent
 from halftrip.stats.estimate import Estimate
-from halftrip.views.columns import SIZE, column, figure_column
+from halftrip.views.columns import SIZE, column, columns_of
 from halftrip.views.estimates import estimate_column
 from halftrip.views.row_tables import path_columns
 
@@ -67,15 +67,8 @@ def _of_message(name: str) -> Column:
     return estimate_column(name, "per message", of, 1.0, BRIEF)._replace(is_text=False)
 
 
-_FIGURES = {
-    figure.name: figure_column(figure)
-    for figure in (
-        *figures_of(End, lambda end: end.used, USAGE),
-        *figures_of(End, _cost, COSTS),
-    )
-}
-_COLUMNS = (
-    _of_row(column("total_bandwidth_bytes_per_s", digits=lambda _: 3, rank=MORE)),
+_FIRST = (
+    _of_row(column("total_bandwidth_bytes_per_s", digits=3, rank=MORE)),
     Column(
         "end",
         "",
@@ -84,28 +77,22 @@ _COLUMNS = (
         rank=ALWAYS,
     ),
     Column("core", "", _core),
-    _FIGURES["load"],
+    "load",
     Column("user", "%", lambda end: percent(end.used.usage.user_share)),
     Column("system", "%", lambda end: percent(end.used.usage.system_share)),
-    *(
-        _FIGURES[name]
-        for name in (
-            *("kernel_share", "cpu_s_per_gb", "elapsed_s"),
-            *("voluntary_switches", "involuntary_switches"),
-            *("waited_share", "others_share", "steal_share"),
-            *("minor_faults", "major_faults", "peak_memory_bytes", "frequency_hz", "energy_j"),
-        )
-    ),
+    *("kernel_share", "cpu_s_per_gb", "elapsed_s", "voluntary_switches", "involuntary_switches"),
+    *("waited_share", "others_share", "steal_share"),
+)
+_COLUMNS = (
+    *columns_of(figures_of(End, lambda end: end.used, USAGE), _FIRST),
     _of_row(column("suspect_samples")),
     Column("", "", _busy_poll, True),
 )
 # Only of runs that have counted.
-_COUNTED_COLUMNS = (
-    _of_message("instructions"),
-    _of_message("cycles"),
-    _FIGURES["instructions_per_byte"],
-    _FIGURES["instructions_per_cycle"],
+_COUNTED_COLUMNS = columns_of(
+    figures_of(End, _cost, COSTS), (_of_message("instructions"), _of_message("cycles"))
 )
+_TITLE = "Cost of each row"
 _LEGEND = (
     "Of the kept samples and what leads in to them. end: which, and its rank. load: user + system "
     "time of its process (with --threads, of its thread) / elapsed, by getrusage(2); their sum is "
@@ -126,12 +113,14 @@ _ENERGY_SAYS = "energy: of the whole package that the core is in, first sample t
 
 def cost(document: Document) -> View:
     """A table with a line for each end of each row, and its legend."""
-    if not document.run.measurements:
-        return View([Paragraph("no cost: nothing was measured")])
     shown = _table(document)
     if shown is None:
-        return View([Paragraph("no cost: this run has none (simulated, or of another tool)")])
-    return View([shown, SPACE, Items(shown.without_column), Legend(_legend(document))])
+        why = "this run has none (simulated, or of another tool)"
+        if not document.run.measurements:
+            why = "nothing was measured"
+        return View([Paragraph(f"no cost: {why}")], title=_TITLE)
+    said = Items(shown.without_column)
+    return View([shown, SPACE, said, Legend(_legend(document))], title=_TITLE)
 
 
 def _table(document: Document) -> Table | None:
@@ -145,7 +134,7 @@ def _table(document: Document) -> Table | None:
         *(_COUNTED_COLUMNS if _has_counted(rows) else ()),
         _COLUMNS[-1],
     )
-    return table(_ends(rows), columns).titled("Cost of each row, at both ends")
+    return table(_ends(rows), columns).titled(f"{_TITLE}, at both ends")
 
 
 def _legend(document: Document) -> list[str]:

@@ -67,7 +67,7 @@ def in_short(document: Document, brief: bool = True) -> View:
 
 
 def _of(document: Document, blocks: list[Block]) -> View:
-    return View(blocks, partial(content, document), partial(records, document))
+    return View(blocks, partial(content, document), partial(records, document), "Rows")
 
 
 # The formats of a run.

@@ -45,7 +45,7 @@ def doctor(checks: Sequence[CheckResult]) -> View:
         for each in checks
     ]
     records: list[dict[str, Any]] = [msgspec.to_builtins(each) for each in checks]
-    return View([Checks(shown)], lambda: records, lambda: records)
+    return View([Checks(shown)], lambda: records, lambda: records, "Doctor")
 
 
 # Bare loops beside halftrip.
@@ -79,6 +79,7 @@ def loops(ratios: Sequence[LoopRatio], missing: Mapping[str, str]) -> View:
         blocks,
         partial(_content_of_loops, ratios, missing),
         lambda: _content_of_loops(ratios, missing)["loops"],
+        "Bare loops",
     )
 
 

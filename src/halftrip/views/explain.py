@@ -54,6 +54,7 @@ def explain(run: Run, found: Sequence[CurveCauses], at: int | None = None) -> Vi
         blocks[:-1],
         lambda: {"curves": [_curve_content(name, each, at) for name, each in named]},
         lambda: [record for name, each in named for record in _records(name, each, at)],
+        "Why curves bend",
     )
 
 
@@ -293,7 +294,7 @@ def proof(name: str, proven: Proven) -> View:
         Items(reasons, indent=4),
     ]
     content = partial(_proof_content, name, proven)
-    return View(blocks, content, lambda: [content()])
+    return View(blocks, content, lambda: [content()], "Whether a setting moves a bend")
 
 
 def _written(written: str) -> str:

@@ -75,7 +75,7 @@ def history(found: History, every: bool, has_blocks: bool) -> View:
     if left:
         said += f"; {counted(left, 'row')} without a change: --all"
     blocks += [SPACE, Paragraph(said, style="dim")]
-    return View(blocks, partial(_content, found), partial(_records, found))
+    return View(blocks, partial(_content, found), partial(_records, found), "History")
 
 
 def _runs(history: History) -> str:

@@ -37,6 +37,7 @@ from halftrip.stats.estimate import Estimate, difference, ratio
 from halftrip.units import size_in_words
 from halftrip.views.columns import SIZE, is_round_trip, one_way_times, setting_column
 
+_TITLE = "What layers add"
 # What a summary is of, where it was measured: this size, one way at a time.
 _USUAL_SIZE = 8
 # A summary is of one of each.
@@ -60,7 +61,7 @@ def layers(document: Document) -> View:
     """A line for each layer over another, then the tables of latencies and of bandwidths."""
     every = added(document)
     if not every:
-        return View([Paragraph(f"no layers: {_why_none(document.rows)}")])
+        return View([Paragraph(f"no layers: {_why_none(document.rows)}")], title=_TITLE)
     blocks: list[Block] = [Items(_summaries(every))]
     for of_rates in (False, True):
         found = _of_rates(every, of_rates)
@@ -68,7 +69,7 @@ def layers(document: Document) -> View:
             columns = [*_path_columns(found), *(_RATES if of_rates else _times(found))]
             shown = table(found, columns, section=_path)
             blocks += [SPACE, shown.titled(_heading(found), "above")]
-    return View([*blocks, SPACE, Legend(_legend(every))])
+    return View([*blocks, SPACE, Legend(_legend(every))], title=_TITLE)
 
 
 def _why_none(rows: Sequence[Row]) -> str:
@@ -339,7 +340,7 @@ def added(document: Document) -> list[Added]:
     of = one_way_times(document.round_trips)
 
     def time(row: Row) -> Estimate:
-        return Estimate(row.summary.latency, row.summary.low, row.summary.high).scaled(of(row))
+        return row.summary.time.scaled(of(row))
 
     return [
         Added(

@@ -90,7 +90,7 @@ def matrix(document: Document, by_slowness: bool = False) -> View:
     if not blocks:
         blocks = [Paragraph("no two hosts, or ranks, have been measured")]
     found = partial(_links, document)
-    return View(blocks, found, found)
+    return View(blocks, found, found, "Each host with each other")
 
 
 def _links(document: Document) -> list[dict[str, Any]]:

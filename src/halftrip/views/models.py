@@ -100,7 +100,7 @@ def models(found: Models) -> View:
     if lacking:
         parts.append([Legend([f"not in this run: {'; '.join(lacking)}."])])
     spaced: list[Block] = [block for part in parts for block in (SPACE, *part)]
-    return View(spaced[1:], partial(_content, found))
+    return View(spaced[1:], partial(_content, found), title="Models")
 
 
 def _content(models: Models) -> dict[str, Any]:

@@ -103,8 +103,7 @@ def _path_used(mpi: Row, shm: Row, tcp: Row) -> list[str]:
 
 def _us(row: Row) -> Estimate:
     """The one-way time of a message, us."""
-    summary = row.summary
-    return Estimate(summary.latency, summary.low, summary.high).scaled(1e-3)
+    return row.summary.time.scaled(1e-3)
 
 
 def _figure(time: Estimate, row: Row) -> str:

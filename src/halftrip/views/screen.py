@@ -66,7 +66,8 @@ def first_screen(document: Document, file: str | None = None) -> View:
             Items(said),
             *notes.missing_blocks(document),
             *([Terms(_trust(document, file))] if document.rows else []),
-        ]
+        ],
+        title="First screen",
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from halftrip.analysis.figure import ALWAYS, BRIEF
-from halftrip.analysis.matching import MatchedRows, as_other, matched_rows, may_be
+from halftrip.analysis.matching import MatchedRows, in_effect, lacks, matched_rows
 from halftrip.analysis.rows import Row
 from halftrip.errors import UsageError
 from halftrip.plan.vary import against, in_words, label
@@ -90,6 +90,7 @@ def side_by_side(documents: Sequence[Document], files: Sequence[str]) -> View:
             {"run": file, **content(each)} for each, file in zip(documents, files, strict=True)
         ],
         lambda: records_of_several(documents, files),
+        "Runs side by side",
     )
 
 
@@ -215,10 +216,10 @@ def _reason(imported: Configuration, others: Sequence[Configuration]) -> str:
                 return f"of {name} {value}"
             return "of another size" if value is not None else "of a size that is not known"
         left = same
-    if sum(may_be(imported, each) for each in left) > 1:
+    if sum(lacks(imported, each) for each in left) > 1:
         return "that may be any of several rows"
-    filled = as_other(imported.filled(left[0]), left[0])
-    for field in varying((filled, as_other(left[0], left[0]))):
+    filled = imported.filled(left[0]), left[0].filled(imported)
+    for field in varying([*map(in_effect, filled)]):
         return f"of {field.name} {field.of(imported) or 'unknown'}"
     return "of other settings"
 

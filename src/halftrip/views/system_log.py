@@ -25,6 +25,7 @@ from halftrip.results.counts import HostCounters
 from halftrip.results.names import Names
 from halftrip.results.run import Run
 
+_TITLE = "System log"
 # A processor whose load is always below this has no line in each record.
 _AWAKE = 0.05
 # A record of more configurations names so many of them.
@@ -55,14 +56,15 @@ def system_log(document: Document) -> View:
     run = document.run
     hosts = _hosts(run)
     if not hosts:
-        return View([Paragraph(f"no system log: {_why_none(run)}")])
+        return View([Paragraph(f"no system log: {_why_none(run)}")], title=_TITLE)
     blocks: list[Block] = []
     for host in hosts:
         for each in host.tables:
             blocks += [each, SPACE, Items(each.without_column)]
         blocks += [Items(host.notes), SPACE]
     legend = Legend([_LEGEND], in_one=True)
-    return View([*blocks, legend, Items(_cost(run)), Items(document.warnings, "yellow")])
+    blocks += [legend, Items(_cost(run)), Items(document.warnings, "yellow")]
+    return View(blocks, title=_TITLE)
 
 
 def _hosts(run: Run) -> list[_Host]:

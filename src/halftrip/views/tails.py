@@ -23,6 +23,7 @@ from halftrip.stats.estimate import Estimate
 from halftrip.views.columns import SIZE, column, one_way_times
 from halftrip.views.row_tables import path_columns
 
+_TITLE = "Tails"
 _LEGEND = (
     "Of single iterations: {0}, or whole windows. A row whose samples hold several "
     "has only p50, the median of samples, as in the table. ±: its 95 % interval. A "
@@ -34,11 +35,11 @@ _LEGEND = (
 def tails(document: Document) -> View:
     """A table with a line for each row, and its legend."""
     if not document.rows:
-        return View([Paragraph("no tails: nothing was measured")])
+        return View([Paragraph("no tails: nothing was measured")], title=_TITLE)
     shown = _table(document)
     times_of = "round trips" if document.round_trips else "messages one way"
     legend = Legend([_LEGEND.format(times_of)])
-    return View([shown, SPACE, Items(shown.without_column), legend])
+    return View([shown, SPACE, Items(shown.without_column), legend], title=_TITLE)
 
 
 def _table(document: Document) -> Table:
@@ -64,7 +65,7 @@ def _table(document: Document) -> Table:
     columns = (
         *path_columns(rows),
         SIZE,
-        quantile("p50", lambda row: Estimate(*row.summary[:3]), ALWAYS),
+        quantile("p50", lambda row: row.summary.time, ALWAYS),
         quantile("p90", lambda row: row.summary.p90, MORE),
         quantile("p99", lambda row: row.summary.p99, BRIEF),
         quantile("p99.9", lambda row: row.summary.p999, BRIEF),

@@ -132,7 +132,7 @@ def why(document: Document, every: bool = False) -> View:
             ]
             said = [*seen, ("do", group.cause.advice)]
         blocks.append(Terms(said, indent=4, least=len("seen")))
-    return View(blocks, records=lambda: _causes(document))
+    return View(blocks, records=lambda: _causes(document), title="How far to trust each row")
 
 
 def _causes(document: Document) -> list[dict[str, Any]]:
@@ -224,4 +224,5 @@ def flags(document: Document) -> View:
             for group in found
             for row, seen in group.seen
         ],
+        title="What looks odd",
     )

@@ -1,6 +1,4 @@
-"""Writes the run files beside it, of the present version of the format:
-
-    PYTHONPATH=tests python tests/golden/formats/write.py
+"""Writes the run files beside it, of the present version of the format; make golden runs it.
 
 What is in a file of a version that was released is never changed again: such files are read for
 ever. A new version has files of its own, whose names begin with its number.

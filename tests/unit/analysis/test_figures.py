@@ -4,10 +4,23 @@ import csv
 import io
 import json
 
-from halftrip.analysis.figure import NOT_SHOWN, Figure, fields, figures_of, names
-from halftrip.analysis.figures import FIGURES
+import pytest
+
+from halftrip.analysis.figure import (
+    ALWAYS,
+    NOT_SHOWN,
+    Figure,
+    Metric,
+    Shown,
+    fields,
+    figures_of,
+    names,
+)
+from halftrip.analysis.figures import BY_NAME, COSTS, FIGURES, USAGE
 from halftrip.analysis.setting_figures import CONFIGURATION
 from halftrip.analysis.slice_figures import SLICE
+from halftrip.export import openmetrics
+from halftrip.report.document import document
 from halftrip.report.frame import frame
 from halftrip.results.reading import FORMAT
 from halftrip.views import columns, cost, details
@@ -50,9 +63,30 @@ def test_what_has_a_heading_is_a_column_of_a_table():
         *cost._COUNTED_COLUMNS,
     ]
     headings = {(each.name, each.unit, each.says) for each in shown}
-    wanted = {(s.heading, s.unit, s.says) for each in FIGURES if (s := each.shown) != NOT_SHOWN}
+    figures = (*FIGURES, *USAGE, *COSTS)
+    wanted = {(s.heading, s.unit, s.says) for each in figures if (s := each.shown) != NOT_SHOWN}
     assert len(wanted) > 30
     assert wanted <= headings
+
+
+def test_an_entry_is_all_that_a_column_and_a_metric_need(monkeypatch):
+    """Wherever a new one stands, and whatever it is of."""
+    shown = Shown("double", "us", ALWAYS, doubles=True)
+    metric = Metric("double_seconds", "seconds", "Twice the latency.")
+    made = Figure(
+        "double_ns", "number?", lambda row: 2 * row.summary.latency, "Twice", shown, metric
+    )
+    for module in (columns, openmetrics):
+        monkeypatch.setattr(module, "FIGURES", (*FIGURES, made))
+    monkeypatch.setitem(BY_NAME, made.name, made)
+    run = runs.run(runs.measurement("tcp", 8, "block", 10_000.0))
+    assert " double " in text(details.details, run)
+    found = openmetrics.files(document(run))[".prom"]
+    (line,) = [line for line in found.splitlines() if line.startswith("halftrip_double_seconds{")]
+    (row,) = document(run).rows
+    assert float(line.split("} ")[1]) == pytest.approx(2e-9 * row.summary.latency)
+    of_end = Figure("half_load", "number?", lambda of: of.usage.load / 2, "Half of it", shown)
+    assert columns.columns_of([of_end], ())[0].name == "double"
 
 
 def test_what_does_not_exist_is_none_and_so_is_all_of_a_part_that_is_missing():

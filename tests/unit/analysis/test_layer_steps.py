@@ -2,7 +2,8 @@
 
 import pytest
 
-from halftrip.analysis.layers import BUILT_ON, MAY_DIFFER, below, partners, related, steps
+from halftrip.analysis.layers import MAY_DIFFER, below, partners, related, steps
+from halftrip.registry import TRANSPORTS
 from harness.runs import configuration
 
 
@@ -11,9 +12,10 @@ def names(found):
 
 
 def test_layers_are_ordered_from_below():
-    order = list(BUILT_ON)
-    for upper, lower in BUILT_ON.items():
-        assert lower not in BUILT_ON or order.index(lower) < order.index(upper)
+    uppers = [each.upper.transport for each in steps(map(configuration, TRANSPORTS.built_in))]
+    assert len(uppers) == 10
+    for number, upper in enumerate(uppers):
+        assert not set(below(upper)) & set(uppers[number:])
     assert below("mpi4py-object") == ["mpi4py", "mpi"]
     assert below("dragon-queue") == ["dragon", "mp-shm", "shm"]
     assert below("dragon-pipe") == below("dragon-queue")

@@ -64,9 +64,7 @@ def imported():
 
 
 def test_it_is_a_schema_and_up_to_date(schema):
-    assert SCHEMA.read_text() == module("scripts/json_schema.py").text(), (
-        "python scripts/json_schema.py > docs/schema/..."
-    )
+    assert SCHEMA.read_text() == module("scripts/json_schema.py").text(), "make golden"
     jsonschema.Draft202012Validator.check_schema(schema)
 
 

@@ -59,7 +59,7 @@ def test_the_default_in_the_help_is_that_of_a_plan(name):
 
 
 def test_the_page_of_options_is_made_from_the_table():
-    """If not: .venv/bin/python scripts/options_page.py > docs/options.md"""
+    """If not: make golden"""
     assert (ROOT / "docs" / "options.md").read_text() == options_page.page()
 
 

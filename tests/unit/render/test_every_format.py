@@ -12,24 +12,14 @@ from halftrip.analysis.loop_ratios import LoopRatio, LoopRow, Ratio
 from halftrip.cli.compare import compare as compare_command
 from halftrip.cli.output import VIEW_FORMATS, put_view
 from halftrip.errors import UsageError
+from halftrip.registry import VIEWS
 from halftrip.render.blocks import Column, View, table
 from halftrip.report.document import document
 from halftrip.results.run_file import load
 from halftrip.stats.estimate import Estimate
 from halftrip.telemetry.doctor import Check
 from halftrip.views import compare as compare_view
-from halftrip.views import (
-    cost,
-    details,
-    layers,
-    matrix,
-    models,
-    screen,
-    side_by_side,
-    system_log,
-    tails,
-    why,
-)
+from halftrip.views import details, models, screen, side_by_side
 from halftrip.views.doctor import doctor, loops
 from halftrip.views.history import history as history_view
 from harness import runs
@@ -49,17 +39,10 @@ def of_loops():
     return loops([ratio], {"mpi": "no mpiexec"})
 
 
-VIEWS = {
+EVERY = {
     "first screen": of_run(screen.first_screen),
     "rows": of_run(details.in_short),
-    "details": of_run(details.details),
-    "why": of_run(why.why),
-    "flags": of_run(why.flags),
-    "tails": of_run(tails.tails),
-    "cost": of_run(cost.cost),
-    "layers": of_run(layers.layers),
-    "matrix": of_run(matrix.matrix),
-    "system log": of_run(system_log.system_log),
+    **{name: of_run(VIEWS.load(name)) for name in VIEWS.built_in},
     "side by side": lambda: side_by_side.side_by_side([document(RUN)] * 2, ["a", "b"]),
     "models": lambda: models.models(models.fitted(RUN, models.MODELS, lambda _: True)),
     "compare": lambda: compare_view.compare(
@@ -71,9 +54,9 @@ VIEWS = {
 }
 
 
-@pytest.mark.parametrize("name", VIEWS)
+@pytest.mark.parametrize("name", EVERY)
 def test_every_view_has_every_format(name, capsys):
-    view = VIEWS[name]()
+    view = EVERY[name]()
     for format_ in VIEW_FORMATS:
         put_view(view, format_)
         said = capsys.readouterr().out
@@ -88,12 +71,14 @@ def test_every_view_has_every_format(name, capsys):
                 assert said.count("\\begin") == said.count("\\end") - said.count("\\endhead")
             case "html":
                 assert said.startswith("<!DOCTYPE html>")
+                assert f"<title>{view.title}</title>" in said
+                assert view.title
             case _:
                 assert said.isprintable() or "\n" in said
 
 
 def test_what_a_check_found_and_its_advice_are_told_apart(capsys):
-    view = VIEWS["doctor"]()
+    view = EVERY["doctor"]()
     found = []
     for format_ in ("markdown", "latex"):
         put_view(view, format_)

@@ -1,39 +1,25 @@
 """Run files of every version of the format that was released are read; older ones are refused."""
 
-import contextlib
-import io
 from typing import get_args
 
 import pytest
 
 from golden.formats import write
 from halftrip.analysis.rows import rows as rows_of
-from halftrip.cli.show import ShowRequest, show_runs
 from halftrip.errors import NotARunError, UsageError
 from halftrip.results.reading import FORMAT
 from halftrip.results.records import Record
 from halftrip.results.run_file import assemble, load
-from harness.files import ROOT
+from harness.files import ROOT, module
 
 GOLDEN = ROOT / "tests" / "golden" / "formats"
-# What `show` prints of the first of them, by the ending of the file that has it.
-VIEWS = {
-    ".txt": {"wide": True},
-    ".csv": {"format": "csv"},
-    **{f".{view}.txt": {"views": [view], "wide": True} for view in ("flags", "cost", "system-log")},
-}
+make_golden = module("scripts/make_golden.py")
 
 
-def printed(suffix):
-    shown = io.StringIO()
-    with contextlib.redirect_stdout(shown):
-        show_runs([str(GOLDEN / "1.jsonl")], ShowRequest(**VIEWS[suffix]))
-    return shown.getvalue()
-
-
-@pytest.mark.parametrize("suffix", VIEWS)
+@pytest.mark.parametrize("suffix", make_golden.SHOWN)
 def test_a_file_prints_the_same_for_ever(suffix):
-    assert printed(suffix) == (GOLDEN / f"1{suffix}").read_text()
+    """If it should not: make golden"""
+    assert make_golden.shown(suffix) == (GOLDEN / f"1{suffix}").read_text()
 
 
 @pytest.mark.parametrize("name", write.RUNS)
@@ -41,7 +27,7 @@ def test_what_is_read_is_what_was_written(name):
     made, *records = write.RUNS[name]()
     run = load(GOLDEN / f"{FORMAT}{name}.jsonl")
     assert run.problems == ()
-    assert run == assemble(made, records), "tests/golden/formats/write.py has changed: run it"
+    assert run == assemble(made, records), "tests/golden/formats/write.py has changed: make golden"
 
 
 def test_the_files_have_every_kind_of_record():

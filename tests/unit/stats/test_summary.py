@@ -1,4 +1,4 @@
-"""The variance between launches and within them."""
+"""The variance between launches and within them, and the interval of a bandwidth."""
 
 import math
 
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halftrip.stats.summary import variance_components
+from halftrip.stats.summary import summarize, variance_components
 
 values = st.floats(1, 1e6)
 
@@ -41,3 +41,24 @@ def test_components_are_never_negative(groups):
     found = variance_components(groups)
     assert not found.between < 0
     assert not found.within < 0
+
+
+TIMES = st.floats(1e-3, 1e12)
+
+
+@given(st.lists(TIMES, min_size=3, max_size=3).map(sorted), st.floats(1e-3, 1e12))
+def test_a_bandwidth_has_the_interval_of_its_time(times, value):
+    low, latency, high = times
+    found = summarize([], 8, 1.0)._replace(latency=latency, low=low, high=high).over_time(value)
+    assert found.value == value
+    assert found.low == pytest.approx(value * latency / high)
+    assert found.high == pytest.approx(value * latency / low)
+
+
+@pytest.mark.parametrize("times", [(1, 0, 2), (1, math.nan, math.nan), (0, 0, 1), (-1, -2, 3)])
+def test_a_time_that_is_not_above_0_bounds_no_bandwidth(times):
+    latency, low, high = times
+    found = summarize([], 8, 1.0)._replace(latency=latency, low=low, high=high).over_time(5.0)
+    assert found.value == 5.0
+    assert math.isnan(found.low)
+    assert math.isnan(found.high)

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import pytest
 
+from halftrip.analysis.matching import partners
 from halftrip.api import resume
 from halftrip.errors import UsageError
 from halftrip.report.document import document
@@ -93,6 +94,25 @@ def test_a_row_of_each_table_stands_beside_ours_and_a_line_says_why_others_stand
     ):
         lines = side_by_side_of(imported_run(OSU), *measured)
         assert any(reason in line for line in lines)
+
+
+STREAM = """# OSU MPI Bandwidth Test v7.4
+# Size      Bandwidth (MB/s)
+1024                  500.00
+"""
+
+
+@pytest.mark.parametrize(("places", "count"), [("same", 1), ("own", 2)])
+def test_what_is_compared_is_what_stands_side_by_side(places, count):
+    """osu_bw sends all messages of a window from one place."""
+    kind = {"pattern": "stream", "window": 64, "places": places}
+    mine, theirs = runs.measurement("mpi", 1024, **kind), imported_run(STREAM)
+    lines = [line for line in side_by_side_of(theirs, mine) if line.startswith("mpi ")]
+    assert len(lines) == count
+    said = any("1 of places same" in line for line in side_by_side_of(theirs, mine))
+    assert said == (count == 2)
+    rows = ([row.configuration for row in document(each).rows] for each in (runs.run(mine), theirs))
+    assert len(partners(*rows, anyway=False)) == 2 - count
 
 
 def test_a_text_of_many_tables_has_a_line_for_each():

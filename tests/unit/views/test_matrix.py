@@ -51,7 +51,7 @@ def test_hosts_stand_in_the_order_of_their_numbers(shown):
 
 def test_the_slowest_host_comes_first_if_asked(shown):
     assert "n3" not in shown(hosts_run(5, ("n3",))).splitlines()[2]
-    lines = shown(hosts_run(5, ("n3",)), sort=True).splitlines()
+    lines = shown(hosts_run(5, ("n3",)), options=["sort"]).splitlines()
     assert lines[2].startswith("n3")
     (summary,) = [line for line in lines if line.startswith("n3") and " to n" in line][:1]
     assert float(summary.split()[2]) == pytest.approx(2.0, rel=0.05)
@@ -94,7 +94,7 @@ def test_a_selection_holds(shown):
     with pytest.raises(UsageError, match="nothing to show"):
         shown(of, selection=Selection(sizes=((64, 64),)))
     with pytest.raises(UsageError, match="--sort: only with --matrix"):
-        show_runs([], ShowRequest(sort=True))
+        show_runs([], ShowRequest(options=["sort"]))
 
 
 # What pairs get that talk at the same time, of what they get alone.

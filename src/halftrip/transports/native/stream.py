@@ -127,8 +127,7 @@ class StreamTransport(Transport):
         waits=("block", "spin"),
         staging=("staged",),
         delayed=delayed_of("PollingStream"),
-        smallest=1,
-        too_small="a byte stream has no empty messages",
+        byte_stream=True,
     )
 
 
