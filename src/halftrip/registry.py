@@ -103,6 +103,7 @@ TRANSPORTS = Registry(
     {
         "mpi": "halftrip.transports.native.mpi:MpiTransport",
         "shm": "halftrip.transports.native.shm:ShmTransport",
+        "shm-ring": "halftrip.transports.native.shm:ShmRingTransport",
         "pipe": "halftrip.transports.native.pipe:PipeTransport",
         "unix": "halftrip.transports.native.stream:UnixTransport",
         "tcp": "halftrip.transports.native.stream:TcpTransport",
@@ -128,7 +129,7 @@ DEFAULT_TRANSPORTS = ("mpi", "shm", "pipe", "unix", "tcp", "udp")
 BETWEEN_HOSTS = ("tcp", "udp")
 # Those between ranks that a server has started for a client: they move bytes, and nothing that a
 # peer sends is unpickled.
-SERVED_TRANSPORTS = ("tcp", "udp", "shm", "pipe", "unix")
+SERVED_TRANSPORTS = ("tcp", "udp", "shm", "shm-ring", "pipe", "unix")
 # Those between ranks that an mpiexec has started, and those that need a Dragon runtime.
 MPI_TRANSPORTS = ("mpi", "mpi4py", "mpi4py-object")
 DRAGON_TRANSPORTS = ("dragon", "dragon-pipe", "dragon-queue")

@@ -19,7 +19,7 @@ from harness.threads import in_thread
 
 # Those that need no more than this process: MPI needs ranks that are processes.
 IN_PYTHON = ("mp-pipe", "mp-queue", "mp-shm", "zmq", "zmq-ipc")
-IN_PROCESS = ("shm", "pipe", "unix", "tcp", "udp", *IN_PYTHON)
+IN_PROCESS = ("shm", "shm-ring", "pipe", "unix", "tcp", "udp", *IN_PYTHON)
 
 
 def usual(name):

@@ -34,7 +34,7 @@ def test_a_killed_rank_is_named_and_what_was_measured_is_shown(shell, rank):
             ("mp-queue", "block"),
             *drawn(
                 [
-                    *((each, "spin") for each in ("pipe", "unix", "tcp", "udp")),
+                    *((each, "spin") for each in ("shm-ring", "pipe", "unix", "tcp", "udp")),
                     *((each, "block") for each in ("pipe", "udp", "unix", "mp-pipe", "mp-shm")),
                     *((each, "block") for each in ("zmq", "zmq-ipc")),
                 ],

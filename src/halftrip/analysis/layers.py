@@ -20,7 +20,8 @@ BUILT_ON: Mapping[str, str] = MappingProxyType(
     {
         "mpi4py": "mpi",
         "mpi4py-object": "mpi4py",
-        "mp-shm": "shm",
+        "shm-ring": "shm",
+        "mp-shm": "shm-ring",
         "dragon": "mp-shm",
         "dragon-queue": "dragon",
         "dragon-pipe": "dragon",
@@ -30,6 +31,10 @@ BUILT_ON: Mapping[str, str] = MappingProxyType(
         "zmq": "tcp",
     }
 )
+
+# Transports whose replies go another way than what is sent one way, so that a ping-pong and a stream
+# do not measure the same path; and the transport that has one way for both.
+ONE_WAY_OF: Mapping[str, str] = MappingProxyType({"shm": "shm-ring"})
 
 # The settings in which the two layers may differ, as not every transport has all kinds of them; in
 # the order in which they choose the best of several configurations below.

@@ -111,7 +111,7 @@ OPTIONS: dict[str, Option] = {
     "transport": Option(
         parsing.some_of(TRANSPORTS),
         (
-            "mpi, shm, pipe, unix, tcp, udp; dragon; cuda-ipc, nccl; in Python: mpi4py, "
+            "mpi, shm, pipe, unix, tcp, udp; shm-ring; dragon; cuda-ipc, nccl; in Python: mpi4py, "
             "mpi4py-object, mp-pipe, mp-queue, mp-shm, zmq, zmq-ipc, dragon-pipe, dragon-queue; "
             "simulated: in virtual time. [the first six]"
         ),

@@ -15,7 +15,7 @@ def test_layers_are_ordered_from_below():
     for upper, lower in BUILT_ON.items():
         assert lower not in BUILT_ON or order.index(lower) < order.index(upper)
     assert below("mpi4py-object") == ["mpi4py", "mpi"]
-    assert below("dragon-queue") == ["dragon", "mp-shm", "shm"]
+    assert below("dragon-queue") == ["dragon", "mp-shm", "shm-ring", "shm"]
     assert below("dragon-pipe") == below("dragon-queue")
     assert below("mp-queue") == ["mp-pipe", "unix"]
     assert below("zmq-ipc") == ["unix"]
