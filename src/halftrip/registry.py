@@ -103,11 +103,11 @@ TRANSPORTS = Registry(
     {
         "mpi": "halftrip.transports.native.mpi:MpiTransport",
         "shm": "halftrip.transports.native.shm:ShmTransport",
-        "shm-ring": "halftrip.transports.native.shm:ShmRingTransport",
         "pipe": "halftrip.transports.native.pipe:PipeTransport",
         "unix": "halftrip.transports.native.stream:UnixTransport",
         "tcp": "halftrip.transports.native.stream:TcpTransport",
         "udp": "halftrip.transports.native.udp:UdpTransport",
+        "shm-ring": "halftrip.transports.native.shm:ShmRingTransport",
         "mpi4py": "halftrip.transports.python.mpi4py:Mpi4pyTransport",
         "mpi4py-object": "halftrip.transports.python.mpi4py_object:Mpi4pyObjectTransport",
         "mp-pipe": "halftrip.transports.python.mp_pipe:MpPipeTransport",
@@ -209,6 +209,8 @@ STYLES = Registry(
     {
         "osu": "halftrip.tools.osu:render",
         "imb": "halftrip.tools.imb:render",
+        "iperf3": "halftrip.tools.iperf3:render",
+        "sockperf": "halftrip.tools.sockperf:render",
         "mpi4py-ve": "halftrip.tools.mpi4py_ve:render",
         "eight-measurements": "halftrip.tools.eight_measurements:render",
         "dragon": "halftrip.tools.dragon:render",

@@ -32,8 +32,8 @@ BUILT_ON: Mapping[str, str] = MappingProxyType(
     }
 )
 
-# Transports whose replies go another way than what is sent one way, so that a ping-pong and a stream
-# do not measure the same path; and the transport that has one way for both.
+# Transports whose replies go another way than their streams, so that a ping-pong and a stream are
+# not of one path; and the transport that has one way for both.
 ONE_WAY_OF: Mapping[str, str] = MappingProxyType({"shm": "shm-ring"})
 
 # The settings in which the two layers may differ, as not every transport has all kinds of them; in

@@ -26,7 +26,7 @@ class Field(NamedTuple):
     default: str | None = None
     # A simulated path has no buffers.
     is_of_buffers: bool = False
-    # What a heading says of the usual value of these configurations, where it does not leave it out.
+    # What a heading says of the usual value, where it does not leave it out.
     said_if_usual: Callable[[Collection[Configuration]], str] | None = None
 
 
