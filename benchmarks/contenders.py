@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from comparison import CORES, Contender, Figure, Times
+from halftrip import _native
 from halftrip.mpi.launcher import root_environment
 from halftrip.results.counts import add_deliveries, delivered_share
 from halftrip.results.records import Measurement
@@ -168,6 +169,66 @@ def two_ranks(
     return measure
 
 
+# Programs that cannot pin themselves: a shell reads the rank from the launcher's variables.
+PINNING = (
+    'rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; core=$1; [ "$rank" = 1 ] && core=$2; '
+    'shift 2; exec taskset -c "$core" "$@"'
+)
+
+
+def run_ranks(
+    mpiexec: Path, options: tuple[str, ...], *command: str | Path, **environment: str
+) -> str:
+    """The output of a program that two ranks run, each on its core."""
+    pinned = ("sh", "-c", PINNING, "sh", *map(str, CORES))
+    return run(mpiexec, *options, "-n", "2", *pinned, *command, **environment)
+
+
+def osu_sweep(
+    sizes: tuple[int, ...],
+    mpiexec: Path,
+    mpicc: Path,
+    directory: Path,
+    options: tuple[str, ...],
+) -> Contender:
+    """osu_latency in plain C: its sizes up to the largest of these, its counts, its mean."""
+    program = directory / f"sweep-{mpicc.name}"
+    run(mpicc, "-O2", HERE / "sweep.c", "-o", program)
+
+    def measure() -> Times:
+        lines = map(str.split, run_ranks(mpiexec, options, program, str(max(sizes))).splitlines())
+        times = {int(words[0]): Figure(float(words[1])) for words in lines if len(words) == 2}
+        return {size: times[size] for size in sizes}
+
+    return measure
+
+
+IMB = "IMB-MPI1"
+IMB_ROW = re.compile(r"^ +(\d+) +\d+ +([\d.]+) +[\d.]+ *$", re.MULTILINE)
+
+
+def imb(sizes: tuple[int, ...], mpiexec: Path, options: tuple[str, ...]) -> Contender:
+    """IMB's PingPong, whose figure is a mean, with MPICH's library. Sizes are powers of 2."""
+    # The program asks for libmpi.so.12, as halftrip's mpi4py does: an empty library that comes with
+    # halftrip has that name.
+    library = {
+        "LD_PRELOAD": "libmpich.so.12",
+        "LD_LIBRARY_PATH": str(Path(_native.__file__).parent),
+    }
+
+    def measure() -> Times:
+        times = {}
+        for size in sizes:
+            log = size.bit_length() - 1
+            words = ("PingPong", "-msglog", f"{log}:{log}")
+            output = run_ranks(mpiexec, options, IMB, *words, **library)
+            found = {int(each): float(us) for each, us in IMB_ROW.findall(output)}
+            times[size] = Figure(found[size])
+        return times
+
+    return measure
+
+
 NETPIPE_LINE = re.compile(r"(\d+) bytes\s+\d+ times -->\s+([\d.]+) Mbps in\s+([\d.]+) usec")
 
 
@@ -183,19 +244,12 @@ def netpipe_mpi(
     sizes: tuple[int, ...], mpiexec: Path, program: Path, options: tuple[str, ...]
 ) -> Contender:
     """NetPIPE over MPI, each rank on its core."""
-    pinned = [str(core) for core in CORES]
-    # NetPIPE cannot pin itself; a shell reads the rank from the launcher's variables.
-    script = (
-        'rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; core=$1; [ "$rank" = 1 ] && core=$2; '
-        'shift 2; exec taskset -c "$core" "$@"'
-    )
 
     def measure() -> Times:
         times = {}
         for size in sizes:
             bounds = ("-p", "0", "-l", str(size), "-u", str(size), "-o", os.devnull)
-            command = ("sh", "-c", script, "sh", *pinned, program, *bounds)
-            times |= netpipe_times(run(mpiexec, *options, "-n", "2", *command))
+            times |= netpipe_times(run_ranks(mpiexec, options, program, *bounds))
         return times
 
     return measure
