@@ -224,7 +224,8 @@ def _could_share_a_place(row: Row) -> bool:
     configuration = row.configuration
     needs_them = configuration.verify or configuration.cache == "cold"
     shares = configuration.window == 1 or configuration.places != "own"
-    return configuration.shape.is_stream and not (row.source or shares or needs_them)
+    has_no_memory = bool(row.source) or configuration.is_simulated
+    return configuration.shape.is_stream and not (has_no_memory or shares or needs_them)
 
 
 def _rate(table_rows: Sequence[Row], names: set[str]) -> list[str]:
