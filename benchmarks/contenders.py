@@ -10,10 +10,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from comparison import CORES, Contender, Figure, Times
 from halftrip import _native
 from halftrip.mpi.launcher import root_environment
 from halftrip.results.counts import add_deliveries, delivered_share
+from halftrip.results.patterns import ROUND_TRIP, Pattern
 from halftrip.results.records import Measurement
 from halftrip.results.run import Run
 from halftrip.results.run_file import load
@@ -69,6 +70,7 @@ def run(*command: str | Path, **environment: str) -> str:
     return result.stdout + result.stderr
 
 
+PINNED = ("--cores", f"{CORES[0]},{CORES[1]}")
 # A figure of all slices of a configuration, ns.
 Statistic = Callable[[Sequence[Measurement]], float]
 
@@ -98,8 +100,23 @@ def best_of_trials_ns(slices: Sequence[Measurement]) -> float:
 
 def halftrip(*arguments: str, statistic: Statistic = median_ns) -> Contender:
     """halftrip's figure at each size: the median, or another statistic."""
-    pinned = ("--cores", f"{CORES[0]},{CORES[1]}")
-    return lambda: halftrip_times((*pinned, *arguments), statistic)
+    return lambda: halftrip_times((*PINNED, *arguments), statistic)
+
+
+def recipe(
+    name: str, *options: str, pattern: Pattern = ROUND_TRIP, sizes: Collection[int] = ()
+) -> Contender:
+    """halftrip's mean of one pattern of a recipe, at these sizes of it, or at all."""
+
+    def measure() -> Times:
+        measured = halftrip_run((name, *PINNED, *options))
+        return {
+            each.size: Figure(mean_ns(slices) / 1e3)
+            for each, slices in measured.by_configuration.items()
+            if each.pattern == pattern and (not sizes or each.size in sizes)
+        }
+
+    return measure
 
 
 def halftrip_times(
@@ -109,11 +126,16 @@ def halftrip_times(
     **environment: str,
 ) -> Times:
     """The times of one run of halftrip, which `prefix` starts."""
+    return times_of(halftrip_run(arguments, prefix, **environment), statistic)
+
+
+def halftrip_run(arguments: Sequence[str], prefix: Sequence[str] = (), **environment: str) -> Run:
+    """A run of halftrip, which `prefix` starts."""
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "run.jsonl"
         command = (BIN / "halftrip", "run", "--no-config", "-q", "-o", path)
         run(*prefix, *command, *arguments, **environment)
-        return times_of(load(path), statistic)
+        return load(path)
 
 
 def times_of(measured: Run, statistic: Statistic) -> Times:
@@ -281,8 +303,13 @@ def server(ends: Ends, *command: str) -> Iterator[None]:
         process.wait()
 
 
-def sockperf(*options: str, sizes: Sequence[int] = (64,), ends: Ends = LOOPBACK) -> Contender:
-    """sockperf's median and mean, over UDP unless told otherwise."""
+def sockperf(
+    *options: str,
+    sizes: Sequence[int] = (64,),
+    ends: Ends = LOOPBACK,
+    statistic: Literal["median", "mean"] = "median",
+) -> Contender:
+    """sockperf's median and mean, or its mean alone, over UDP unless told otherwise."""
     where = ("-i", ends.address, "-p", "11119", *options)
 
     def measure_one(size: int) -> Figure:
@@ -293,6 +320,8 @@ def sockperf(*options: str, sizes: Sequence[int] = (64,), ends: Ends = LOOPBACK)
             median = re.search(r"percentile 50\.000 =\s+([\d.]+)", output)
             mean = re.search(r"Latency is ([\d.]+) usec", output)
             if median is not None and mean is not None:
+                if statistic == "mean":
+                    return Figure(float(mean[1]))
                 return Figure(float(median[1]), float(mean[1]))
         sys.exit(f"sockperf: {output}")
 

@@ -20,7 +20,7 @@ from harness.ssh import stand_in
 BUDGET = ("--time", "3ms", "--slices", "2")
 FEW_LAUNCHES = ("--launches", "2")
 # The stand-in for a device has the processor copy 16 MiB, and others have all sizes up to 4 MiB.
-SMALL = ("--sizes", "8,64K")
+SMALL = ("--sizes", "8,64K", "--warmup", "2")
 LARGE = {"gpu-paths", "like-osu", "like-imb"}
 # What stands for the two hosts of the README where an mpiexec starts ranks; halftrip's own ranks
 # are on hosts that a stand-in for ssh makes.
