@@ -83,6 +83,12 @@ def same_throughput() -> Goals:
     return lambda size: goals(size)._replace(target=1.0, spread=0.05)
 
 
+def same_latency() -> Goals:
+    """One-way time, of two programs that measure the same: the ratio is 1, 5 % either way."""
+    goals = latency(1.0)
+    return lambda size: goals(size)._replace(spread=0.05)
+
+
 class Bound:
     """The core-to-core round trip of a cache line between the two cores."""
 

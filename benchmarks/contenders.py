@@ -10,16 +10,18 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from comparison import CORES, Contender, Figure, Times
+from halftrip import _native
 from halftrip.mpi.launcher import root_environment
 from halftrip.results.counts import add_deliveries, delivered_share
+from halftrip.results.patterns import ROUND_TRIP, Pattern
 from halftrip.results.records import Measurement
 from halftrip.results.run import Run
 from halftrip.results.run_file import load
@@ -68,6 +70,7 @@ def run(*command: str | Path, **environment: str) -> str:
     return result.stdout + result.stderr
 
 
+PINNED = ("--cores", f"{CORES[0]},{CORES[1]}")
 # A figure of all slices of a configuration, ns.
 Statistic = Callable[[Sequence[Measurement]], float]
 
@@ -97,8 +100,23 @@ def best_of_trials_ns(slices: Sequence[Measurement]) -> float:
 
 def halftrip(*arguments: str, statistic: Statistic = median_ns) -> Contender:
     """halftrip's figure at each size: the median, or another statistic."""
-    pinned = ("--cores", f"{CORES[0]},{CORES[1]}")
-    return lambda: halftrip_times((*pinned, *arguments), statistic)
+    return lambda: halftrip_times((*PINNED, *arguments), statistic)
+
+
+def recipe(
+    name: str, *options: str, pattern: Pattern = ROUND_TRIP, sizes: Collection[int] = ()
+) -> Contender:
+    """halftrip's mean of one pattern of a recipe, at these sizes of it, or at all."""
+
+    def measure() -> Times:
+        measured = halftrip_run((name, *PINNED, *options))
+        return {
+            each.size: Figure(mean_ns(slices) / 1e3)
+            for each, slices in measured.by_configuration.items()
+            if each.pattern == pattern and (not sizes or each.size in sizes)
+        }
+
+    return measure
 
 
 def halftrip_times(
@@ -108,11 +126,16 @@ def halftrip_times(
     **environment: str,
 ) -> Times:
     """The times of one run of halftrip, which `prefix` starts."""
+    return times_of(halftrip_run(arguments, prefix, **environment), statistic)
+
+
+def halftrip_run(arguments: Sequence[str], prefix: Sequence[str] = (), **environment: str) -> Run:
+    """A run of halftrip, which `prefix` starts."""
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "run.jsonl"
         command = (BIN / "halftrip", "run", "--no-config", "-q", "-o", path)
         run(*prefix, *command, *arguments, **environment)
-        return times_of(load(path), statistic)
+        return load(path)
 
 
 def times_of(measured: Run, statistic: Statistic) -> Times:
@@ -168,6 +191,66 @@ def two_ranks(
     return measure
 
 
+# Programs that cannot pin themselves: a shell reads the rank from the launcher's variables.
+PINNING = (
+    'rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; core=$1; [ "$rank" = 1 ] && core=$2; '
+    'shift 2; exec taskset -c "$core" "$@"'
+)
+
+
+def run_ranks(
+    mpiexec: Path, options: tuple[str, ...], *command: str | Path, **environment: str
+) -> str:
+    """The output of a program that two ranks run, each on its core."""
+    pinned = ("sh", "-c", PINNING, "sh", *map(str, CORES))
+    return run(mpiexec, *options, "-n", "2", *pinned, *command, **environment)
+
+
+def osu_sweep(
+    sizes: tuple[int, ...],
+    mpiexec: Path,
+    mpicc: Path,
+    directory: Path,
+    options: tuple[str, ...],
+) -> Contender:
+    """osu_latency in plain C: its sizes up to the largest of these, its counts, its mean."""
+    program = directory / f"sweep-{mpicc.name}"
+    run(mpicc, "-O2", HERE / "sweep.c", "-o", program)
+
+    def measure() -> Times:
+        lines = map(str.split, run_ranks(mpiexec, options, program, str(max(sizes))).splitlines())
+        times = {int(words[0]): Figure(float(words[1])) for words in lines if len(words) == 2}
+        return {size: times[size] for size in sizes}
+
+    return measure
+
+
+IMB = "IMB-MPI1"
+IMB_ROW = re.compile(r"^ +(\d+) +\d+ +([\d.]+) +[\d.]+ *$", re.MULTILINE)
+
+
+def imb(sizes: tuple[int, ...], mpiexec: Path, options: tuple[str, ...]) -> Contender:
+    """IMB's PingPong, whose figure is a mean, with MPICH's library. Sizes are powers of 2."""
+    # The program asks for libmpi.so.12, as halftrip's mpi4py does: an empty library that comes with
+    # halftrip has that name.
+    library = {
+        "LD_PRELOAD": "libmpich.so.12",
+        "LD_LIBRARY_PATH": str(Path(_native.__file__).parent),
+    }
+
+    def measure() -> Times:
+        times = {}
+        for size in sizes:
+            log = size.bit_length() - 1
+            words = ("PingPong", "-msglog", f"{log}:{log}")
+            output = run_ranks(mpiexec, options, IMB, *words, **library)
+            found = {int(each): float(us) for each, us in IMB_ROW.findall(output)}
+            times[size] = Figure(found[size])
+        return times
+
+    return measure
+
+
 NETPIPE_LINE = re.compile(r"(\d+) bytes\s+\d+ times -->\s+([\d.]+) Mbps in\s+([\d.]+) usec")
 
 
@@ -183,19 +266,12 @@ def netpipe_mpi(
     sizes: tuple[int, ...], mpiexec: Path, program: Path, options: tuple[str, ...]
 ) -> Contender:
     """NetPIPE over MPI, each rank on its core."""
-    pinned = [str(core) for core in CORES]
-    # NetPIPE cannot pin itself; a shell reads the rank from the launcher's variables.
-    script = (
-        'rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}; core=$1; [ "$rank" = 1 ] && core=$2; '
-        'shift 2; exec taskset -c "$core" "$@"'
-    )
 
     def measure() -> Times:
         times = {}
         for size in sizes:
             bounds = ("-p", "0", "-l", str(size), "-u", str(size), "-o", os.devnull)
-            command = ("sh", "-c", script, "sh", *pinned, program, *bounds)
-            times |= netpipe_times(run(mpiexec, *options, "-n", "2", *command))
+            times |= netpipe_times(run_ranks(mpiexec, options, program, *bounds))
         return times
 
     return measure
@@ -227,8 +303,13 @@ def server(ends: Ends, *command: str) -> Iterator[None]:
         process.wait()
 
 
-def sockperf(*options: str, sizes: Sequence[int] = (64,), ends: Ends = LOOPBACK) -> Contender:
-    """sockperf's median and mean, over UDP unless told otherwise."""
+def sockperf(
+    *options: str,
+    sizes: Sequence[int] = (64,),
+    ends: Ends = LOOPBACK,
+    statistic: Literal["median", "mean"] = "median",
+) -> Contender:
+    """sockperf's median and mean, or its mean alone, over UDP unless told otherwise."""
     where = ("-i", ends.address, "-p", "11119", *options)
 
     def measure_one(size: int) -> Figure:
@@ -239,6 +320,8 @@ def sockperf(*options: str, sizes: Sequence[int] = (64,), ends: Ends = LOOPBACK)
             median = re.search(r"percentile 50\.000 =\s+([\d.]+)", output)
             mean = re.search(r"Latency is ([\d.]+) usec", output)
             if median is not None and mean is not None:
+                if statistic == "mean":
+                    return Figure(float(mean[1]))
                 return Figure(float(median[1]), float(mean[1]))
         sys.exit(f"sockperf: {output}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -13,24 +14,41 @@ from typing import NamedTuple
 import numpy as np
 
 import two_hosts
-from comparison import Comparison, Contender, Figure, Times, latency, same_throughput, throughput
+from comparison import (
+    Comparison,
+    Contender,
+    Figure,
+    Times,
+    latency,
+    same_latency,
+    same_throughput,
+    throughput,
+)
 from contenders import (
     BIN,
+    IMB,
     best_of_trials_ns,
     halftrip,
+    imb,
     iperf3,
     mean_ns,
     median_ns,
     netpipe_mpi,
     netpipe_tcp,
+    osu_sweep,
     plain_c,
+    recipe,
     require,
     script,
     sockperf,
 )
+from halftrip.results.patterns import STREAM
 from halftrip.results.records import Measurement
+from load import error_under_load, smaller_error
 
 LATENCY_SIZES = (8, 1024, 65536, 1 << 20)
+LOADED_SIZES = (8, 65536)
+RECIPE_SIZES = (8, 65536)
 WINDOW_SIZES = (8, 65536, 1 << 20)
 WRITE_SIZES = (8192, 131072)
 # The bytes of a window over TCP: 10 ms or more, so that its acknowledgement, which iperf3 does not
@@ -215,6 +233,56 @@ def shm_comparisons(_: ExitStack) -> Iterator[Comparison]:
         yield Comparison(f"shm, mpi of {mpi.name}", large, peer, latency(1.0))
 
 
+def recipe_comparisons(resources: ExitStack) -> Iterator[Comparison]:
+    """Recipes that measure as other tools do beside these tools, by their statistic."""
+    require(*MPI_PROGRAMS, "sockperf", "iperf3")
+    directory = new_directory(resources)
+
+    for mpi in MPIS:
+        started = ("--mpiexec", shlex.quote(str(mpi.mpiexec)))
+        sweep = osu_sweep(RECIPE_SIZES, mpi.mpiexec, mpi.mpicc, directory, mpi.unbound)
+        ours = recipe("like-osu", *started, sizes=RECIPE_SIZES)
+        yield Comparison(f"like-osu, {mpi.name}, OSU's counts", ours, sweep, same_latency())
+        if mpi.name.startswith("MPICH") and shutil.which(IMB) is not None:
+            peer = imb(RECIPE_SIZES, mpi.mpiexec, mpi.unbound)
+            ours = recipe("like-imb", *started, sizes=RECIPE_SIZES)
+            yield Comparison(f"like-imb, {mpi.name}, IMB", ours, peer, same_latency())
+    ours, peer = recipe("like-iperf3", pattern=STREAM), iperf3(128 << 10, "-N")
+    yield Comparison("like-iperf3, iperf3 -N", ours, peer, same_throughput())
+    for transport, options in (("udp", ()), ("tcp", ("--tcp",))):
+        peer = sockperf(*options, sizes=(14,), statistic="mean")
+        ours = recipe("like-sockperf", "-t", transport)
+        yield Comparison(f"like-sockperf, {transport}, sockperf", ours, peer, same_latency())
+
+
+def load_comparisons(resources: ExitStack) -> Iterator[Comparison]:
+    """How far each tool's figure is off its own at rest where a load takes half of each core now
+    and then. Each is run as it is by itself."""
+    require(*MPI_PROGRAMS, "NPopenmpi", "NPmpich2", "NPtcp", "sockperf", "iperf3")
+    directory = new_directory(resources)
+
+    def against(name: str, ours: Contender, peer: Contender) -> Comparison:
+        errors = error_under_load(ours), error_under_load(peer)
+        return Comparison(f"load, {name}", *errors, smaller_error())
+
+    for mpi in MPIS:
+        ours = halftrip(*over_mpi(mpi, LOADED_SIZES))
+        osu = osu_sweep(LOADED_SIZES, mpi.mpiexec, mpi.mpicc, directory, mpi.unbound)
+        yield against(f"mpi, {mpi.name}, OSU's counts", ours, osu)
+        if mpi.netpipe is not None:
+            netpipe = netpipe_mpi(LOADED_SIZES, mpi.mpiexec, Path(mpi.netpipe), mpi.unbound)
+            yield against(f"mpi, {mpi.name}, NetPIPE", ours, netpipe)
+        if mpi.name.startswith("MPICH") and shutil.which(IMB) is not None:
+            peer = imb(LOADED_SIZES, mpi.mpiexec, mpi.unbound)
+            yield against(f"mpi, {mpi.name}, IMB", ours, peer)
+    tcp, udp = halftrip("-t", "tcp", "-s", "64"), halftrip("-t", "udp", "-s", "64")
+    yield against("tcp block, sockperf", tcp, sockperf("--tcp"))
+    yield against("tcp block, NetPIPE", tcp, netpipe_tcp())
+    yield against("udp block, sockperf", udp, sockperf())
+    size = max(WRITE_SIZES)
+    yield against("stream, tcp block, iperf3", over_tcp("stream", size), iperf3(size, "-N"))
+
+
 FAMILIES: dict[str, Callable[[ExitStack], Iterator[Comparison]]] = {
     "mpi": mpi_comparisons,
     "stream": stream_comparisons,
@@ -224,5 +292,7 @@ FAMILIES: dict[str, Callable[[ExitStack], Iterator[Comparison]]] = {
     "tcp": tcp_comparisons,
     "udp": udp_comparisons,
     "shm": shm_comparisons,
+    "recipes": recipe_comparisons,
+    "load": load_comparisons,
     "hosts": two_hosts.comparisons,
 }

@@ -68,8 +68,8 @@ struct CounterClock {
 #endif
 };
 
-// Either of the two, chosen at run time. A sample takes one or two timestamps, so the branch does
-// not count, and a kernel for each clock would be twice the code.
+// Either of the two, chosen at run time, for all timed code. A sample takes one or two timestamps,
+// so the branch does not count, and a kernel for each clock would be twice the code.
 class AnyClock {
  public:
   explicit AnyClock(bool counter) noexcept : counter_(counter) {}

@@ -39,18 +39,30 @@ void repeat(std::int64_t count, Iteration& iteration) {
   for (std::int64_t i = 0; i < count; ++i) iteration();
 }
 
-// Calls after(i) when timestamps[i] has been taken.
-template <class Iteration, class After>
-void timed(const Timing& timing, Iteration iteration, After after) {
+// Calls goes_on(i) when timestamps[i] has been taken, and ends where it returns false. Returns how
+// many timestamps there are.
+template <class Iteration, class GoesOn>
+std::size_t timed_while(const Timing& timing, Iteration iteration, GoesOn goes_on) {
   // One loop for both: where the untimed iterations were copies of the timed ones, the first sample
   // would meet code that no cache and no branch predictor knows yet.
   std::int64_t count = timing.untimed;
-  for (std::size_t i = 0; i < timing.timestamps.size(); ++i) {
+  std::size_t taken = 0;
+  while (taken < timing.timestamps.size()) {
     repeat(count, iteration);
-    timing.timestamps[i] = timing.clock.now();
-    after(i);
+    timing.timestamps[taken] = timing.clock.now();
+    if (!goes_on(taken++)) break;
     count = timing.iterations;
   }
+  return taken;
+}
+
+// Calls after(i) when timestamps[i] has been taken.
+template <class Iteration, class After>
+void timed(const Timing& timing, Iteration iteration, After after) {
+  timed_while(timing, iteration, [&](std::size_t i) {
+    after(i);
+    return true;
+  });
 }
 
 template <class Iteration>
@@ -63,24 +75,19 @@ void timed(const Timing& timing, Iteration iteration) {
 // So the clock is read twice for each iteration, and one of these reads is part of its time.
 template <class Before, class Iteration, class After>
 void timed_without(const Timing& timing, Before before, Iteration iteration, After after) {
-  auto all = [&] {
-    before();
-    iteration();
-    after();
-  };
-  repeat(timing.untimed, all);
   Ticks stopped_at = timing.clock.now(), stopped_for = 0;
-  auto one = [&] {
+  auto all = [&] {
     before();
     stopped_for += timing.clock.now() - stopped_at;
     iteration();
     stopped_at = timing.clock.now();
     after();
   };
-  for (std::size_t i = 0; i < timing.timestamps.size(); ++i) {
-    if (i > 0) repeat(timing.iterations, one);
+  timed(timing, all, [&](std::size_t i) {
+    // The untimed iterations do not count.
+    if (i == 0) stopped_for = 0;
     timing.timestamps[i] = stopped_at - stopped_for;
-  }
+  });
 }
 
 // The same as timed() for patterns that call received() when the last receive of an iteration has

@@ -1,5 +1,6 @@
 // The Python module's datagrams: their endpoint, the patterns over it, and their policies.
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
 
 #include "../patterns/datagram_pingpong.hpp"
 #include "../patterns/datagram_stream.hpp"
@@ -9,11 +10,11 @@ namespace halftrip {
 
 namespace {
 
-template <template <class> class Ping, template <class> class Flow, class Clock>
+template <class Ping, class Flow>
 DatagramResult run_pattern(std::string_view pattern, DatagramSocket& socket, Buffers buffers,
                            const DatagramBatch& batch) {
-  if (pattern == PingPong::name) return Ping<Clock>(socket, buffers, batch).run();
-  if (pattern == Stream::name) return Flow<Clock>(socket, buffers, batch).run();
+  if (pattern == PingPong::name) return Ping(socket, buffers, batch).run();
+  if (pattern == Stream::name) return Flow(socket, buffers, batch).run();
   throw std::invalid_argument("datagrams cannot do that pattern");
 }
 
@@ -24,36 +25,34 @@ void check(const Ring& out, const Ring& in, const DatagramBatch& batch) {
     throw std::invalid_argument("out and in differ in number");
   if (out.size() == 0) throw std::invalid_argument("a datagram needs room for its number");
   if (batch.window < 1) throw std::invalid_argument("a window has at least one message");
-  if (batch.untimed < 0)
+  if (batch.timing.untimed < 0)
     throw std::invalid_argument("the number of untimed iterations is negative");
+  if (batch.timing.timestamps.empty()) throw std::invalid_argument("there is no timestamp");
   if (batch.is_verified() && batch.source_slots.size() != in.slots())
     throw std::invalid_argument("source_slots has one place for each buffer, or none");
 }
 
-template <template <class> class Ping, template <class> class Flow>
+template <class Ping, class Flow>
 void define_end(nb::module_& module, const char* name, const char* doc) {
   module.def(
       name,
       [](DatagramSocket& socket, std::string_view pattern, Ring& out, Ring& in, std::int64_t window,
-         double rate, std::int64_t untimed, Ticks max_timed_out_ns, Int64s times,
+         double rate, std::int64_t untimed, Ticks max_timed_out_ns, Int64s timestamps,
          Int64s source_slots, std::string_view clock, double hertz, bool jitter) {
         const DatagramBatch batch{
+            .timing = {untimed, 1, ticks(timestamps), {}, clock_named(clock)},
             .window = window,
-            .untimed = untimed,
             .interval = rate > 0 ? static_cast<double>(out.size()) / rate * hertz : 0,
             .ns_per_tick = 1e9 / hertz,
             .max_timed_out_ns = max_timed_out_ns,
-            .times = ticks(times),
             .source_slots = ticks(source_slots),
             .jitter = jitter,
         };
         check(out, in, batch);
-        return with_clock(clock, [&]<class Clock>(Clock) {
-          return run_pattern<Ping, Flow, Clock>(pattern, socket, {out, in, window}, batch);
-        });
+        return run_pattern<Ping, Flow>(pattern, socket, {out, in, window}, batch);
       },
       "socket"_a, "pattern"_a, "out"_a, "in_"_a, "window"_a, "rate"_a, "untimed"_a,
-      "max_timed_out_ns"_a, "times"_a.noconvert(), "source_slots"_a.noconvert(), "clock"_a,
+      "max_timed_out_ns"_a, "timestamps"_a.noconvert(), "source_slots"_a.noconvert(), "clock"_a,
       "hertz"_a, "jitter"_a, Released(), doc);
 }
 
@@ -152,10 +151,12 @@ void define_datagrams(nb::module_& module) {
   type.attr("timestamped_size") = DatagramHeader::kTimestampedSize;
   nb::class_<DatagramResult>(
       module, "DatagramResult",
-      "The result of a batch. `start` and `timed_out_ticks`, the time spent on waits for lost "
-      "replies, are ticks; `jitter` is ns, -1 if it is unknown; the rest are counts.")
-      .def_ro("samples", &DatagramResult::samples)
-      .def_ro("start", &DatagramResult::start)
+      "The result of a batch. `timestamps` is how many were taken; `unanswered` are the numbers of "
+      "the samples between them, from 0, that had no reply, and are none. `timed_out_ticks`, the "
+      "time spent on them, is ticks; `jitter` is ns, -1 if it is unknown; the rest are counts.")
+      .def_ro("timestamps", &DatagramResult::timestamps)
+      .def_ro("unanswered", &DatagramResult::unanswered)
+      .def_prop_ro("samples", &DatagramResult::samples)
       .def_ro("timed_out_ticks", &DatagramResult::timed_out_ticks)
       .def_ro("sent", &DatagramResult::sent)
       .def_ro("lost", &DatagramResult::lost)
@@ -163,10 +164,10 @@ void define_datagrams(nb::module_& module) {
       .def_ro("jitter", &DatagramResult::jitter);
   define_end<DatagramPing, DatagramSource>(
       module, "initiate_datagrams",
-      "Initiates `untimed` iterations first, then one for each of `times`, ticks, shape "
-      "(samples,). Fewer of `times` are filled where replies are lost. A ping-pong ends early when "
-      "its waits for lost replies add up to `max_timed_out_ns`. `rate` is bytes per second; 0: as "
-      "fast as possible.\n\n`source_slots`, shape (slots,) or (0,), gets for each buffer of `in_` "
+      "Initiates `untimed` iterations first, then one between each two `timestamps`, ticks, shape "
+      "(samples + 1,). A ping-pong ends early when its waits for lost replies add up to "
+      "`max_timed_out_ns`; then fewer are taken. `rate` is bytes per second; 0: as fast as "
+      "possible.\n\n`source_slots`, shape (slots,) or (0,), gets for each buffer of `in_` "
       "the number of the sender's buffer whose message it holds, counted from 1; 0 if that is "
       "unknown.\n\nWith `jitter`, datagrams of a stream with room for it carry the time when they "
       "were sent, which costs each end a clock read per datagram. Both ends pass the same value. "

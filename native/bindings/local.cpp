@@ -93,12 +93,15 @@ void define_local_endpoints(nb::module_& module) {
   define_endpoint<Shm>(module, "Shm")
       .def(
           "__init__",
-          [](Shm* self, Bytes segment, unsigned side, bool yields) {
+          [](Shm* self, Bytes segment, unsigned side, bool yields, bool replies_apart) {
             if (side > 1) throw std::invalid_argument("side is 0 or 1");
             void* start = mapped(segment, sizeof(ShmSegment));
-            new (self) Shm(static_cast<ShmSegment*>(start), side, yields);
+            new (self) Shm(static_cast<ShmSegment*>(start), side, yields, replies_apart);
           },
-          "segment"_a.noconvert(), "side"_a, "yields"_a, nb::keep_alive<1, 2>());
+          "segment"_a.noconvert(), "side"_a, "yields"_a, "replies_apart"_a = true,
+          nb::keep_alive<1, 2>(),
+          "`replies_apart`, alike at both ends: a reply goes back over the cache lines of its "
+          "message, and not through the ring of its direction, as all others do.");
   define_endpoint<ShmWindow>(module, "ShmWindow")
       .def(
           "__init__",

@@ -8,6 +8,9 @@
 // of a one-way ring have to be fetched back from the other core before they can be written, which
 // takes up to twice as long. A rank that sends again without waiting for a reply no longer owns the
 // reply ring and uses its one-way ring.
+//
+// So replies and streams go two ways. Without replies_apart nobody owns the reply ring, and every
+// message goes through the one-way ring of its direction: one way for all patterns.
 #pragma once
 
 #include <algorithm>
@@ -60,14 +63,15 @@ static_assert(std::is_aggregate_v<ShmSegment> && std::is_trivially_destructible_
 
 class Shm {
  public:
-  // Both ranks map `segment`, which starts as zeros. Side 0 owns the reply ring at first.
-  Shm(ShmSegment* segment, unsigned side, bool yields)
+  // Both ranks map `segment`, which starts as zeros, and say alike whether replies go apart. If
+  // they do, side 0 owns the reply ring at first.
+  Shm(ShmSegment* segment, unsigned side, bool yields, bool replies_apart = true)
       : reply_{&segment->reply_ring},
         outgoing_{&segment->one_way_rings[side]},
         incoming_{&segment->one_way_rings[1 - side]},
         side_(side),
         yields_(yields),
-        owns_reply_ring_(side == 0) {}
+        owns_reply_ring_(replies_apart && side == 0) {}
 
   // Forced inline, as is all that a small message calls: left to itself, a compiler makes calls of
   // some of it, and 8 bytes take a third longer.

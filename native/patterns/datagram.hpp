@@ -1,5 +1,6 @@
-// What the patterns over datagrams have in common. They have kernels of their own, since replies
-// can be lost.
+// What the patterns over datagrams have in common. They have iterations of their own, since replies
+// can be lost, and are timed by the loop of all patterns, but for streams at a rate, whose windows
+// overlap.
 //
 // An iteration without a reply is no sample; it is counted. The responder cannot count iterations,
 // so it goes on until it is told that the batch is over, or until nothing arrives any more.
@@ -8,17 +9,19 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "../buffers.hpp"
 #include "../clock.hpp"
 #include "../endpoints/datagram.hpp"
+#include "../timing.hpp"
 #include "../wire.hpp"
 
 namespace halftrip {
 
-// Both ends are given the same. `untimed` iterations go first, neither timed nor counted; then one
-// for each of `times`. An iteration is `window` datagrams. `interval` is the time from one to the
-// next, ticks, 0 for none; a sender that is late catches up, see Pacer.
+// Both ends are given the same; `timing` is of samples of one iteration each, an iteration is
+// `window` datagrams. `interval` is the time from one to the next, ticks, 0 for none; a sender that
+// is late catches up, see Pacer.
 //
 // A ping-pong ends early when replies that did not come have taken `max_timed_out_ns`: a lossy path
 // takes much time, and the caller decides whether to go on.
@@ -26,31 +29,34 @@ namespace halftrip {
 // With `jitter`, a stream's datagrams carry the time when they were sent, where they have room.
 // This costs each end a clock read per datagram.
 struct DatagramBatch {
-  std::int64_t window, untimed;
+  Timing timing;
+  std::int64_t window;
   double interval;
   double ns_per_tick;
   Ticks max_timed_out_ns;
-  std::span<Ticks> times;
   // For each buffer that is received into, the sender's buffer whose message it holds, counted from
   // 1, or 0 where that is unknown. Empty where nobody will look.
   std::span<std::int64_t> source_slots;
   bool jitter;
 
-  std::int64_t count() const noexcept {
-    return (untimed + static_cast<std::int64_t>(times.size())) * window;
-  }
+  std::int64_t count() const noexcept { return iteration_count(timing) * window; }
   // How many datagrams of the untimed iterations there are.
-  std::int64_t uncounted() const noexcept { return untimed * window; }
+  std::int64_t uncounted() const noexcept { return timing.untimed * window; }
   bool is_verified() const noexcept { return !source_slots.empty(); }
 };
 
-// What became of a batch.
+// What became of a batch. `timestamps` is how many have been taken; of the samples between them,
+// the `unanswered` ones, in ascending order, had no reply in time and are none.
 struct DatagramResult {
-  std::int64_t samples = 0;   // how many of `times` are filled
-  Ticks start = 0;            // when the first of them began
+  std::size_t timestamps = 0;
+  std::vector<std::size_t> unanswered;
   Ticks timed_out_ticks = 0;  // how long replies were waited for that did not come
   std::int64_t sent = 0, lost = 0, reordered = 0;
   std::int64_t jitter = -1;  // ns; -1: unknown
+
+  std::size_t samples() const noexcept {
+    return timestamps == 0 ? 0 : timestamps - 1 - unanswered.size();
+  }
 };
 
 // The beginning of a datagram of data: its number, in little-endian, as many of eight bytes as
@@ -131,6 +137,8 @@ class DatagramEnd {
         known && !is_out_overwritten_ ? socket_.slot(number, sender_slots()) + 1 : 0;
     batch_.source_slots[socket_.slot(expected, in_.slots())] = static_cast<std::int64_t>(source);
   }
+
+  Ticks now() const noexcept { return batch_.timing.clock.now(); }
 
   void send_control(Kind kind, std::int64_t end) {
     socket_.send(ControlMessage{.kind = kind, .batch = first_, .end = end});

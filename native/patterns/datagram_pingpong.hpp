@@ -6,13 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 
 #include "datagram.hpp"
 
 namespace halftrip {
 
 // Ping-pong: a datagram there, and one of the same size and number back.
-template <class Clock>
 class DatagramPing : DatagramInitiator {
  public:
   DatagramPing(DatagramSocket& socket, Buffers buffers, const DatagramBatch& batch)
@@ -21,42 +21,47 @@ class DatagramPing : DatagramInitiator {
   DatagramResult run() {
     socket_.drain();
     std::int64_t number = first_;
-    for (; number < counted_; ++number) {
-      ask(number);
-      ArrivalWait wait{socket_.reply_timeout.limit()};
-      if (receive_reply(number, wait)) continue;
-      // This one had the whole limit.
-      socket_.reply_timeout.was_too_short();
-      missed();
-    }
-    const double max_timed_out = static_cast<double>(batch_.max_timed_out_ns) / batch_.ns_per_tick;
-    result_.start = Clock::now();
-    while (number < after_ && static_cast<double>(result_.timed_out_ticks) < max_timed_out)
-      exchange(number++);
+    result_.timestamps = timed_while(
+        batch_.timing, [&] { exchange(number++); }, [&](std::size_t i) { return goes_on(i); });
+    result_.sent = number - counted_;
     finish(number);
     return result_;
   }
 
  private:
-  // One sample, with two clock reads. It does not begin at the end of the sample before: the
-  // bookkeeping of the reply timeout lies between the two and belongs to neither.
   void exchange(std::int64_t number) {
-    const Ticks begin = Clock::now();
     ask(number);
-    ArrivalWait wait{socket_.reply_timeout.current()};
-    const bool replied = receive_reply(number, wait);
-    const Ticks took = Clock::now() - begin;
-    ++result_.sent;
-    if (replied) [[likely]] {
-      batch_.times[static_cast<std::size_t>(result_.samples++)] = took;
-      socket_.reply_timeout.replied(
-          static_cast<Ticks>(static_cast<double>(took) * batch_.ns_per_tick));
-    } else {
-      result_.timed_out_ticks += took;
+    // In the warm-up each has the whole limit.
+    const bool is_counted = number >= counted_;
+    const ReplyTimeout& timeout = socket_.reply_timeout;
+    ArrivalWait wait{is_counted ? timeout.current() : timeout.limit()};
+    has_reply_ = receive_reply(number, wait);
+    if (has_reply_) [[likely]]
+      return;
+    if (is_counted) {
       ++result_.lost;
       given_up_[static_cast<std::size_t>(given_up_count_++) % given_up_.size()] = number;
-      missed();
+    } else {
+      socket_.reply_timeout.was_too_short();
     }
+    missed();
+  }
+
+  // What remains to be done for the sample that ends at timestamps[i]: a few additions, which are
+  // part of the next one. Returns whether there is a next one.
+  bool goes_on(std::size_t i) {
+    if (i == 0) return true;
+    const std::span<Ticks> timestamps = batch_.timing.timestamps;
+    const Ticks took = timestamps[i] - timestamps[i - 1];
+    if (has_reply_) [[likely]] {
+      socket_.reply_timeout.replied(
+          static_cast<Ticks>(static_cast<double>(took) * batch_.ns_per_tick));
+      return true;
+    }
+    result_.timed_out_ticks += took;
+    result_.unanswered.push_back(i - 1);
+    return static_cast<double>(result_.timed_out_ticks) * batch_.ns_per_tick <
+           static_cast<double>(batch_.max_timed_out_ns);
   }
 
   void ask(std::int64_t number) {
@@ -103,12 +108,12 @@ class DatagramPing : DatagramInitiator {
   }
 
   DatagramResult result_;
+  bool has_reply_ = false;  // the latest iteration
   // The latest iterations that were given up.
   std::array<std::int64_t, 64> given_up_{};
   std::ptrdiff_t given_up_count_ = 0;
 };
 
-template <class Clock>
 class DatagramPong : DatagramResponder {
  public:
   DatagramPong(DatagramSocket& socket, Buffers buffers, const DatagramBatch& batch)

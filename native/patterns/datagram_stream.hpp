@@ -14,7 +14,6 @@ namespace halftrip {
 
 // Stream: a window of datagrams, then the receiver is asked for a report of what has arrived. At a
 // rate the next window does not wait for the report, so that the rate has no gaps.
-template <class Clock>
 class DatagramSource : DatagramInitiator {
  public:
   DatagramSource(DatagramSocket& socket, Buffers buffers, const DatagramBatch& batch)
@@ -22,20 +21,16 @@ class DatagramSource : DatagramInitiator {
 
   DatagramResult run() {
     socket_.drain();
-    last_ = Clock::now();
-    pacer_ = Pacer(batch_.interval, static_cast<double>(last_), kMaxLag_ns / batch_.ns_per_tick);
-    if (batch_.untimed == 0) result_.start = last_;
-    for (std::int64_t end = first_ + batch_.window; end <= after_; end += batch_.window) {
-      // Time lost in the warm-up is not caught up in what counts.
-      if (end - batch_.window == counted_) pacer_.forgive();
-      for (std::int64_t number = end - batch_.window; number < end; ++number) {
-        if (batch_.interval > 0) pace();
-        send(number);
-      }
-      if (pending_ != 0) await_report();
-      pending_ = end;
-      send_control(Kind::report_request, end);
-      if (batch_.interval == 0 || end == after_) await_report();
+    if (batch_.interval > 0) {
+      send_at_rate();
+    } else {
+      std::int64_t end = first_;
+      result_.timestamps = batch_.timing.timestamps.size();
+      timed(batch_.timing, [&] {
+        for (end += batch_.window; next_ < end;) send(next_++);
+        request_report(end);
+        await_report();
+      });
     }
     // What arrived after the last report counts, too.
     if (finish(after_)) take_figures();
@@ -54,6 +49,32 @@ class DatagramSource : DatagramInitiator {
   // A sender that lags by more does not catch up.
   static constexpr double kMaxLag_ns = 100'000'000;
 
+  // A window ends when its report has been taken, while the next one is being sent: no loop over
+  // one window after the other has such times.
+  void send_at_rate() {
+    const Ticks start = now();
+    pacer_ = Pacer(batch_.interval, static_cast<double>(start), kMaxLag_ns / batch_.ns_per_tick);
+    if (batch_.timing.untimed == 0) take_timestamp(start);
+    for (std::int64_t end = first_ + batch_.window; end <= after_; end += batch_.window) {
+      // Time lost in the warm-up is not caught up in what counts.
+      if (next_ == counted_) pacer_.forgive();
+      while (next_ < end) {
+        pace();
+        send(next_++);
+      }
+      if (pending_ != 0) await_report();
+      request_report(end);
+    }
+    await_report();
+  }
+
+  void take_timestamp(Ticks at) { batch_.timing.timestamps[result_.timestamps++] = at; }
+
+  void request_report(std::int64_t end) {
+    pending_ = end;
+    send_control(Kind::report_request, end);
+  }
+
   void send(std::int64_t number) {
     std::byte* out = out_at(number);
     DatagramHeader::write_number(out, size_, number);
@@ -65,7 +86,7 @@ class DatagramSource : DatagramInitiator {
   void pace() {
     const double due = pacer_.next();
     for (;;) {
-      const auto now = static_cast<double>(Clock::now());
+      const auto now = static_cast<double>(this->now());
       const double ns = (due - now) * batch_.ns_per_tick;
       if (ns <= 0) return pacer_.sent(now);
       check_stop();
@@ -87,9 +108,9 @@ class DatagramSource : DatagramInitiator {
     Ticks waited = 0;
     for (std::int64_t requests = 1; pending_ != 0; ++requests) {
       ArrivalWait wait{pause};
-      const Ticks requested_at = Clock::now();
+      const Ticks requested_at = now();
       if (await_control(wait, [&] { return take_report(); })) {
-        const auto took = static_cast<double>(Clock::now() - requested_at) * batch_.ns_per_tick;
+        const auto took = static_cast<double>(now() - requested_at) * batch_.ns_per_tick;
         slowest_ = std::max(static_cast<Ticks>(took), slowest_ - slowest_ / 64);
         return;
       }
@@ -107,13 +128,8 @@ class DatagramSource : DatagramInitiator {
   // Takes the report that is pending; returns whether the last control message is that one.
   bool take_report() {
     if (!is_control(Kind::report) || socket_.control.end != pending_) return false;
-    const Ticks now = Clock::now();
     take_figures();
-    if (pending_ > counted_)
-      batch_.times[static_cast<std::size_t>(result_.samples++)] = now - last_;
-    else if (pending_ == counted_)
-      result_.start = now;
-    last_ = now;
+    if (batch_.interval > 0 && pending_ >= counted_) take_timestamp(now());
     pending_ = 0;
     return true;
   }
@@ -125,14 +141,13 @@ class DatagramSource : DatagramInitiator {
   }
 
   DatagramResult result_;
-  Ticks last_ = 0;     // when the last window ended
   Ticks slowest_ = 0;  // of the recent reports, ns
   Pacer pacer_{0, 0, 0};
-  std::int64_t pending_ = 0;  // the end of the window whose report is awaited; 0: none
+  std::int64_t next_ = first_;  // to be sent
+  std::int64_t pending_ = 0;    // the end of the window whose report is awaited; 0: none
   std::int64_t received_ = 0;
 };
 
-template <class Clock>
 class DatagramSink : DatagramResponder {
  public:
   DatagramSink(DatagramSocket& socket, Buffers buffers, const DatagramBatch& batch)
@@ -140,7 +155,7 @@ class DatagramSink : DatagramResponder {
 
   DatagramResult run() {
     reported_ = first_;
-    if (batch_.untimed == 0) last_ = Clock::now();
+    if (batch_.timing.untimed == 0) take_timestamp();
     serve([&](std::int64_t number, std::byte* in) { take(number, in); },
           [&] {
             if (!is_control(Kind::report_request)) return;
@@ -165,12 +180,11 @@ class DatagramSink : DatagramResponder {
 
   // A window ends at its first report request.
   void record_time(std::int64_t end) {
-    const Ticks now = Clock::now();
-    if (end > counted_ && static_cast<std::size_t>(result_.samples) < batch_.times.size())
-      batch_.times[static_cast<std::size_t>(result_.samples++)] = now - last_;
-    last_ = now;
+    if (end >= counted_ && result_.timestamps < batch_.timing.timestamps.size()) take_timestamp();
     reported_ = end;
   }
+
+  void take_timestamp() { batch_.timing.timestamps[result_.timestamps++] = now(); }
 
   void report(Kind kind, std::int64_t end) {
     socket_.send(ControlMessage{
@@ -186,7 +200,6 @@ class DatagramSink : DatagramResponder {
   DuplicateFilter arrived_;
   DatagramResult result_;
   Jitter jitter_;
-  Ticks last_ = 0;  // when the last window ended
   std::int64_t reported_ = 0, received_ = 0;
 };
 

@@ -80,13 +80,14 @@ struct DelayedStream {
 template <class Pattern, class E>
 void initiate_delayed(E& endpoint, Buffers& buffers, const Timing& timing, Delay delay) {
   check_buffers(endpoint, buffers);
-  auto iteration = [&] { Pattern::initiate(endpoint, buffers, delay); };
-  repeat(timing.untimed, iteration);
-  const Ticks before = delay.surplus();
-  for (std::size_t i = 0; i < timing.timestamps.size(); ++i) {
-    if (i > 0) repeat(timing.iterations, iteration);
-    timing.timestamps[i] = timing.clock.now() - (delay.surplus() - before);
-  }
+  Ticks before = 0;
+  timed(
+      timing, [&] { Pattern::initiate(endpoint, buffers, delay); },
+      [&](std::size_t i) {
+        // The untimed iterations do not count.
+        if (i == 0) before = delay.surplus();
+        timing.timestamps[i] -= delay.surplus() - before;
+      });
 }
 
 }  // namespace halftrip

@@ -29,6 +29,9 @@ TRANSPORTS: Entries[TransportEntry] = Entries(
         "unix": "halftrip.transports.native.stream:UnixTransport",
         "tcp": "halftrip.transports.native.stream:TcpTransport",
         "udp": "halftrip.transports.native.udp:UdpTransport",
+        "shm-ring": TransportEntry(
+            "halftrip.transports.native.shm:ShmRingTransport", built_on="shm"
+        ),
         "mpi4py": TransportEntry(
             "halftrip.transports.python.mpi4py:Mpi4pyTransport", needs="mpi", built_on="mpi"
         ),
@@ -44,7 +47,7 @@ TRANSPORTS: Entries[TransportEntry] = Entries(
             "halftrip.transports.python.mp_queue:MpQueueTransport", built_on="mp-pipe"
         ),
         "mp-shm": TransportEntry(
-            "halftrip.transports.python.mp_shm:MpShmTransport", built_on="shm"
+            "halftrip.transports.python.mp_shm:MpShmTransport", built_on="shm-ring"
         ),
         "zmq": TransportEntry("halftrip.transports.python.zeromq:ZmqTcpTransport", built_on="tcp"),
         "zmq-ipc": TransportEntry(
@@ -76,7 +79,7 @@ DEFAULT_TRANSPORTS = ("mpi", "shm", "pipe", "unix", "tcp", "udp")
 BETWEEN_HOSTS = ("tcp", "udp")
 # Those between ranks that a server has started for a client: they move bytes, and nothing that a
 # peer sends is unpickled.
-SERVED_TRANSPORTS = ("tcp", "udp", "shm", "pipe", "unix")
+SERVED_TRANSPORTS = ("tcp", "udp", "shm", "shm-ring", "pipe", "unix")
 
 
 def needing(what: Needs, transports: Iterable[str] = tuple(TRANSPORTS.built_in)) -> list[str]:
@@ -159,6 +162,8 @@ STYLES = Registry(
     {
         "osu": "halftrip.tools.osu:render",
         "imb": "halftrip.tools.imb:render",
+        "iperf3": "halftrip.tools.iperf3:render",
+        "sockperf": "halftrip.tools.sockperf:render",
         "mpi4py-ve": "halftrip.tools.mpi4py_ve:render",
         "eight-measurements": "halftrip.tools.eight_measurements:render",
         "dragon": "halftrip.tools.dragon:render",

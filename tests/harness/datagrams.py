@@ -25,13 +25,14 @@ class End:
         self.rate, self.jitter = rate, jitter
 
     def take_part(self, call, pattern, samples, untimed=0, verify=False, max_timed_out=HOUR_NS):
-        self.times = np.zeros(samples, dtype=np.int64)
+        timestamps = np.zeros(samples + 1, dtype=np.int64)
         self.source_slots = np.zeros(len(self.in_bytes) if verify else 0, dtype=np.int64)
         self.result = call(
             self.datagrams, pattern, *self.rings, self.window, self.rate, untimed, max_timed_out,
-            self.times, self.source_slots, self.clock.source, self.clock.hertz, self.jitter,
+            timestamps, self.source_slots, self.clock.source, self.clock.hertz, self.jitter,
         )  # fmt: skip
-        self.times = self.clock.durations(self.times[: self.result.samples])
+        taken = self.clock.intervals(timestamps[: self.result.timestamps])
+        self.times = np.delete(taken, self.result.unanswered)
         return self.result
 
 

@@ -9,10 +9,11 @@ from halftrip import _native
 from halftrip.memory.shared import SharedSegment, open_offer
 
 
-def shm_pair(yields=True):
+def shm_pair(yields=True, replies_apart=True):
     segment = SharedSegment(_native.shm_segment_size)
     other = open_offer(segment.offer)
-    ends = _native.Shm(segment.bytes, 0, yields), _native.Shm(other, 1, yields)
+    sides = ((segment.bytes, 0), (other, 1))
+    ends = tuple(_native.Shm(*side, yields, replies_apart) for side in sides)
     segment.close()
     return ends, lambda: None
 

@@ -96,7 +96,7 @@ def test_a_sample_reads_the_clock_as_often_as_is_said(reads):
 
 
 def test_a_datagram_costs_no_clock_read_unless_jitter_is_asked_for(reads):
-    assert reads["datagram pingpong"] == pytest.approx(2, abs=0.2)
+    assert reads["datagram pingpong"] == pytest.approx(1, abs=0.1)
     # For a window and its report, at both ends; not for each of its 100 datagrams.
     assert reads["datagram stream"] < 10
     extra = reads["datagram stream with jitter"] - reads["datagram stream"]

@@ -2,6 +2,7 @@
 
 import contextlib
 import re
+import shutil
 import sys
 
 import numpy as np
@@ -11,6 +12,7 @@ from harness.choice import FULL
 from harness.files import module
 from lab.hosts import need_hosts
 
+HAS_IMB = shutil.which("IMB-MPI1") is not None
 # How many comparisons each family has: at one size each, as the fixture below has it.
 FAMILIES = {
     "mpi": 5,
@@ -23,6 +25,10 @@ FAMILIES = {
     "tcp": 3,
     "udp": 2,
     "shm": 4,
+    # Three MPIs; IMB where it is; TCP both ways to measure, and UDP.
+    "recipes": 3 + HAS_IMB + 3,
+    # Three MPIs beside OSU's counts, two of them beside NetPIPE; IMB where it is; sockets.
+    "load": 3 + 2 + HAS_IMB + 4,
     # Two ways to start: tcp, udp and a stream; then tcp and udp that poll, and a stream of udp.
     "hosts": 2 * 3 + 3,
 }
@@ -32,7 +38,8 @@ WITH_MEANS = ("plain C", "sockperf", "a script")
 
 
 def is_throughput(family, name):
-    return family in THROUGHPUT or (family == "hosts" and ", stream," in name)
+    has_streams = (family == "hosts" and ", stream," in name) or name.startswith("like-iperf3")
+    return family in THROUGHPUT or has_streams
 
 
 @pytest.fixture
@@ -44,6 +51,8 @@ def peers(monkeypatch):
     monkeypatch.setattr(families.two_hosts, "LATENCY_SIZES", (64,))
     monkeypatch.setattr(families.two_hosts, "SECOND", ("--time", "20ms"))
     monkeypatch.setattr(families, "LATENCY_SIZES", (8,))
+    for sizes in ("LOADED_SIZES", "RECIPE_SIZES"):
+        monkeypatch.setattr(families, sizes, (8,))
     monkeypatch.setattr(families, "WINDOW_SIZES", (65536,))
     monkeypatch.setattr(families, "WRITE_SIZES", (131072,))
     monkeypatch.setattr(
@@ -58,7 +67,8 @@ def test_every_family_builds_its_comparisons(peers, monkeypatch):
     asked = []
     for each in (families, families.two_hosts):
         monkeypatch.setattr(each, "require", lambda *programs: asked.extend(programs))
-    monkeypatch.setattr(families, "plain_c", lambda *_: dict)
+    for compiled in ("plain_c", "osu_sweep"):
+        monkeypatch.setattr(families, compiled, lambda *_: dict)
     assert set(families.FAMILIES) == set(FAMILIES)
     # Hosts need a lab; they are compared below.
     for family in FAMILIES.keys() - {"hosts"}:
@@ -100,8 +110,11 @@ def test_every_peer_is_compared(shell, peers, monkeypatch, capsys, family):
         assert one == pytest.approx(float(ours) / float(peer), rel=0.01)
         more = is_throughput(family, name)
         assert figure.endswith("more is better" if more else "less is better")
-        assert wanted.startswith("at least" if more else "at most") or family == "onesided"
-        # Where halftrip measures both, it has the means of both.
-        assert (by_mean != "-") == (name.endswith(WITH_MEANS) or ", mpi of " in name)
+        is_the_same = family in ("onesided", "recipes")
+        assert wanted.startswith("at least" if more else "at most") or is_the_same
+        # Where halftrip measures both, it has the means of both. Errors are of what each tool says
+        # first, and recipes are compared by the tool's statistic.
+        has_mean = name.endswith(WITH_MEANS) or ", mpi of " in name
+        assert (by_mean != "-") == (has_mean and family not in ("load", "recipes"))
         # There is one round.
         assert float(by_best) == pytest.approx(one, rel=0.01)

@@ -19,8 +19,9 @@ from harness.ssh import stand_in
 # Options that come last win: they leave everything as it is but the time that it takes.
 BUDGET = ("--time", "3ms", "--slices", "2")
 FEW_LAUNCHES = ("--launches", "2")
-# The stand-in for a device has the processor copy 16 MiB.
-SMALL = ("--sizes", "8,64K")
+# The stand-in for a device has the processor copy 16 MiB, and others have all sizes up to 4 MiB.
+SMALL = ("--sizes", "8,64K", "--warmup", "2")
+LARGE = {"gpu-paths", "like-osu", "like-imb"}
 # What stands for the two hosts of the README where an mpiexec starts ranks; halftrip's own ranks
 # are on hosts that a stand-in for ssh makes.
 HOSTS = {"n1,n2": "localhost:2"}
@@ -61,7 +62,7 @@ def within_budget(words):
         words += BUDGET
         if {"--launches", "paper", "--against"} & set(words):
             words += FEW_LAUNCHES
-        if "gpu-paths" in words:
+        if LARGE & set(words):
             words += SMALL
     return words
 

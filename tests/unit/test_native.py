@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from halftrip import _native
 from halftrip.clock import Clock, begin_calibration, best_source, raw_now
-from halftrip.memory.shared import SharedSegment
+from halftrip.memory.shared import SharedSegment, open_offer
 from harness.ends import PAIRS, message, shm_pair, sockets
 from harness.threads import in_thread
 
@@ -38,11 +38,12 @@ conversations = st.lists(
 )
 
 
-@given(conversations)
+@given(conversations, st.booleans())
 @settings(max_examples=25)
-def test_shared_memory_keeps_order_in_any_conversation(steps):
-    """Bursts use the one-way rings, replies the reply ring; no message overtakes another."""
-    sides, _ = shm_pair()
+def test_shared_memory_keeps_order_in_any_conversation(steps, replies_apart):
+    """Bursts use the one-way rings, replies the reply ring or these; no message overtakes
+    another."""
+    sides, _ = shm_pair(replies_apart=replies_apart)
 
     def take_part(side):
         count = 0
@@ -240,3 +241,31 @@ def test_copies_are_timed_and_made(clock):
     _native.copy(target, source, 3, timestamps, clock)
     assert np.array_equal(source, target)
     assert (np.diff(timestamps) > 0).all()
+
+
+@pytest.mark.parametrize("replies_apart", [True, False])
+def test_replies_go_apart_only_where_they_shall(replies_apart):
+    """The reply ring begins behind the lines that are probed; nobody has written to it before."""
+    segment = SharedSegment(_native.shm_segment_size)
+    other = open_offer(segment.offer)
+    sides = ((segment.bytes, 0), (other, 1))
+    first, second = (_native.Shm(*side, True, replies_apart) for side in sides)
+    for size in (8, 1 << 16):
+        there, back = message(size, 1), message(size, 2)
+        received = np.zeros(size, dtype=np.uint8)
+
+        def reply(there=there, back=back, received=received):
+            second.recv(received)
+            second.send(back)
+
+        finish = in_thread(reply)
+        first.send(there)
+        answer = np.zeros(size, dtype=np.uint8)
+        first.recv(answer)
+        assert finish() is None
+        assert (received == there).all()
+        assert (answer == back).all()
+    ring = _native.probed_lines * _native.probed_line_size
+    slot = ring + 2 * 64
+    assert segment.bytes[slot : slot + 64].any() == replies_apart
+    segment.close()

@@ -8,12 +8,17 @@ adds.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from halftrip.errors import UsageError
 from halftrip.plan.settings import SETTINGS
 from halftrip.registry import TRANSPORTS
 from halftrip.results.configuration import Configuration, EndSettings
+
+# Transports whose replies go another way than their streams, so that a ping-pong and a stream are
+# not of one path; and the transport that has one way for both.
+ONE_WAY_OF: Mapping[str, str] = MappingProxyType({"shm": "shm-ring"})
 
 # The settings in which the two layers may differ, as not every transport has all kinds of them; in
 # the order in which they choose the best of several configurations below.

@@ -12,7 +12,7 @@ from halftrip.plan.settings import WITH_FIELDS, extra_setting
 from halftrip.plan.vary import label
 from halftrip.results.configuration import Configuration, extra_names
 from halftrip.results.names import Names
-from halftrip.units import format_size
+from halftrip.units import format_size, size_in_words
 
 
 class Field(NamedTuple):
@@ -26,6 +26,8 @@ class Field(NamedTuple):
     default: str | None = None
     # A simulated path has no buffers.
     is_of_buffers: bool = False
+    # What a heading says of the usual value, where it does not leave it out.
+    said_if_usual: Callable[[Collection[Configuration]], str] | None = None
 
 
 def _of(setting: Setting) -> Field:
@@ -35,10 +37,23 @@ def _of(setting: Setting) -> Field:
 # The field that says which ranks talk.
 _RANKS = "ranks"
 
+# Buffers begin at multiples of it.
+_CACHE_LINE = 64
+
+
+def _own_places(configurations: Collection[Configuration]) -> str:
+    """How much memory the messages of a window take where each has a place of its own: other tools
+    have one place for all, which stays in a cache."""
+    lines = [each.window * -(-max(each.size, 1) // _CACHE_LINE) for each in configurations]
+    ends = dict.fromkeys(size_in_words(_CACHE_LINE * count) for count in (min(lines), max(lines)))
+    return f"own places: {' to '.join(ends)}"
+
+
 _OF = {name: _of(setting) for name, setting in WITH_FIELDS.items()} | {
     "pattern": Field("pattern", lambda each: each.pattern),
     "mode": Field("mode", lambda each: each.mode, default="blocking"),
 }
+_OF["places"] = _OF["places"]._replace(said_if_usual=_own_places)
 _FIRST = ("wait", "pattern", "mode", "window", "places", "touch", "delay", "buffers", "pages")
 FIELDS = (
     *(_OF[name] for name in dict.fromkeys((*_FIRST, *WITH_FIELDS))),
@@ -108,15 +123,17 @@ def common(
     distinct = dict.fromkeys(configurations)
     differ = set(varying(distinct))
     found = {field: _values(field, distinct) for field in _fields(distinct) if field not in differ}
-    return [
-        f"{field.name} {value}"
-        for field, values in found.items()
-        if len(values) == 1
-        for value in values
-        if value != field.usual
-        and not (simulated and field.is_of_buffers)
-        and not (brief and value == field.default)
-    ]
+    said = []
+    for field, values in found.items():
+        if len(values) != 1 or (simulated and field.is_of_buffers):
+            continue
+        (value,) = values
+        if value == field.usual:
+            if field.said_if_usual is not None:
+                said.append(field.said_if_usual([each for each in distinct if field.of(each)]))
+        elif not (brief and value == field.default):
+            said.append(f"{field.name} {value}")
+    return said
 
 
 def _values(field: Field, configurations: Iterable[Configuration]) -> set[str]:

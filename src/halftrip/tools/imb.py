@@ -233,13 +233,19 @@ def _benchmark(configuration: Configuration) -> str | None:
 
 
 def _by_setting(found: Sequence[PrintedCurve]) -> list[dict[str, PrintedCurve]]:
-    """The curves of each text by benchmark: those that have all other settings in common."""
+    """The curves of each text by benchmark: those that have all other settings in common, but for
+    the kind of call, which is the benchmark's."""
     found_texts: list[tuple[tuple[Configuration, bool], dict[str, PrintedCurve]]] = []
     for curve in found:
         name = _benchmark(curve.configuration)
         assert name is not None
         setting = msgspec.structs.replace(
-            curve.configuration, size=0, pattern="pingpong", window=1, places="own"
+            curve.configuration,
+            size=0,
+            pattern="pingpong",
+            mode="blocking",
+            window=1,
+            places="own",
         )
         place = (setting, curve.is_own)
         fitting = (text for of, text in found_texts if of == place and name not in text)

@@ -1,4 +1,5 @@
-"""iperf3, as it prints with --json: the bandwidth of TCP or UDP connections in all.
+"""iperf3, as it prints with --json: the bandwidth of TCP or UDP connections in all is read, that of
+TCP is printed.
 
 Bits are those that the receiver got, of all streams, over the whole test; those of each interval,
 which the client has counted at its end, are slices of a second curve. With --bidir, the figure is
@@ -7,17 +8,29 @@ the mean of both directions, which send at once. Times that were omitted at the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
+from halftrip.analysis.rows import Row
+from halftrip.report.document import Document
+from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import Pattern
+from halftrip.results.records import Measurement
 from halftrip.tools.lines import Lines, Value, last_place, number, wrong
+from halftrip.tools.printing import PrintedCurve, as_it_was, curves, texts, whole_text
 from halftrip.tools.tables import Format, TableRow, ToolTable, settings
 
 TOOL = "iperf3"
 _REVERSE = "_bidir_reverse"
 _ENDS = ("local_host", "remote_host")
 _LATEST = 1 << 40
+_PRINTED_VERSION = "3.12"
+_WAYS = {"stream": ("",), "bidirectional": ("", _REVERSE)}
+
+
+# Reads.
 
 
 def _recognised(lines: Lines) -> int | None:
@@ -38,7 +51,10 @@ def _read(lines: Lines) -> Sequence[ToolTable]:
     both = end.get(f"sum_received{_REVERSE}") is not None
     direction = "both" if both else "to client" if _says(test, "reverse") else "to server"
     pattern: Pattern = "bidirectional" if both else "stream"
-    facts = {"protocol": test["protocol"].text, "streams": str(streams), "direction": direction}
+    facts = {
+        "protocol": test["protocol"].text, "streams": str(streams), "direction": direction,
+        **whole_text(lines.text),
+    }  # fmt: skip
     version = start["version"].text.removeprefix("iperf ")
     date = _date(start)
     connection = next(iter(start["connected"]), None)
@@ -127,6 +143,90 @@ def _date(start: Value) -> str | None:
         return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
     except (ValueError, OverflowError, OSError):
         wrong(0, f"timesecs: {seconds} is no date")
+
+
+# Prints.
+
+
+def render(document: Document) -> str:
+    """An object for each row. Raises UsageError for a run without a stream over TCP."""
+    before = as_it_was(document, TOOL)
+    if before is not None:
+        return before
+    found = curves(document, TOOL, _is_iperf3, "stream over tcp", "-t tcp -p stream -s 128K")
+    return texts(_test(curve, row) for curve in found for row in curve.rows)
+
+
+def _is_iperf3(configuration: Configuration) -> bool:
+    return configuration.transport == "tcp" and configuration.pattern in _WAYS
+
+
+def _test(curve: PrintedCurve, row: Row) -> list[str]:
+    """What a test of one size prints; its intervals are our slices."""
+    configuration = row.configuration
+    measured = curve.measurements(row)
+    ways = _WAYS[configuration.pattern]
+    host_of = {each.rank: each.host for each in curve.document.run.first_ranks}
+    hosts = [host_of[rank] for rank in configuration.pair if rank in host_of]
+    connection = dict(zip(_ENDS, hosts, strict=True)) if len(hosts) == len(_ENDS) else None
+    duration = sum(int(each.samples.sum()) for each in measured) / 1e9
+    test = {
+        "start": {
+            "connected": [] if connection is None else [connection],
+            "version": f"iperf {_PRINTED_VERSION}",
+            "system_info": f"measured by {curve.measured_by()}: {curve.says()}",
+            **_timestamp(curve.document.run.measured),
+            "test_start": {
+                "protocol": "TCP",
+                "num_streams": configuration.tuning.streams,
+                "blksize": configuration.size,
+                "omit": 0,
+                "duration": duration,
+                "reverse": 0,
+            },
+        },
+        "intervals": list(_intervals(measured, ways)),
+        "end": {**_sums(measured, "sum_sent", ways), **_sums(measured, "sum_received", ways)},
+    }
+    return json.dumps(test, indent="\t").split("\n")
+
+
+def _timestamp(measured: str | None) -> dict[str, Any]:
+    if measured is None:
+        return {}
+    at = datetime.fromisoformat(measured)
+    text = at.strftime("%a, %d %b %Y %H:%M:%S %Z")
+    return {"timestamp": {"time": text, "timesecs": int(at.timestamp())}}
+
+
+def _intervals(measured: Sequence[Measurement], ways: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """One for each measurement, one after the other."""
+    start = 0.0
+    for each in measured:
+        sums = _sums([each], "sum", ways, start)
+        yield sums
+        start = sums["sum"]["end"]
+
+
+def _sums(
+    found: Sequence[Measurement], name: str, ways: Sequence[str], start: float = 0.0
+) -> dict[str, Any]:
+    """What went each way in these measurements from `start` on, s, by the name of the sum of that
+    way. A window and its acknowledgement are timed at the initiator, so that both ways have the
+    same time."""
+    time, messages, size = 0, 0, 0
+    for each in found:
+        size = each.configuration.size
+        time += int(each.samples.sum())
+        messages += each.samples.size * each.iterations * each.configuration.window
+    sums = {
+        "start": start,
+        "end": start + time / 1e9,
+        "seconds": time / 1e9,
+        "bytes": size * messages,
+        "bits_per_second": 8e9 * size * messages / time if time else 0.0,
+    }
+    return {f"{name}{way}": sums | {"omitted": False} for way in ways}
 
 
 FORMAT = Format("iperf3 --json", _recognised, _read)

@@ -81,6 +81,27 @@ class PrintedCurve(NamedTuple):
         return mean(self.measurements(row))
 
 
+# A longer text, as a log of every message, is not kept beside its figures.
+_LONGEST_KEPT = 1 << 15
+_WHOLE = "text"
+
+
+def whole_text(text: str) -> dict[str, str]:
+    """The fact of a source that a whole text is, for `as_it_was`; none of one too long to keep."""
+    return {_WHOLE: text} if len(text) <= _LONGEST_KEPT else {}
+
+
+def as_it_was(document: Document, style: str) -> str | None:
+    """What the tool whose style it is had printed, of a run that was imported from it; None of any
+    other. Raises StyleError where that was too long to keep."""
+    facts = [source.facts for source in document.run.sources if source.tool == style]
+    if not facts:
+        return None
+    if _WHOLE not in facts[0]:
+        raise StyleError(style, "what it had printed is too long to be in the file")
+    return facts[0][_WHOLE]
+
+
 def is_pingpong(configuration: Configuration) -> bool:
     """Whether its messages go one way at a time."""
     return configuration.pattern == "pingpong" and configuration.directions == 1

@@ -1,5 +1,6 @@
 """sockperf: the summary of a ping-pong, of a test under load or of a throughput test, and the full
-log of either of the first two, whose rows are single exchanges.
+log of either of the first two, whose rows are single exchanges, are read. The summary of a
+ping-pong is printed, with a line of the log that says the size.
 
 sockperf has halved its round trips itself. A MB of it is 2^20 bytes. A log says the size of
 messages, and a throughput test in a note, or by its bandwidth and rate. The summary of a latency
@@ -13,10 +14,22 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from halftrip.results.configuration import UNKNOWN
+from halftrip.analysis.rows import Row
+from halftrip.report.document import Document
+from halftrip.results.configuration import UNKNOWN, Configuration
 from halftrip.results.patterns import Pattern
 from halftrip.results.reported import Spread
 from halftrip.tools.lines import Lines, last_place, number, positive, size_by, whole, wrong
+from halftrip.tools.printing import (
+    PrintedCurve,
+    StyleError,
+    as_it_was,
+    curves,
+    is_pingpong,
+    single_times,
+    texts,
+    whole_text,
+)
 from halftrip.tools.tables import (
     Format,
     TableRow,
@@ -57,6 +70,12 @@ _SPREADS: dict[str, Spread] = {
     "99.900": "p99.9",
 }  # fmt: skip
 _MOST_MESSAGES = 10**12
+_PRINTED_VERSION = "3.7-no.git"
+_PROTOCOLS = {"tcp": "TCP", "udp": "UDP"}
+_PERCENTILES = (99.999, 99.99, 99.9, 99, 90, 75, 50, 25)
+
+
+# Reads.
 
 
 class _Text:
@@ -123,7 +142,8 @@ def _read(lines: Lines) -> Sequence[ToolTable]:
     protocol = text.said[_PROTOCOL][1][0].lower() if _PROTOCOL in text.said else UNKNOWN
     version = text.said[_VERSION][1][0] if _VERSION in text.said else None
     configuration = settings(protocol, pattern)
-    return [ToolTable(TOOL, line, configuration, "mean", [row], version=version)]
+    facts = whole_text(lines.text)
+    return [ToolTable(TOOL, line, configuration, "mean", [row], version=version, facts=facts)]
 
 
 def _summary(text: _Text, size: int | None) -> tuple[int, TableRow]:
@@ -226,6 +246,64 @@ def _log(text: _Text, heading: int, size: int | None) -> TableRow:
         if whole(at, count) > len(times):
             wrong(len(lines), f"it ends after {len(times)} of {count} rows")
     return TableRow(heading, size, 0.0, {}, samples=np.array(times, dtype=np.int64))
+
+
+# Prints.
+
+
+def render(document: Document) -> str:
+    """A summary for each row. Raises UsageError for a run without a ping-pong over sockets, and for
+    samples of several messages."""
+    before = as_it_was(document, TOOL)
+    if before is not None:
+        return before
+    found = curves(document, TOOL, _is_sockperf, "ping-pong over tcp or udp", "-t udp -s 14")
+    return texts(_test(curve, row) for curve in found for row in curve.rows)
+
+
+def _is_sockperf(configuration: Configuration) -> bool:
+    return is_pingpong(configuration) and configuration.transport in _PROTOCOLS
+
+
+def _test(curve: PrintedCurve, row: Row) -> list[str]:
+    """What a test of one size prints."""
+    measured = curve.measurements(row)
+    times = single_times(measured)
+    if times is None or not times.size:
+        title = row.configuration.title
+        raise StyleError(TOOL, f"{title}: percentiles are of single messages; measure it with -i")
+    us = times / 1e3
+    seconds = sum(int(each.samples.sum()) for each in measured) / 1e9
+    delivery = row.delivery
+    lost, reordered = (0, 0) if delivery is None else (delivery.lost, delivery.reordered)
+    mean = f"{us.mean():.3f}"
+    counts = f"SentMessages={us.size + lost}; ReceivedMessages={us.size}"
+    others = f"# duplicated messages = 0; # out-of-order messages = {reordered}"
+    hundredth = f"each percentile contains {us.size / 100:.2f} observations"
+    every = [
+        ("<MAX> observation", us.max()),
+        *((f"percentile {p:.3f}", np.percentile(us, p)) for p in _PERCENTILES),
+        ("<MIN> observation", us.min()),
+    ]
+    return [
+        f"{_SAYS}== version #{_PRINTED_VERSION} == ",
+        f"{_SAYS}Measured by {curve.measured_by()}: {curve.says()}",
+        f"[ 0] IP = {_host(curve)} # {_PROTOCOLS[row.configuration.transport]}",
+        f"test was performed using the following parameters: --msg-size={row.configuration.size}",
+        f"{_SAYS}[Valid Duration] RunTime={seconds:.3f} sec; {counts}",
+        f"{_SAYS}====> avg-latency={mean} (std-dev={us.std():.3f})",
+        f"{_SAYS}# dropped messages = {lost}; {others}",
+        f"{_SAYS}Summary: Latency is {mean} usec",
+        f"{_SAYS}Total {us.size} observations; {hundredth}",
+        *(f"{_SAYS}---> {name} = {value:8.3f}" for name, value in every),
+    ]
+
+
+def _host(curve: PrintedCurve) -> str:
+    """That of the responder, sockperf's server."""
+    responder = curve.configuration.pair[1]
+    ranks = curve.document.run.first_ranks
+    return next((each.host for each in ranks if each.rank == responder), UNKNOWN)
 
 
 FORMAT = Format("sockperf", recognised_by(_BEGIN), _read)

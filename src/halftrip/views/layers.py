@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from halftrip.analysis.figure import ALWAYS, BRIEF, MORE
-from halftrip.analysis.layers import MAY_DIFFER, partners, related, steps
+from halftrip.analysis.layers import MAY_DIFFER, ONE_WAY_OF, partners, related, steps
 from halftrip.analysis.rows import Row
 from halftrip.render.blocks import (
     NO_BREAK,
@@ -273,10 +273,21 @@ def _legend(every: Sequence[Added]) -> list[str]:
     said = [_SAYS] * bool(latencies) + [_RATE_SAYS] * bool(rates)
     if any(each.mark for each in every):
         said.append(_MARKS_SAY)
+    if latencies and rates:
+        transports = dict.fromkeys(name for each in every for name in each.layers)
+        said += [two_ways(name) for name in transports if name in ONE_WAY_OF]
     estimates = [*(each.cost for each in every), *(each.change for each in rates)]
     if any(_told(estimate).endswith(_UNSURE) for estimate in estimates):
         said.append(_UNSURE_SAYS)
     return said
+
+
+def two_ways(transport: str) -> str:
+    """That the latencies and bandwidths of this transport, one of ONE_WAY_OF, are of two ways."""
+    return (
+        f"{transport}: replies go another way than streams, so that times of a ping-pong and of a "
+        f"stream are not of one path; {ONE_WAY_OF[transport]} has one way for both."
+    )
 
 
 # A row beside that of the layer below it.

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from halftrip.analysis.figure import ALWAYS, MORE
+from halftrip.analysis.layers import ONE_WAY_OF
 from halftrip.analysis.loggp import MISFIT, LogGPFit, Overheads, Parameter
 from halftrip.analysis.setting_figures import curve_fields
 from halftrip.render.blocks import SPACE, Block, Column, Items, Legend, table
@@ -22,6 +23,7 @@ from halftrip.views.estimates import (
     namer,
     reason_lines,
 )
+from halftrip.views.layers import two_ways
 
 _SAYS = (
     "LogGP: s bytes take o_s + L + (s - 1) G + o_r one way; o_s, o_r: how long the sender and the "
@@ -96,7 +98,7 @@ def _overhead_columns(named: Callable[[Configuration], str]) -> list[Column]:
 
 def _notes(fit: LogGPFit, name: str) -> list[str]:
     """Where the model does not fit."""
-    found = []
+    found = [two_ways(fit.path.transport)] if fit.path.transport in ONE_WAY_OF else []
     if fit.misfit is not None and fit.misfit_at is not None and fit.misfit > MISFIT:
         off = significant(fit.misfit, 2) if math.isfinite(fit.misfit) else "many"
         found.append(

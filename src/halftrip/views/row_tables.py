@@ -120,6 +120,10 @@ _DELAY_SAYS = (
     "delay: the initiator computes so long after each send; its time counts, so that the time of a "
     "message is not the path's."
 )
+_OWN_PLACES_SAY = (
+    "own places: each message of a window has memory of its own, where OSU, IMB and iperf3 have "
+    "one place for all, which stays in a cache: --places same."
+)
 _AGGREGATE_SAYS = (
     "aggregate: over all the time in which all were active; a row is a median, without the stalls."
 )
@@ -215,6 +219,15 @@ def _no_round_trips(table_rows: Sequence[Row]) -> str:
     return ", ".join(kinds)
 
 
+def _could_share_a_place(row: Row) -> bool:
+    """Whether it is a stream whose messages have places of their own, and need not have them."""
+    configuration = row.configuration
+    needs_them = configuration.verify or configuration.cache == "cold"
+    shares = configuration.window == 1 or configuration.places != "own"
+    has_no_memory = bool(row.source) or configuration.is_simulated
+    return configuration.shape.is_stream and not (has_no_memory or shares or needs_them)
+
+
 def _rate(table_rows: Sequence[Row], names: set[str]) -> list[str]:
     summed = _summed(table_rows)
     over_all_time = [row.is_over_all_time for row in table_rows]
@@ -229,6 +242,8 @@ def _rate(table_rows: Sequence[Row], names: set[str]) -> list[str]:
         lines.append(f"{of}: all that arrived / all the time, without an interval.")
         if all(over_all_time):
             lines.append("1 MB = 10^6 bytes. messages: likewise.")
+    if any(map(_could_share_a_place, table_rows)):
+        lines.append(_OWN_PLACES_SAY)
     at_peer = {
         "receiver": "receiver: by its own clock.",
         "each way": "each way: there + back, each until all of a window had come.",

@@ -17,7 +17,7 @@ def test_layers_are_ordered_from_below():
     for number, upper in enumerate(uppers):
         assert not set(below(upper)) & set(uppers[number:])
     assert below("mpi4py-object") == ["mpi4py", "mpi"]
-    assert below("dragon-queue") == ["dragon", "mp-shm", "shm"]
+    assert below("dragon-queue") == ["dragon", "mp-shm", "shm-ring", "shm"]
     assert below("dragon-pipe") == below("dragon-queue")
     assert below("mp-queue") == ["mp-pipe", "unix"]
     assert below("zmq-ipc") == ["unix"]

@@ -118,3 +118,66 @@ def test_hpcbench_measures_what_mpitest_measures(experiment):
     assert plan.system_log == (experiment == "system-log")
     assert plan.rtt == (experiment == "round-trip")
     assert plan.launches == 1
+
+
+SIZES = [1 << n for n in range(23)]
+WINDOWS = ("stream", "bidirectional")
+
+
+def osu(pattern, size):
+    """The iterations and the warm-up of osu_latency, osu_bw and osu_bibw 7.4 (osu_util.h)."""
+    small = size <= 8192
+    if pattern == "pingpong":
+        return (10_000, 100) if small else (1000, 10)
+    return (100, 10) if small else (20, 2)
+
+
+def imb(_, size):
+    """The repetitions of IMB-MPI1 (IMB_settings.h); as many are made to find how long they take."""
+    count = min(1000, (40 << 20) // max(size, 1))
+    return count, count
+
+
+@pytest.mark.parametrize(
+    ("name", "single", "sizes", "counts"),
+    [
+        ("osu", {"pingpong"}, SIZES, osu),
+        ("imb", {"pingpong", "pingping"}, [0, *SIZES], imb),
+    ],
+)
+def test_what_is_measured_as_by_another_tool_has_its_sizes_counts_and_windows(
+    name, single, sizes, counts
+):
+    plan = make_plan(file_layer(path_of(f"like-{name}")))
+    choices = {"mpi": {"wait": ("spin",)}}
+    plans, found = PartPlans(plan, choices), settings(plan, choices)
+    measured = {
+        (each.pattern, each.size): (plans.of(each).iterations, plans.of(each).warmup)
+        for each in found
+    }
+    patterns = (*single, *WINDOWS)
+    assert measured == {(p, size): counts(p, size) for p in patterns for size in sizes}
+    assert len(found) == len(measured)
+    assert (plan.slices, plan.ci, plan.launches) == (1, None, 1)
+    kinds = {(each.pattern, each.mode, each.window, each.places) for each in found}
+    assert kinds == {
+        *((pattern, "blocking", 1, "same") for pattern in single),
+        *((pattern, "nonblocking", 64, "same") for pattern in WINDOWS),
+    }
+    assert {(each.buffers, each.cache) for each in found} == {("separate", "hot")}
+
+
+def test_sockets_are_measured_as_by_iperf3_and_sockperf():
+    (stream,) = settings(
+        make_plan(file_layer(path_of("like-iperf3"))), {"tcp": {"wait": ("spin",)}}
+    )
+    assert (stream.pattern, stream.size, stream.places) == ("stream", 128 << 10, "same")
+    # Its acknowledgement is a small part of it.
+    assert stream.window * stream.size >= 32 << 20
+    plan = make_plan(file_layer(path_of("like-iperf3")))
+    assert (plan.time, plan.slices, plan.warmup, plan.ci) == (10.0, 10, 0, None)
+    plan = make_plan(file_layer(path_of("like-sockperf")))
+    (pingpong,) = settings(plan, {"udp": {"wait": ("spin",)}})
+    assert (pingpong.pattern, pingpong.size, pingpong.buffers) == ("pingpong", 14, "separate")
+    assert (plan.time, plan.slices, plan.ci) == (0.55, 1, None)
+    assert {stream.both_ends("wait"), pingpong.both_ends("wait")} == {"block"}

@@ -14,13 +14,16 @@ from harness.imports import SAMPLES, imported_run, in_style, one_way, reference
 
 class Prints(NamedTuple):
     """What a tool prints: `patterns` by the windows they may have, the least time that its digits
-    tell, ns, and the bytes that all sizes are multiples of."""
+    tell, ns, the bytes that all sizes are multiples of, and the most sizes of a text."""
 
     patterns: dict
     least_ns: float = 20.0
     unit: int = 1
     modes: tuple = ("blocking",)
     pairs: tuple = ((0, 1),)
+    transport: str = "mpi"
+    most_sizes: int = 5
+    iterations: tuple = (1, 10)
 
 
 PINGPONG, STREAM, BOTH = {"pingpong": [1]}, {"stream": [64]}, {"bidirectional": [64]}
@@ -28,6 +31,9 @@ WINDOWS = [2, 64, 100]
 TOOLS = {
     "osu": Prints(PINGPONG | {"stream": WINDOWS, "bidirectional": WINDOWS}),
     "imb": Prints(PINGPONG | {"pingping": [1]} | STREAM | BOTH),
+    # Their texts do not say the window, and have the test of one size.
+    "iperf3": Prints({"stream": [1], "bidirectional": [1]}, transport="tcp", most_sizes=1),
+    "sockperf": Prints(PINGPONG, transport="udp", most_sizes=1, iterations=(1,)),
     "mpi4py-ve": Prints(PINGPONG),
     "eight-measurements": Prints(PINGPONG),
     "dragon": Prints(PINGPONG | {"stream": WINDOWS}, 2100.0, pairs=((0, 1), (1, 0))),
@@ -50,7 +56,10 @@ def made(draw, tool):
     prints = TOOLS[tool]
     pattern = draw(st.sampled_from(list(prints.patterns)))
     units = st.integers(1, (1 << 24) // prints.unit)
-    sizes = [prints.unit * n for n in draw(st.lists(units, min_size=1, max_size=5, unique=True))]
+    sizes = [
+        prints.unit * n
+        for n in draw(st.lists(units, min_size=1, max_size=prints.most_sizes, unique=True))
+    ]
     if tool == "one-box":
         # Its sentence has the first and the last.
         sizes = [4, max(8, *sizes)]
@@ -59,7 +68,7 @@ def made(draw, tool):
     fields = {
         "pattern": pattern,
         "window": window,
-        "iterations": draw(st.sampled_from([1, 10])),
+        "iterations": draw(st.sampled_from(prints.iterations)),
         "mode": draw(st.sampled_from(prints.modes)),
         "verify": tool == "osu" and draw(st.booleans()),
         "usage": (runs.usage(), runs.usage()),
@@ -72,7 +81,9 @@ def made(draw, tool):
                 ns = messages * draw(st.floats(prints.least_ns, min(1e6, 5e4 * size)))
                 samples = [round(ns * factor) for factor in (0.9, 1.0, 1.3)]
                 place = {"launch": launch, "pair": pair}
-                found.append(runs.measurement("mpi", size, samples=samples, **fields, **place))
+                found.append(
+                    runs.measurement(prints.transport, size, samples=samples, **fields, **place)
+                )
     return runs.run(*found)
 
 

@@ -51,6 +51,12 @@ def test_the_parameters_and_the_overheads_by_size():
     assert "in brackets: 95 % interval, over slices." in text
 
 
+def test_a_path_whose_replies_go_another_way_is_named():
+    said = "shm: replies go another way than streams"
+    assert said in shown(loggp.blocks([fit("shm")], NAMES))
+    assert said not in shown(loggp.blocks([fit("shm-ring"), fit("tcp")], NAMES))
+
+
 def test_reasons_are_said_once():
     lacking = Parameter(None, "no ping-pong with a delay; measure it: halftrip run loggp")
     fits = [

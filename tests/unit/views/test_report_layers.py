@@ -27,13 +27,14 @@ PATHS = {
     "tcp": (12_000, 2),
     "zmq": (12_000, 2),
 }
+SHARED = {"shm": (50, 20), "shm-ring": (90, 20), "mp-shm": (20_000, 15)}
 SIZES = (8, 1024, 1 << 20)
 NO_TWO = "no layers: no two of these transports are layers of each other; also measure with"
 
 
 def slices(transport, size, count=10, wander=0.01, **changes):
     """Slices whose medians differ by this share."""
-    latency, rate = PATHS[transport]
+    latency, rate = (PATHS | SHARED)[transport]
     window = changes.get("window", 1)
     # A measurement has round trips, of which a window has none.
     half = (latency + size / rate) * window / (2 if window > 1 else 1)
@@ -276,3 +277,27 @@ def test_the_command_prints_it(tmp_path, capsys):
     ):
         with pytest.raises(UsageError, match=said):
             show_runs(files, shown)
+
+
+def test_latencies_and_bandwidths_of_two_ways_are_said_to_be_so():
+    said = "shm: replies go another way than streams"
+
+    def shown(*names):
+        found = [
+            *(each for name in names for each in slices(name, 8)),
+            *(
+                each
+                for name in names
+                for each in slices(name, 8, pattern="stream", window=64, places="own")
+            ),
+        ]
+        return "\n".join(lines_of(runs.run(*found)))
+
+    assert said in shown("shm", "mp-shm")
+    # The next layer below has one way for both.
+    both = shown("shm", "shm-ring", "mp-shm")
+    assert "mp-shm over shm-ring: " in both
+    assert "shm-ring over shm: " in both
+    assert said in both
+    assert said not in shown("shm-ring", "mp-shm")
+    assert said not in "\n".join(lines_of(run_of("shm", "mp-shm")))

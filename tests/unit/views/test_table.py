@@ -60,6 +60,30 @@ def test_the_whole_table():
     assert max(map(len, shown.splitlines())) <= 80
 
 
+def streams(*sizes, transport="mpi", **fields):
+    fields = {"pattern": "stream", "window": 64, "places": "own"} | fields
+    return table(*(runs.measurement(transport, size, iterations=1, **fields) for size in sizes))
+
+
+def test_the_heading_of_streams_says_how_much_memory_their_messages_take():
+    others = "own places: each message of a window has memory of its own, where OSU, IMB"
+    shown = streams(1 << 20)
+    assert ", window 64, own places: 64 MiB, " in shown
+    assert others in shown
+    # A buffer takes a cache line at least.
+    assert ", own places: 4 KiB to 64 MiB, " in streams(0, 8, 64, 1 << 20)
+    same = streams(1 << 20, places="same")
+    assert ", places same, " in same
+    assert others not in same
+    # Others put each to a place of its own, too; and here there is no choice.
+    put = streams(1024, pattern="put", mode="onesided")
+    for shown in (put, streams(1024, verify=True), streams(1024, cache="cold")):
+        assert ", own places: 64 KiB, " in shown
+        assert others not in shown
+    assert "places" not in streams(8, window=1)
+    assert "places" not in streams(8, transport="simulated")
+
+
 def test_fields_that_differ_between_rows_have_a_column():
     shown = table(
         runs.measurement("tcp", wait="spin:block"),

@@ -49,6 +49,9 @@ _THRESHOLDS: tuple[tuple[str, int, Acts], ...] = (
 
 
 class ShmTransport(Transport):
+    # A reply goes back over the cache lines of its message, and what is sent one way through a ring
+    # of its direction.
+    replies_apart = True
     capabilities = Capabilities(
         patterns={"blocking": patterns_of("Shm"), "onesided": patterns_of("ShmWindow")},
         waits=("spin",),
@@ -65,7 +68,20 @@ class ShmTransport(Transport):
         if pair.segment is None:
             raise Unavailable(pair.no_segment)
         side = 0 if pair.initiates else 1
-        return ShmPath(_native.Shm(pair.segment, side, pair.shares_core), pair)
+        messages = _native.Shm(pair.segment, side, pair.shares_core, self.replies_apart)
+        return ShmPath(messages, pair)
+
+
+class ShmRingTransport(ShmTransport):
+    """The same with one way for all patterns, as a model of the path needs it: replies, too, go
+    through the ring of their direction."""
+
+    replies_apart = False
+    capabilities = ShmTransport.capabilities._replace(
+        patterns={"blocking": patterns_of("Shm")},
+        no_mode={"onesided": "one-sided calls use no ring; -t shm has them"},
+        no_other_wait="shm-ring is memory that is polled; there is nothing in it to sleep on",
+    )
 
 
 class ShmPath(Path):

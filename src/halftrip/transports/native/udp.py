@@ -207,7 +207,7 @@ class UdpEndpoint(Endpoint):
             raise ValueError("an iteration of datagrams is a sample by itself")
         configuration, clock = self._configuration, self._buffers.clock
         self._messages += (untimed + samples) * configuration.window
-        ticks = touched(samples)
+        timestamps = touched(samples + 1)
         source_slots = np.zeros(
             self._buffers.in_.slots if configuration.verify else 0, dtype=np.int64
         )
@@ -222,16 +222,17 @@ class UdpEndpoint(Endpoint):
             configuration.rate or 0.0,
             untimed,
             _MOST_TIMED_OUT_NS,
-            ticks,
+            timestamps,
             source_slots,
             clock.source,
             clock.hertz,
             self._jitter,
         )
         result = self.spending(exchange)
+        taken = timestamps[: result.timestamps]
         return Timed(
-            times=clock.durations(ticks[: result.samples]),
-            start=clock.raw_ns(result.start) if result.start else 0,
+            times=np.delete(clock.intervals(taken), result.unanswered),
+            start=clock.raw_ns(int(taken[0])) if self._initiates else 0,
             timed_out=int(result.timed_out_ticks * 1e9 / clock.hertz),
             delivery=_delivery(result) if self._initiates else None,
             source_slots=source_slots if configuration.verify else None,
