@@ -12,7 +12,7 @@ import importlib
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from halftrip.errors import UsageError
@@ -31,7 +31,7 @@ class Registry:
 
     @cached_property
     def _plug_ins(self) -> dict[str, str]:
-        if not have_plug_ins(sys.path):
+        if not _may_have_plug_ins(tuple(sys.path)):
             return {}
         from importlib.metadata import entry_points
 
@@ -117,6 +117,12 @@ class Entries(Registry, Generic[_Entry]):
 def _target(entry: Any) -> str:
     target: str = entry.target
     return target
+
+
+@cache
+def _may_have_plug_ins(directories: tuple[str, ...]) -> bool:
+    """The same for all registries: a command looks once."""
+    return have_plug_ins(directories)
 
 
 def have_plug_ins(directories: Sequence[str]) -> bool:

@@ -29,50 +29,34 @@ TRANSPORTS: Entries[TransportEntry] = Entries(
         "unix": "halftrip.transports.native.stream:UnixTransport",
         "tcp": "halftrip.transports.native.stream:TcpTransport",
         "udp": "halftrip.transports.native.udp:UdpTransport",
-        "shm-ring": TransportEntry(
-            "halftrip.transports.native.shm:ShmRingTransport", built_on="shm"
-        ),
-        "mpi4py": TransportEntry(
-            "halftrip.transports.python.mpi4py:Mpi4pyTransport", needs="mpi", built_on="mpi"
-        ),
+        "shm-ring": TransportEntry("halftrip.transports.native.shm:ShmRingTransport",
+                                   built_on="shm"),
+        "mpi4py": TransportEntry("halftrip.transports.python.mpi4py:Mpi4pyTransport",
+                                 needs="mpi", built_on="mpi"),
         "mpi4py-object": TransportEntry(
             "halftrip.transports.python.mpi4py_object:Mpi4pyObjectTransport",
-            needs="mpi",
-            built_on="mpi4py",
-        ),
-        "mp-pipe": TransportEntry(
-            "halftrip.transports.python.mp_pipe:MpPipeTransport", built_on="unix"
-        ),
-        "mp-queue": TransportEntry(
-            "halftrip.transports.python.mp_queue:MpQueueTransport", built_on="mp-pipe"
-        ),
-        "mp-shm": TransportEntry(
-            "halftrip.transports.python.mp_shm:MpShmTransport", built_on="shm-ring"
-        ),
+            needs="mpi", built_on="mpi4py"),
+        "mp-pipe": TransportEntry("halftrip.transports.python.mp_pipe:MpPipeTransport",
+                                  built_on="unix"),
+        "mp-queue": TransportEntry("halftrip.transports.python.mp_queue:MpQueueTransport",
+                                   built_on="mp-pipe"),
+        "mp-shm": TransportEntry("halftrip.transports.python.mp_shm:MpShmTransport",
+                                 built_on="shm-ring"),
         "zmq": TransportEntry("halftrip.transports.python.zeromq:ZmqTcpTransport", built_on="tcp"),
-        "zmq-ipc": TransportEntry(
-            "halftrip.transports.python.zeromq:ZmqIpcTransport", built_on="unix"
-        ),
-        "dragon": TransportEntry(
-            "halftrip.transports.native.dragon:DragonTransport", needs="dragon", built_on="mp-shm"
-        ),
-        "dragon-pipe": TransportEntry(
-            "halftrip.transports.python.dragon:DragonPipeTransport",
-            needs="dragon",
-            built_on="dragon",
-        ),
-        "dragon-queue": TransportEntry(
-            "halftrip.transports.python.dragon:DragonQueueTransport",
-            needs="dragon",
-            built_on="dragon",
-        ),
-        "cuda-ipc": TransportEntry(
-            "halftrip.transports.native.cuda_ipc:CudaIpcTransport", needs="cuda"
-        ),
+        "zmq-ipc": TransportEntry("halftrip.transports.python.zeromq:ZmqIpcTransport",
+                                  built_on="unix"),
+        "dragon": TransportEntry("halftrip.transports.native.dragon:DragonTransport",
+                                 needs="dragon", built_on="mp-shm"),
+        "dragon-pipe": TransportEntry("halftrip.transports.python.dragon:DragonPipeTransport",
+                                      needs="dragon", built_on="dragon"),
+        "dragon-queue": TransportEntry("halftrip.transports.python.dragon:DragonQueueTransport",
+                                       needs="dragon", built_on="dragon"),
+        "cuda-ipc": TransportEntry("halftrip.transports.native.cuda_ipc:CudaIpcTransport",
+                                   needs="cuda"),
         "nccl": TransportEntry("halftrip.transports.native.nccl:NcclTransport", needs="cuda"),
         SIMULATED: "halftrip.transports.simulated:SimulatedTransport",
     },
-)
+)  # fmt: skip
 # The transports of a plan that names none.
 DEFAULT_TRANSPORTS = ("mpi", "shm", "pipe", "unix", "tcp", "udp")
 # Those of a plan that names none, but several hosts, and no MPI.
@@ -177,50 +161,31 @@ VIEWS: Entries[ViewEntry] = Entries(
     "halftrip.views",
     ViewEntry,
     {
-        "details": ViewEntry(
-            "halftrip.views.details:details",
-            "Every row, with all figures there is room for.",
-            has_times=True,
-            needs_flags="for programs",
-        ),
-        "why": ViewEntry(
-            "halftrip.views.why:why",
-            "Why rows cannot be trusted, and what to do.",
-            (ViewOption("all", "every", "With --why: row by row."),),
-        ),
-        "tails": ViewEntry(
-            "halftrip.views.tails:tails",
-            "p50, p90, p99 and p99.9 with their intervals.",
-            has_times=True,
-            in_report=InReport("distribution"),
-        ),
-        "cost": ViewEntry(
-            "halftrip.views.cost:cost",
-            "CPU time and more that each row took at both ends.",
-            needs_flags="always",
-            in_report=InReport("usage", "all"),
-        ),
-        "layers": ViewEntry(
-            "halftrip.views.layers:layers",
-            "What each layer adds to the transport below it.",
-            has_times=True,
-        ),
-        "matrix": ViewEntry(
-            "halftrip.views.matrix:matrix",
-            "Each host with each other, and a summary by host.",
-            (ViewOption("sort", "by_slowness", "With --matrix: the slowest host first."),),
-        ),
-        "flags": ViewEntry(
-            "halftrip.views.why:flags", "All that looks odd in each row.", needs_flags="always"
-        ),
+        "details": ViewEntry("halftrip.views.details:details",
+                             "Every row, with all figures there is room for.",
+                             has_times=True, needs_flags="for programs"),
+        "why": ViewEntry("halftrip.views.why:why", "Why rows cannot be trusted, and what to do.",
+                         (ViewOption("all", "every", "With --why: row by row."),)),
+        "tails": ViewEntry("halftrip.views.tails:tails",
+                           "p50, p90, p99 and p99.9 with their intervals.",
+                           has_times=True, in_report=InReport("distribution")),
+        "cost": ViewEntry("halftrip.views.cost:cost",
+                          "CPU time and more that each row took at both ends.",
+                          needs_flags="always", in_report=InReport("usage", "all")),
+        "layers": ViewEntry("halftrip.views.layers:layers",
+                            "What each layer adds to the transport below it.", has_times=True),
+        "matrix": ViewEntry("halftrip.views.matrix:matrix",
+                            "Each host with each other, and a summary by host.",
+                            (ViewOption("sort", "by_slowness",
+                                        "With --matrix: the slowest host first."),)),
+        "flags": ViewEntry("halftrip.views.why:flags", "All that looks odd in each row.",
+                           needs_flags="always"),
         # A system log has several tables for each host.
-        "system-log": ViewEntry(
-            "halftrip.views.system_log:system_log",
-            "What every host's counters have counted.",
-            in_report=InReport("system-log", "tables", 200),
-        ),
+        "system-log": ViewEntry("halftrip.views.system_log:system_log",
+                                "What every host's counters have counted.",
+                                in_report=InReport("system-log", "tables", 200)),
     },
-)
+)  # fmt: skip
 
 # Each makes plots.chart.Charts of plots.chart.Subjects, or raises UsageError, which says what these
 # lack.

@@ -62,7 +62,8 @@ broken = example_plug_in:no_such_function
 
 
 def forget_plug_ins():
-    """Entry points are read once per registry."""
+    """Entry points are read once per registry, directories once by all."""
+    entries._may_have_plug_ins.cache_clear()
     for each in REGISTRIES:
         vars(each).pop("_plug_ins", None)
 

@@ -34,7 +34,7 @@ def device_limit(run: Run, configuration: Configuration) -> CopyLimit | None:
     """The bound on the bandwidth of a row with memory of CUDA devices: the slowest of the copies
     that each of its messages needs. None if no such copy is known, or only copies of fewer bytes
     than a window has under way, which may be slower."""
-    under_way = min(configuration.size * configuration.window, _LONG)
+    under_way = min(configuration.bytes_in_flight, _LONG)
     found = [
         limit
         for is_needed in _needed(run, configuration)

@@ -27,7 +27,7 @@ _MOST_NAMED = 3
 NOTHING_EXPECTED = "--format nodes: nothing is expected; add --expect or --baseline"
 
 
-class _Figure(NamedTuple):
+class _Unit(NamedTuple):
     """The unit of a figure, its size in base units, and whether more is better."""
 
     unit: str
@@ -36,9 +36,9 @@ class _Figure(NamedTuple):
 
 
 FIGURES = {
-    "latency": _Figure("us", 1e-6, False),
-    "bandwidth": _Figure("MB/s", 1e6, True),
-    "messages": _Figure("10^6/s", 1e6, True),
+    "latency": _Unit("us", 1e-6, False),
+    "bandwidth": _Unit("MB/s", 1e6, True),
+    "messages": _Unit("10^6/s", 1e6, True),
 }
 
 

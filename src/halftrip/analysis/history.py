@@ -173,9 +173,7 @@ def _order(configuration: Configuration) -> tuple[object, ...]:
     """A key that has configurations in the order of a table."""
     return (
         *TRANSPORTS.place(configuration.transport),
-        configuration.pattern,
-        configuration.mode,
-        configuration.window,
+        *configuration.kind,
         str(msgspec.structs.astuple(configuration.curve)),
         configuration.size,
     )

@@ -28,7 +28,7 @@ from halftrip.export.fitted_curve import (
 )
 from halftrip.report.document import Document
 from halftrip.results.configuration import Configuration
-from halftrip.results.patterns import ROUND_TRIP, STREAM
+from halftrip.results.patterns import STREAM
 from halftrip.stats.estimate import Estimate
 from halftrip.texts import printable
 
@@ -120,7 +120,7 @@ def _gap(document: Document, found: FittedCurve) -> float | None:
         curve.window: curve
         for curve in (row.configuration.curve for row in document.rows)
         if curve.pattern == STREAM
-        and curve.window > 1
+        and curve.has_window
         and not curve.delay
         and _but_for_pattern(curve) == like
     }
@@ -132,9 +132,7 @@ def _gap(document: Document, found: FittedCurve) -> float | None:
 
 def _but_for_pattern(curve: Configuration) -> Configuration:
     """What curves of different patterns have in common."""
-    return msgspec.structs.replace(
-        curve, pattern=ROUND_TRIP, mode="blocking", window=1, places="same"
-    )
+    return msgspec.structs.replace(curve.round_trip, places="same")
 
 
 def parameters(pieces: Pieces, also: Seen) -> Parameters:

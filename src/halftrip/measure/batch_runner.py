@@ -170,7 +170,7 @@ class BatchRunner:
         """Prepares this end for a batch, so that both ends can begin at once."""
         self._memory.enter()
         if self._verification is not None:
-            self._verification.fill(batch.total_iterations * self.configuration.window)
+            self._verification.fill(self.configuration.messages_in(batch.total_iterations))
         self._opened.synchronize()
 
     def run(self, batch: Batch) -> BatchReport:
@@ -256,7 +256,7 @@ class BatchRunner:
     def _verify(self, batch: Batch, timed: Timed) -> int:
         if self._verification is None:
             return 0
-        messages = batch.total_iterations * self.configuration.window
+        messages = self.configuration.messages_in(batch.total_iterations)
         header_size = self._opened.header_size
         return self._verification.check(messages, timed.source_slots, header_size)
 

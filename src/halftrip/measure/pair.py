@@ -312,7 +312,7 @@ class Unanswered:
 
 def _fills(configuration: Configuration, problem: Problem) -> bool:
     """Whether what got no answer were full segments, as far as is known."""
-    return 0 < problem.segment <= configuration.size * configuration.window
+    return 0 < problem.segment <= configuration.bytes_in_flight
 
 
 def _way(configuration: Configuration) -> _Way:

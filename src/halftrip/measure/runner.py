@@ -298,7 +298,7 @@ class Runner:
         under_way = 0
         if self._group.rank == 0:
             real = [setting for setting in setup.plans.settings if not setting.is_simulated]
-            under_way = max(each.size * each.window for each in real)
+            under_way = max(each.bytes_in_flight for each in real)
             for size in bounds.copy_sizes(max(each.size for each in real)):
                 ns = bounds.copy_time(size, setup.clock)
                 self._record(CopyTime(rank=0, size=size, ns=ns))

@@ -153,7 +153,7 @@ def outlasts(plan: Plan, configuration: Configuration) -> str | None:
     its delays."""
     if plan.iterations is not None:
         return None
-    seconds = configuration.window * configuration.size / (configuration.rate or _FASTEST)
+    seconds = configuration.bytes_in_flight / (configuration.rate or _FASTEST)
     seconds += configuration.delay_per_iteration * 1e-9
     if seconds <= _MOST_TIMES * plan.time:
         return None

@@ -85,7 +85,7 @@ _TABLE = (
     Setting("places", parsing.some_of(_requested(Places)),
             "Where the messages of a window are: each in its own place, or in the same. [own]",
             values=places, usual="own", is_of_buffers=True, attribute="message_places",
-            applies=lambda configuration: configuration.window > 1,
+            applies=lambda configuration: configuration.has_window,
             says="Whether each message of a window has memory of its own: own or same"),
     Setting("touch", parsing.some_of(get_args(Touch)),
             "Does the peer read what is put, write what is got? none, untimed, timed. [none]",

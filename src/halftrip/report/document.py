@@ -147,14 +147,7 @@ def of_rounds(aggregates: Iterable[Aggregate]) -> list[Aggregate]:
 
 def _order(aggregate: Aggregate) -> tuple[object, ...]:
     configuration = aggregate.configuration
-    kind = (
-        configuration.transport,
-        configuration.pattern,
-        configuration.mode,
-        configuration.window,
-        configuration.size,
-    )
-    return (*kind, aggregate.pairs)
+    return (*configuration.kind, configuration.size, aggregate.pairs)
 
 
 def _baselines(run: Run) -> Baselines:

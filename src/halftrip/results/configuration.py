@@ -220,6 +220,16 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     @property
+    def kind(self) -> tuple[str, str, str, int]:
+        """What sections of tables have in common."""
+        return self.transport, self.pattern, self.mode, self.window
+
+    @property
+    def round_trip(self) -> Configuration:
+        """The blocking ping-pong that is set up as this is otherwise."""
+        return msgspec.structs.replace(self, pattern=ROUND_TRIP, mode="blocking", window=1)
+
+    @property
     def shape(self) -> Shape:
         """What its pattern is."""
         return SHAPES[self.pattern]
@@ -235,6 +245,20 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
         return is_in_turn(self.pattern, self.mode)
 
     @property
+    def has_window(self) -> bool:
+        """Whether several messages are in flight at once."""
+        return self.window > 1
+
+    @property
+    def bytes_in_flight(self) -> int:
+        """The payload of all messages that are in flight at once, bytes."""
+        return self.size * self.window
+
+    def messages_in(self, iterations: int) -> int:
+        """How many messages an end that sends has sent in so many iterations."""
+        return iterations * self.window
+
+    @property
     def messages_per_iteration(self) -> int:
         """How many one-way messages follow each other in an iteration."""
         return trips(self.pattern, self.mode) * self.window
@@ -248,7 +272,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     def message_places(self) -> Places:
         """`places` in effect: a single message has its own, and so has each with `verify` or in a
         cold cache."""
-        each = self.window == 1 or self.verify or self.cache == "cold"
+        each = not self.has_window or self.verify or self.cache == "cold"
         return "own" if each else self.places
 
     @property
@@ -259,7 +283,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_rate(self) -> bool:
         """Whether its result is a bandwidth rather than the time of one message."""
-        return self.shape.is_stream or self.window > 1
+        return self.shape.is_stream or self.has_window
 
     @property
     def directions(self) -> int:

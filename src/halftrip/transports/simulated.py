@@ -111,12 +111,13 @@ class VirtualEndpoint(Endpoint):
             self._path.rest(samples * iterations * delays)
             return Timed(_ns(self._path.read_clock(times)), start)
         times, lost = self._path.iterations(undisturbed, samples * iterations)
-        window = self._configuration.window
+        messages = self._configuration.messages_in
+        sent, missing = messages(times.size), messages(int(lost.sum()))
         return Timed(
             _ns(self._path.read_clock(times[~lost])),
             start,
             timed_out=round(float(times[lost].sum()) * 1e9),
-            delivery=Delivery(sent=times.size * window, lost=int(lost.sum()) * window, reordered=0),
+            delivery=Delivery(sent=sent, lost=missing, reordered=0),
         )
 
     def _sums(self, undisturbed: float, samples: int, iterations: int) -> Floats:

@@ -26,7 +26,7 @@ def one_way_times(rtt: bool) -> Callable[[Row], float]:
 
     def times(row: Row) -> float:
         configuration = row.configuration
-        return configuration.messages_per_iteration if rtt and configuration.window == 1 else 1
+        return configuration.messages_per_iteration if rtt and not configuration.has_window else 1
 
     return times
 

@@ -138,7 +138,7 @@ def _of_one_kind(every: Sequence[Added]) -> list[Added]:
     """Those of a usual pattern, else of the first one, and of its first mode and window."""
 
     def kind(each: Added) -> tuple[str, str, int]:
-        return each.configuration.pattern, each.configuration.mode, each.configuration.window
+        return each.configuration.kind[1:]
 
     chosen = min(map(kind, every), key=lambda found: found[0] not in ONE_WAY)
     return [each for each in every if kind(each) == chosen]

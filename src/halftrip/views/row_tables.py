@@ -100,13 +100,7 @@ def _heading(run: Run, rows: Sequence[Row], brief: bool) -> str:
 def _section(row: Row) -> tuple[object, ...]:
     """The settings that all rows of a section have in common."""
     configuration = row.configuration
-    kind = (
-        configuration.transport,
-        configuration.pattern,
-        configuration.mode,
-        configuration.window,
-    )
-    return (*kind, configuration.pair, configuration.both_ends("wait"))
+    return (*configuration.kind, configuration.pair, configuration.both_ends("wait"))
 
 
 # What their columns are.

@@ -79,7 +79,7 @@ def _crosses_once(row: Evidence) -> bool:
     device writes need not."""
     if is_direct(row.configuration):
         return False
-    return row.configuration.window == 1 and not row.configuration.is_one_sided
+    return not (row.configuration.has_window or row.configuration.is_one_sided)
 
 
 def other_state(row: Evidence) -> Flag | None:

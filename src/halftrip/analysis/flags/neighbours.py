@@ -10,7 +10,7 @@ import numpy as np
 
 from halftrip.analysis.flags.flag import Evidence, Flag, percent, us
 from halftrip.results.configuration import Configuration
-from halftrip.results.patterns import ROUND_TRIP, STREAM
+from halftrip.results.patterns import STREAM
 from halftrip.stats.median import FEWEST_FOR_INTERVAL, median
 from halftrip.stats.quantile import Interval
 from halftrip.stats.series import ConfigurationTimes
@@ -196,9 +196,7 @@ def slower_in_a_stream(rows: Iterable[Evidence]) -> dict[Configuration, Flag]:
             continue
         if configuration.shape.is_stream and configuration.shape.is_one_way:
             # A nonblocking ping-pong would have both messages on their way at once.
-            pingpong = msgspec.structs.replace(
-                configuration, pattern=ROUND_TRIP, mode="blocking", window=1
-            )
+            pingpong = configuration.round_trip
             # The messages of a window and its acknowledgement should each take no longer than half
             # a round trip.
             found |= _less_through(

@@ -223,7 +223,7 @@ def _figures(found: Sequence[Measurement]) -> _Figures:
             need = f"user and system time of both ends of {each.configuration.title}"
             lacks(TOOL, need, "halftrip run (what is imported or simulated has none)")
         time = float(each.samples.sum()) / 1e9
-        iterations += exchanges([each]) * each.configuration.window
+        iterations += each.configuration.messages_in(exchanges([each]))
         seconds += time
         for node, usage in enumerate(each.usage):
             # The usage is that of untimed iterations, too.

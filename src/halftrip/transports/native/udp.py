@@ -206,7 +206,7 @@ class UdpEndpoint(Endpoint):
         if iterations != 1:
             raise ValueError("an iteration of datagrams is a sample by itself")
         configuration, clock = self._configuration, self._buffers.clock
-        self._messages += (untimed + samples) * configuration.window
+        self._messages += configuration.messages_in(untimed + samples)
         timestamps = touched(samples + 1)
         source_slots = np.zeros(
             self._buffers.in_.slots if configuration.verify else 0, dtype=np.int64
