@@ -11,6 +11,7 @@ from typing import NamedTuple
 from halftrip.analysis.figure import ALWAYS, BRIEF, MORE
 from halftrip.analysis.rows import Row
 from halftrip.analysis.verdict import NO_INTERVAL
+from halftrip.plan.shown import shown_sizes
 from halftrip.render.blocks import SPACE, Block, Column, Items, Legend, table
 from halftrip.report.document import Document
 from halftrip.report.fields import FIELDS, varying
@@ -20,8 +21,6 @@ from halftrip.results.reported import Variant
 from halftrip.units import format_size, size_in_words
 from halftrip.views.columns import TRANSPORT, setting_column
 
-# The sizes that people know by heart, as far as they were measured.
-_KNOWN_SIZES = (8, 1 << 10, 64 << 10, 1 << 20, 4 << 20)
 _MARKS_SAY = {
     "caution": "~ interval wider than 2 %, or a cause that matters",
     "no": "! wider than 10 %; alone: no interval, see --details",
@@ -170,23 +169,15 @@ def _rate(row: Row | None) -> str:
 
 
 def _size_columns(paths: Sequence[_Path]) -> list[Column]:
+    sizes = shown_sizes({size for path in paths for size in path.by_size})
+
     def of_size(size: int) -> Callable[[_Path], str]:
         return lambda path: _latency(path.by_size[size]) if size in path.by_size else NOTHING
 
     return [
         Column("one-way latency, us", "", lambda path: path.name, is_text=True, rank=ALWAYS),
-        *(Column(format_size(size), "", of_size(size), rank=BRIEF) for size in _shown_sizes(paths)),
+        *(Column(format_size(size), "", of_size(size), rank=BRIEF) for size in sizes),
     ]
-
-
-def _shown_sizes(paths: Sequence[_Path]) -> list[int]:
-    measured = sorted({size for path in paths for size in path.by_size})
-    known = [size for size in _KNOWN_SIZES if size in measured]
-    if len(known) >= min(3, len(measured)) or len(measured) <= len(_KNOWN_SIZES):
-        return known if len(measured) > len(_KNOWN_SIZES) else measured
-    last = len(measured) - 1
-    steps = len(_KNOWN_SIZES) - 1
-    return [measured[last * step // steps] for step in range(steps + 1)]
 
 
 def _latency(row: Row) -> str:
