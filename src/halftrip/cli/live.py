@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import select
 import signal
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -49,6 +50,9 @@ def progress_view(
     return LiveScreen(line, console, path, expected)
 
 
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGTSTP)
+
+
 class LiveScreen:
     """The progress `line` of a run until its first pass is over, then also its first screen, from
     the run file at `path`, judged by what is `expected`.
@@ -71,6 +75,8 @@ class LiveScreen:
         self._console = console
         self._progress = _Progress(path, expected)
         self._live: Live | None = None
+        # What Ctrl-Z does otherwise.
+        self._suspension: Any = signal.SIG_DFL
         self._next = 0.0
         self._warnings: list[str] = []
 
@@ -151,13 +157,20 @@ class LiveScreen:
                 redirect_stderr=False,
             )
             self._live.start()
+            self._suspension = signal.signal(signal.SIGTSTP, self._suspend)
         return self._live
 
     def _leave(self) -> None:
         if self._live is not None:
             with _whole(), contextlib.suppress(OSError):
                 self._live.stop()
+                signal.signal(signal.SIGTSTP, self._suspension)
             self._live = None
+
+    def _suspend(self, number: int, frame: FrameType | None) -> None:
+        """Ctrl-Z: the shell gets the normal screen; when the run goes on, so does this one."""
+        self._leave()
+        os.kill(os.getpid(), number)
 
 
 class _Lines(Printable):
@@ -222,10 +235,9 @@ def fitted(shown: Sequence[Text], below: Sequence[Text], height: int) -> list[Te
 
 @contextlib.contextmanager
 def _whole() -> Iterator[None]:
-    """A signal that ends the run waits meanwhile: the terminal is not left between two screens."""
-    before = signal.pthread_sigmask(
-        signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    )
+    """A signal that ends or stops the run waits meanwhile: the terminal is not left between two
+    screens."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     try:
         yield
     finally:
