@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from halftrip.analysis.expectation import Expectations
     from halftrip.analysis.flags import Evidence
     from halftrip.results.configuration import Configuration
+    from halftrip.results.following import FollowedRun
     from halftrip.results.run import Run
 
 # The screen is drawn at most this often, s, and the launcher works on it for this share of the run.
@@ -99,6 +100,8 @@ class LiveScreen:
         self._leave()
         if self._warnings:
             self._line.warn(self._warnings)
+        # The whole file is read once more.
+        del self._progress
 
     def update(self, done: int, total: int, what: str, later: int = 0) -> None:
         """Shows that slice `done` of `total`, of `what`, comes next, as `ProgressLine.update`, and
@@ -106,10 +109,12 @@ class LiveScreen:
         if not self.visible:
             return
         said = self._line.says(done, total, what, later)
-        began = time.monotonic()
-        if began < self._next:
+        if time.monotonic() < self._next:
             self._line.draw(said)
             return
+        # Once only, and as long as it would take at the end of the run.
+        self._progress.prepare()
+        began = time.monotonic()
         if self._progress.read():
             self._draw(said)
         else:
@@ -186,17 +191,24 @@ class _Progress:
     """What the file at `path` has of a run that goes on, judged by what is `expected`."""
 
     def __init__(self, path: Path, expected: Expectations) -> None:
-        from halftrip.results.following import FollowedRun
-
         self._path = path
         self._expected = expected
-        self._followed = FollowedRun(path)
+        self._followed: FollowedRun | None = None
         self._known: dict[Configuration, Evidence] = {}
         self._first_at: float | None = None
+
+    def prepare(self) -> None:
+        """Imports what the others need."""
+        from halftrip.render import terminal  # noqa: F401
+        from halftrip.results.following import FollowedRun
+        from halftrip.views import screen  # noqa: F401
+
+        self._followed = self._followed or FollowedRun(self._path)
 
     def read(self) -> bool:
         """Reads what is new, and returns whether there is enough for a screen: the first pass is
         over, or has taken long."""
+        assert self._followed is not None
         self._followed.read()
         self._run: Run = self._followed.run()
         measured = self._run.measurements

@@ -140,6 +140,9 @@ def test_the_work_for_the_screen_is_a_small_share_of_the_run(monkeypatch):
     began = []
 
     class Progress:
+        def prepare(self):
+            pass
+
         def read(self):
             began.append(clock.now)
             clock.now += 0.3
