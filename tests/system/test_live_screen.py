@@ -41,9 +41,8 @@ def assert_left(terminal, run, end=""):
 @pytest.mark.parametrize(
     ("width", "later"),
     [
-        (80, 0.0),
-        (200, None),
-        *extended(*((random.Random(n).randint(40, 200), None) for n in range(8))),
+        (80, None),
+        *extended((200, 0.0), *((random.Random(n).randint(40, 200), None) for n in range(8))),
     ],
 )
 def test_an_interrupt_at_any_moment_leaves_the_final_screen(shell, width, later):
@@ -64,7 +63,9 @@ def test_an_interrupt_at_any_moment_leaves_the_final_screen(shell, width, later)
 
 def test_what_does_not_fit_is_left_out_until_the_end(shell):
     terminal = Terminal(shell, *ENDLESS, width=200, height=50)
-    assert not any("lines more" in line for line in terminal.await_screen(is_drawn))
+    lines = terminal.await_screen(is_drawn)
+    assert not any("lines more" in line for line in lines)
+    assert max(map(len, lines)) > 80
     terminal.resize(60, 12)
     lines = terminal.await_screen(
         lambda lines: is_drawn(lines) and any("lines more" in line for line in lines)
@@ -79,6 +80,7 @@ def test_what_does_not_fit_is_left_out_until_the_end(shell):
     assert_left(terminal, load(shell.path), "halftrip: stopped by SIGINT\n")
 
 
+@pytest.mark.extended
 def test_a_run_that_is_stopped_gives_the_normal_screen_back_meanwhile(shell):
     terminal = Terminal(shell, *ENDLESS, height=30)
     terminal.await_screen(is_drawn)
@@ -107,3 +109,12 @@ def test_without_a_terminal_for_the_output_there_is_a_line_alone(shell):
     assert b"\x1b[?1049h" not in seen
     assert "\x1b" not in result.out
     assert result.out.count("Trust:") == 1
+
+
+@pytest.mark.extended
+def test_a_terminal_without_a_second_screen_has_a_line(shell):
+    terminal = Terminal(shell, *PATHS, "--time", "60ms", TERM="vt100")
+    terminal.await_screen(lambda lines: any(" · slice " in line for line in lines))
+    assert terminal.await_end() == 0
+    assert b"\x1b[?1049h" not in terminal.seen
+    assert "Trust:" in terminal.text

@@ -18,6 +18,7 @@ from rich.live import Live
 from rich.text import Text
 
 from halftrip.cli.output import LEAST_WIDTH, Printable, in_job
+from halftrip.errors import HalftripError
 from halftrip.report.progress import ProgressLine
 
 if TYPE_CHECKING:
@@ -46,9 +47,21 @@ def progress_view(
     console = Console(highlight=False)
     # Variables may have rich take a pipe for a terminal.
     is_terminal = console.is_terminal and not console.is_dumb_terminal and sys.stdout.isatty()
-    if hidden or not has_screen or not is_terminal:
+    if hidden or not has_screen or not is_terminal or not _has_alternate_screen():
         return line
     return LiveScreen(line, console, path, expected)
+
+
+def _has_alternate_screen() -> bool:
+    """Whether the terminal has a second screen: not that of a console without windows. One that
+    this system does not know is newer than it."""
+    try:
+        import curses
+
+        curses.setupterm(fd=1)
+        return curses.tigetstr("smcup") is not None
+    except (ImportError, curses.error):
+        return True
 
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGTSTP)
@@ -112,6 +125,19 @@ class LiveScreen:
         if time.monotonic() < self._next:
             self._line.draw(said)
             return
+        try:
+            self._show(said)
+        except HalftripError:
+            # That of a signal.
+            raise
+        except OSError:
+            # Where a terminal is gone, the run goes on without: its signal says how it ends.
+            self._give_up()
+        except Exception as error:  # noqa: BLE001 (a run is worth more than what it shows)
+            self._give_up()
+            self._line.warn([f"no first screen before the end: {type(error).__name__}: {error}"])
+
+    def _show(self, said: Text) -> None:
         # Once only, and as long as it would take at the end of the run.
         self._progress.prepare()
         began = time.monotonic()
@@ -121,6 +147,11 @@ class LiveScreen:
             self._line.draw(said)
         ended = time.monotonic()
         self._next = ended + max(_LEAST_SECONDS, (ended - began) / _MOST_SHARE)
+
+    def _give_up(self) -> None:
+        self.visible = False
+        self._line.remove()
+        self._leave()
 
     def before_slice(self, setting: Configuration) -> None:
         """Never called."""
@@ -137,19 +168,15 @@ class LiveScreen:
         self._line.quote(who, lines)
 
     def _draw(self, said: Text) -> None:
-        # Where a terminal is gone, the run goes on without: its signal says how it ends.
-        try:
-            # Nor does it wait for one whose output the user has stopped.
-            if not select.select([], [self._console.file], [], 0)[1]:
-                return
-            size = self._console.size
-            shown, verdicts = self._progress.lines(max(size.width, LEAST_WIDTH))
-            warned = [Text(f"warning: {each}", style="yellow") for each in self._warnings]
-            below = [*verdicts, *warned, Text(), said]
-            with _whole():
-                self._enter().update(_Lines(fitted(shown, below, size.height)), refresh=True)
-        except OSError:
-            self.visible = False
+        # The run does not wait for a terminal whose output the user has stopped.
+        if not select.select([], [self._console.file], [], 0)[1]:
+            return
+        size = self._console.size
+        shown, verdicts = self._progress.lines(max(size.width, LEAST_WIDTH))
+        warned = [Text(f"warning: {each}", style="yellow") for each in self._warnings]
+        below = [*verdicts, *warned, Text(), said]
+        with _whole():
+            self._enter().update(_Lines(fitted(shown, below, size.height)), refresh=True)
 
     def _enter(self) -> Live:
         if self._live is None:

@@ -3,6 +3,7 @@
 import io
 import sys
 from types import SimpleNamespace
+from unittest import mock
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from rich.text import Text
 
 from halftrip.analysis.expectation import Expectations
 from halftrip.cli.live import LiveScreen, fitted, progress_view
+from halftrip.errors import Stopped
 from halftrip.report.document import document, document_so_far
 from halftrip.report.progress import ProgressLine
 from halftrip.results.run_file import assemble, decode, load
@@ -131,6 +133,47 @@ def test_where_there_is_a_screen(
     assert isinstance(view, LiveScreen if has_screen else ProgressLine)
 
 
+class Line:
+    """A progress line that nobody sees."""
+
+    takes_warnings = True
+
+    def __init__(self):
+        self.warnings = []
+        self.warn = self.warnings.extend
+
+    def says(self, *arguments):
+        return Text("slice")
+
+    def draw(self, line):
+        pass
+
+    def remove(self):
+        pass
+
+
+@pytest.mark.parametrize("failure", [ZeroDivisionError("of nothing"), FileNotFoundError()])
+def test_a_run_goes_on_where_its_screen_fails(tmp_path, failure):
+    line = Line()
+    view = LiveScreen(line, None, tmp_path / "run.jsonl", Expectations({}))
+    view._progress = mock.Mock()
+    view._progress.read.side_effect = failure
+    view.update(1, 2, "shm")
+    assert not view.visible
+    named = ["no first screen before the end: ZeroDivisionError: of nothing"]
+    assert line.warnings == ([] if isinstance(failure, OSError) else named)
+    view.update(2, 2, "shm")
+    view._progress.read.assert_called_once()
+
+
+def test_a_signal_ends_the_run_while_its_screen_is_made(tmp_path):
+    view = LiveScreen(Line(), None, tmp_path / "run.jsonl", Expectations({}))
+    view._progress = mock.Mock()
+    view._progress.read.side_effect = Stopped("stopped by SIGINT")
+    with pytest.raises(Stopped):
+        view.update(1, 2, "shm")
+
+
 def test_the_work_for_the_screen_is_a_small_share_of_the_run(monkeypatch):
     """Whatever it takes."""
     from halftrip.cli import live
@@ -148,8 +191,7 @@ def test_the_work_for_the_screen_is_a_small_share_of_the_run(monkeypatch):
             clock.now += 0.3
             return False
 
-    line = SimpleNamespace(takes_warnings=True, says=lambda *_: None, draw=lambda _: None)
-    view = LiveScreen(line, None, "run.jsonl", Expectations({}))
+    view = LiveScreen(Line(), None, "run.jsonl", Expectations({}))
     view._progress = Progress()
     while clock.now < 200:
         view.update(1, 2, "shm")
