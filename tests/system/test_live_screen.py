@@ -94,8 +94,7 @@ def test_a_run_that_is_stopped_gives_the_normal_screen_back_meanwhile(shell):
 
 
 def test_a_run_that_ends_by_itself_prints_its_screen_once(shell):
-    limited = (*PATHS, "--time", "1s", "--max-duration", "5s")
-    terminal = Terminal(shell, *limited, height=30, NO_COLOR="1")
+    terminal = Terminal(shell, *PATHS, "--time", "200ms", height=30, NO_COLOR="1")
     assert terminal.await_end() == 0
     assert b"\x1b[?1049h" in terminal.seen
     assert not _COLOUR.search(terminal.seen)
@@ -103,7 +102,7 @@ def test_a_run_that_ends_by_itself_prints_its_screen_once(shell):
 
 
 def test_without_a_terminal_for_the_output_there_is_a_line_alone(shell):
-    result, seen = shell.on_a_terminal(*PATHS, "--time", "60ms")
+    result, seen = shell.on_a_terminal("-t", "shm", "-s", "8,1K", "--time", "60ms")
     assert result.status == 0
     assert b" \xc2\xb7 slice " in seen
     assert b"\x1b[?1049h" not in seen
