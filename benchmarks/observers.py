@@ -64,13 +64,14 @@ BEGINNING, FEWEST_OTHERS = 3, 20
 @dataclass(frozen=True)
 class Switch:
     """How a run is set up: the keys of its plan, what all of its processes do first, as Python and
-    as a library in C that is loaded before others, and whether it has a progress line. `pin`: the
-    launcher's process is moved to the core of this rank."""
+    as a library in C that is loaded before others, and whether it has a progress line, or the first
+    screen after that. `pin`: the launcher's process is moved to the core of this rank."""
 
     plan: dict[str, Any] = field(default_factory=dict)
     patch: str = ""
     library: str = ""
     line: bool = False
+    screen: bool = False
     pin: int | None = None
 
 
@@ -103,6 +104,10 @@ from halftrip.job import connected
 from halftrip.transports.native import stall_guard
 connected._PING_SECONDS, connected._MOST_UNANSWERED = {}, 1 << 30
 stall_guard.StallGuard.__init__.__defaults__ = ({},)
+"""
+EVERY_SCREEN = """
+from halftrip.cli import live
+live._LEAST_SECONDS, live._MOST_SHARE = 0.0, 1e9
 """
 NO_USAGE = """
 from halftrip.telemetry.process import Meter
@@ -150,8 +155,13 @@ OBSERVERS = {
         seconds=0.3,
         hosts=True,
     ),
-    # Its line is drawn by the launcher's process while a slice begins.
+    # Both are drawn by the launcher's process before a slice, while the ranks wait: here before
+    # most slices, in a run before few.
     "progress": Observer((*pingpongs("pipe 8", "tcp 65536"), STREAM), on=Switch(line=True)),
+    "screen": Observer(
+        (*pingpongs("shm 8", "pipe 8", "tcp 65536"), STREAM),
+        on=Switch(screen=True, patch=EVERY_SCREEN),
+    ),
     # The launcher sleeps while a slice is timed, and writes what has been measured before the next.
     "parent": Observer(pingpongs("shm 8", "tcp 8"), on=Switch(pin=0), off=Switch(pin=1)),
     "udp-timeout": Observer(pingpongs("udp 8"), off=Switch(library=NO_TIMEOUT)),
@@ -255,7 +265,8 @@ class Pair:
         pin = None
         if switch.pin is not None:
             pin = int(self._where.plan["cores"].split(",")[switch.pin])
-        return Task({**plan, **self._where.plan, **switch.plan}, file, pin, switch.line)
+        whole = {**plan, **self._where.plan, **switch.plan}
+        return Task(whole, file, pin, switch.line or switch.screen, switch.screen)
 
     @contextlib.contextmanager
     def _variables(self, switch: Switch, number: int, directory: str) -> Iterator[dict[str, str]]:

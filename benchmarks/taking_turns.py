@@ -24,6 +24,8 @@ import numpy as np
 from rich.console import Console
 
 from halftrip import api
+from halftrip.analysis.expectation import Expectations
+from halftrip.cli.live import LiveScreen
 from halftrip.plan.layers import make_plan, python_layer
 from halftrip.report.progress import ProgressLine
 from halftrip.results.configuration import Configuration
@@ -53,12 +55,14 @@ FEWEST_FOR_P99 = 200
 
 class Task(NamedTuple):
     """What a worker measures: a plan, into a file. `pin`: the core that its process, which is the
-    launcher of the ranks, is moved to when these have started. `line`: there is a progress line."""
+    launcher of the ranks, is moved to when these have started. `line`: there is a progress line.
+    `screen`: there is the first screen, too."""
 
     plan: dict[str, Any]
     file: str
     pin: int | None = None
     line: bool = False
+    screen: bool = False
 
 
 class Failed(Exception):
@@ -71,19 +75,19 @@ class Failed(Exception):
 class _View:
     """Lets each slice wait for a line of standard input. At the end of that no more slices wait.
 
-    A progress line is drawn while the slice begins, as in a run whose slices do not wait for it."""
+    Progress is shown before that, while no rank of either run measures."""
 
     paces = True
     takes_warnings = False
 
-    def __init__(self, line: ProgressLine | None, pin: int | None) -> None:
-        self.visible = line is not None
-        self._line = line
+    def __init__(self, shown: ProgressLine | LiveScreen | None, pin: int | None) -> None:
+        self.visible = shown is not None
+        self._shown = shown
         self._pin = pin
-        self._due: tuple[int, int, str, int] | None = None
 
     def update(self, done: int, total: int, what: str, later: int = 0) -> None:
-        self._due = done, total, what, later
+        if self._shown is not None:
+            self._shown.update(done, total, what, later)
 
     def before_slice(self, setting: Configuration) -> None:
         if self._pin is not None:
@@ -93,9 +97,6 @@ class _View:
         # Not by `print`: what is printed beside a progress line goes where that is.
         os.write(1, b"\n")
         sys.stdin.readline()
-        due, self._due = self._due, None
-        if self._line is not None and due is not None:
-            threading.Thread(target=self._line.update, args=due, daemon=True).start()
 
     def warn(self, lines: list[str]) -> None:
         pass
@@ -108,13 +109,17 @@ def work(task: str) -> None:
     """What a worker does."""
     if not getattr(sys.modules.get("sitecustomize"), _PATCHED, False):
         raise SystemExit("sitecustomize was not read, or failed: nothing is switched")
-    plan, file, pin, with_line = Task(*json.loads(task))
+    plan, file, pin, with_line, with_screen = Task(*json.loads(task))
+    shown: ProgressLine | LiveScreen | None = None
     with contextlib.ExitStack() as stack:
-        line = None
         if with_line:
-            line = stack.enter_context(ProgressLine(Console(stderr=True)))
+            console = Console(stderr=True)
+            shown = line = ProgressLine(console)
             assert line.visible, "there is no terminal"
-        api.measure(make_plan(python_layer(plan)), Path(file), _View(line, pin), sys.argv)
+            if with_screen:
+                shown = LiveScreen(line, console, Path(file), Expectations({}))
+            stack.enter_context(shown)
+        api.measure(make_plan(python_layer(plan)), Path(file), _View(shown, pin), sys.argv)
 
 
 # Who lets workers take turns.

@@ -130,10 +130,13 @@ class Row(NamedTuple):
         )
 
 
-def rows(run: Run, flags: bool = True) -> list[Row]:
+def rows(
+    run: Run, flags: bool = True, known: dict[Configuration, Evidence] | None = None
+) -> list[Row]:
     """The rows of a run in the order of a table, whatever order they were measured in; with all
-    their `flags`, or, which takes a fraction of the time, without."""
-    found = evidences(run)
+    their `flags`, or, which takes a fraction of the time, without. `known` is that of
+    `evidences`."""
+    found = evidences(run, known)
     clocks = Clocks(run)
     beside = contradictions(found)
     made = []

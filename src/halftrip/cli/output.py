@@ -83,7 +83,7 @@ STANDARD_OUTPUT = "-"
 _WITHOUT_FLAGS = (*DOCUMENTS, "nodes")
 # The width of lines where there is no terminal, and below which lines are hard to read.
 _WIDTH_WITHOUT_TERMINAL = 100
-_LEAST_WIDTH = 40
+LEAST_WIDTH = 40
 
 
 def check_one_of(option: str, name: str, names: Collection[str]) -> None:
@@ -194,7 +194,7 @@ def screen(plain: bool = False) -> Console:
     console = Console(highlight=False, force_terminal=False if plain else None)
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = _WIDTH_WITHOUT_TERMINAL
-    console.width = max(console.width, _LEAST_WIDTH)
+    console.width = max(console.width, LEAST_WIDTH)
     return console
 
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from halftrip.analysis.baseline import Baseline
     from halftrip.analysis.expectation import Expectations
     from halftrip.cli.run_against import Asked
+    from halftrip.job.view import RunView
     from halftrip.plan.plan import Plan
-    from halftrip.report.progress import ProgressLine
     from halftrip.results.run import Run
 
 _QUOTED_LINES = 20
@@ -298,7 +298,7 @@ def resume_run(
     expected = Expectations.of_plan(load(path).header.plan)
     expected = expected._replace(baseline=_baseline(expected.named))
 
-    def go_on(view: ProgressLine) -> Path:
+    def go_on(view: RunView) -> Path:
         resume(path, flags, view)
         return Path(path)
 
@@ -309,16 +309,14 @@ def _measure(
     path: Path,
     quiet: bool,
     output: Output,
-    work: Callable[[ProgressLine], Path],
+    work: Callable[[RunView], Path],
     expected: Expectations,
     seconds: float | None = None,
 ) -> int:
     """Calls `work`, which returns the path of the run file, within so many seconds, prints the run
     as it is to be, judged by what is `expected`, writes its page, and returns the exit status."""
-    from rich.console import Console
-
     from halftrip.analysis.expectation import NOTHING_EXPECTED
-    from halftrip.report.progress import ProgressLine
+    from halftrip.cli.live import progress_view
     from halftrip.results.run_file import load
 
     output.check()
@@ -328,8 +326,7 @@ def _measure(
     # In a job, output goes through the launcher, and some launchers pretend to be a terminal.
     plain = in_job()
     try:
-        console = Console(stderr=True)
-        with ProgressLine(console, hidden=quiet or plain, quiet=quiet, seconds=seconds) as view:
+        with progress_view(path, quiet, form == TABLE, expected, seconds) as view:
             path = work(view)
     except Interrupted:
         if not quiet and speaks() and path.exists():

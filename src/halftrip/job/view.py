@@ -16,8 +16,9 @@ class RunView(Protocol):
     paces: bool
 
     def update(self, done: int, total: int, what: str, later: int = 0) -> None:
-        """Shows that slice `done` of `total`, of `what`, is being measured; that many launches of
-        as many slices come later."""
+        """Shows that slice `done` of `total`, of `what`, comes next; that many launches of as many
+        slices come later. It is called at most ten times a second, and no rank goes on before it
+        has returned."""
 
     def before_slice(self, setting: Configuration) -> None:
         """Called before each slice, of this setting, if the view `paces`; the slice begins when

@@ -77,8 +77,10 @@ PROCESS_NAME = "halftrip:"
 
 
 class LauncherSink:
-    """Sends records and progress to the launcher. It has handled each before the next is sent, so
-    that they cannot pile up; meanwhile this rank goes on, with what precedes the next samples."""
+    """Sends records and progress to the launcher. It has handled each record before the next is
+    sent, so that they cannot pile up; meanwhile this rank goes on, with what precedes the next
+    samples. No rank goes on before progress has been shown: to draw the first screen takes the
+    launcher's process some time, which may have a core of the ranks only."""
 
     def __init__(self, channel: Channel | None, progress: bool, paced: bool) -> None:
         self._channel = channel
@@ -94,6 +96,7 @@ class LauncherSink:
     def progress(self, done: int, total: int, what: str) -> None:
         if self._shows_progress:
             self._tell(Progress(done, total, what))
+            self._await()
 
     def before_slice(self, setting: Configuration) -> None:
         if self._is_paced:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Literal, Protocol
 
 import msgspec
@@ -29,6 +29,7 @@ from halftrip.measure.walk import Allowed, Budget, Item, SliceTurn, Walk
 from halftrip.plan.configurations import configuration_of
 from halftrip.plan.pairing import AtOnce
 from halftrip.plan.plan import Plan
+from halftrip.plan.shown import shown_first
 from halftrip.plan.slices import counting_slices, planned_slices, slice_seconds
 from halftrip.registry import SIMULATED
 from halftrip.results.configuration import Configuration
@@ -181,8 +182,12 @@ class Runner:
         items = [item for item in self._items(wanted) if not self._is_done(*item)]
         refinement = Refinement(wanted) if self._plan.refine else None
         timed: list[Item] = []
+        # What is seen first is measured first. Only once: where each launch has one slice of a row,
+        # its place in the order would be the same in all of them.
+        first = shown_first(wanted) if self._launch == 0 else set()
+        head = {item for item in items if item[1] in first}
         while items:
-            timed += self._walk(items, refinement)
+            timed += self._walk(items, refinement, head=head)
             items = refinement.more() if refinement is not None else []
         if self._counts:
             self._walk([item for item in timed if not item[1].is_simulated], None, counts=True)
@@ -214,11 +219,16 @@ class Runner:
         )
 
     def _walk(
-        self, items: Sequence[Item], refinement: Refinement | None, counts: bool = False
+        self,
+        items: Sequence[Item],
+        refinement: Refinement | None,
+        counts: bool = False,
+        head: Collection[Item] = (),
     ) -> list[Item]:
-        """Measures all slices of these items, or has them counted; those that can be measured."""
+        """Measures all slices of these items, those of `head` first, or has them counted; those
+        that can be measured."""
         budget = self._budget(items, refinement is not None, counts)
-        walk = Walk(self._setup.plans, items, budget=budget, counts=counts)
+        walk = Walk(self._setup.plans, items, budget=budget, counts=counts, head=head)
         refusals: list[Refusal] = []
         possible: dict[Item, None] = {}
         for done, turn in enumerate(walk.turns()):

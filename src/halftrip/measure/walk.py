@@ -21,6 +21,7 @@ from halftrip.plan.slices import (
     slice_seconds,
 )
 from halftrip.results.configuration import Configuration
+from halftrip.stats.median import FEWEST_FOR_INTERVAL
 
 # Later turns of an item are expected to take this share of what the first took beyond its samples:
 # that opened the path, found out how many iterations a sample needs, and warmed up for longer.
@@ -96,11 +97,19 @@ class Budget:
         self._turn = number, now, sampled
         return sampled
 
+    def fits(self, turns: int) -> bool:
+        """Whether so many turns after the first pass are possible still, however short."""
+        now = self._now()
+        self._learn(now)
+        beyond = _mean(self._later) if self._later else _LATER_SHARE * _mean(self._first)
+        return turns * (beyond + self._least) <= self._ends - now
+
     def _learn(self, now: float) -> None:
         """Takes how long the last turn took."""
         if self._turn is None:
             return
         number, began, sampled = self._turn
+        self._turn = None
         # Less than nothing where a slice was over early.
         beyond = now - began - sampled
         if number == 0:
@@ -153,7 +162,9 @@ class Walk:
     of its own, so that what wanders meets all alike. After every turn, `close` says which item
     needs no more. What these would have had then goes to those that are left, but for those with a
     fixed count. `plans` says how many slices an item has; `generator` draws the orders; a `budget`
-    ends the walk when the time is up. With `counts`, slices are counted, not timed."""
+    ends the walk when the time is up. With `counts`, slices are counted, not timed. The first pass
+    begins with the items of `head`, so that these are known soon; later passes mix them with the
+    others, but that these wait where the budget is too small for an interval of all."""
 
     def __init__(
         self,
@@ -162,8 +173,10 @@ class Walk:
         generator: random.Random | None = None,
         budget: Budget | None = None,
         counts: bool = False,
+        head: Collection[Item] = (),
     ) -> None:
         self._items = list(items)
+        self._head = [item in head for item in items]
         self._plans = [plans.of(setting) for _, setting in items]
         self._open = [True] * len(items)
         self._budget = budget
@@ -175,14 +188,15 @@ class Walk:
         self._spare = 0
         self._left = sum(self._slices)
         self._random = generator or random.Random()  # noqa: S311 (not a secret)
-        self._number = 0
         self._current = 0
+        # Until those of the head have the slices that an interval takes.
+        self._others_wait = False
 
     def close(self, spares: bool) -> None:
         """The item of the present turn needs no more slices; `spares`: others may have those that
         were planned for it."""
         self._open[self._current] = False
-        unused = max(0, self._slices[self._current] - 1 - self._number)
+        unused = max(0, self._slices[self._current] - self._taken[self._current])
         if spares:
             self._spare += unused
         else:
@@ -207,29 +221,52 @@ class Walk:
     def turns(self) -> Iterator[SliceTurn]:
         """The turns, in the order in which they are to be taken."""
         for number in range(_MOST_TIMES * max(self._slices, default=0)):
-            self._number = number
-            order = [
-                index
-                for index, is_open in enumerate(self._open)
-                if is_open and (number < self._slices[index] or self._spare > 0)
-            ]
+            takes_part = self._taking_part(number)
+            order = [index for index in takes_part if self._may_have_more(index)]
             self._random.shuffle(order)
+            if number == 0:
+                # Either part stays in random order.
+                order.sort(key=lambda index: not self._head[index])
             for done, index in enumerate(order):
-                if number >= self._slices[index]:
+                if self._taken[index] >= self._slices[index]:
                     if self._spare <= 0:
                         continue
                     self._spare -= 1
                 seconds = None
                 if self._budget is not None:
-                    seconds = self._budget.next(number, len(order) - done, sum(self._open))
+                    items = sum(self._open[each] for each in takes_part)
+                    seconds = self._budget.next(number, len(order) - done, items)
                     if seconds is None:
                         return
                 self._current = index
                 self._left -= 1
+                turn = self._turn(index, seconds)
                 self._taken[index] += 1
-                yield self._turn(index, seconds)
-                if self._plans[index].iterations is not None and number + 1 == self._slices[index]:
+                yield turn
+                if turn.iterations is not None and self._taken[index] == self._slices[index]:
                     self._open[index] = False
+
+    def _may_have_more(self, index: int) -> bool:
+        return self._taken[index] < self._slices[index] or self._spare > 0
+
+    def _taking_part(self, number: int) -> list[int]:
+        """The items that take part in pass `number`, as far as they may have more."""
+        is_open = [index for index, is_open in enumerate(self._open) if is_open]
+        if self._budget is None or number == 0 or not any(self._head):
+            return is_open
+        if number == 1:
+            self._others_wait = not self._budget.fits((FEWEST_FOR_INTERVAL - 1) * len(is_open))
+        first = [index for index in is_open if self._goes_first(index)] if self._others_wait else []
+        return first or is_open
+
+    def _goes_first(self, index: int) -> bool:
+        """Whether it has not yet what others wait for: the slices that an interval takes, or a
+        fixed count."""
+        if self._plans[index].iterations is not None:
+            return True
+        return self._head[index] and (
+            self._taken[index] < min(FEWEST_FOR_INTERVAL, self._slices[index])
+        )
 
     def _turn(self, index: int, seconds: float | None) -> SliceTurn:
         """The next turn of an item, which samples for so long (None: as planned)."""
@@ -241,5 +278,6 @@ class Walk:
         if seconds is not None:
             least = min(least, seconds)
         round_, setting = self._items[index]
-        iterations = iterations_of(plan, self._number)
-        return SliceTurn(round_, setting, self._number, iterations, least, seconds, self._counts)
+        number = self._taken[index]
+        iterations = iterations_of(plan, number)
+        return SliceTurn(round_, setting, number, iterations, least, seconds, self._counts)

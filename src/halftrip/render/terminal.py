@@ -38,6 +38,11 @@ def render(shown: Sequence[blocks.Block], width: int, wide: bool = False) -> Gro
     return Group(*_Screen(width, wide).lines(shown))
 
 
+def lines(shown: Sequence[blocks.Block], width: int) -> list[Text]:
+    """The lines of `render`."""
+    return _Screen(width, False).lines(shown)
+
+
 def text_lines(text: str, width: int, style: str = "") -> list[Text]:
     """Lines of `text`; the later ones are indented."""
     return [Text(line, style=style) for line in wrapped("", text, width, _INDENT)]

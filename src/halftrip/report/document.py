@@ -10,6 +10,7 @@ from rich.console import RenderableType
 
 from halftrip.analysis.breakpoints import Breakpoint, breakpoints
 from halftrip.analysis.expectation import Expectations
+from halftrip.analysis.flags import Evidence
 from halftrip.analysis.rows import Row, rows
 from halftrip.report.fields import FIELDS, curve_name, varying
 from halftrip.results.configuration import Configuration
@@ -44,7 +45,8 @@ class Document(NamedTuple):
     curves of both, with --refine only. `aggregates` has one of each round, in the order of a
     table, `skips` are in that of the file. `warnings` are lines about what could not be read in the
     kernel's files. `round_trips`: a ping-pong is shown by its round trip, not by half of it.
-    `expectations` are what it is judged by."""
+    `expectations` are what it is judged by. `is_running`: it is measured still, and has no end
+    yet."""
 
     run: Run
     rows: list[Row]
@@ -58,11 +60,17 @@ class Document(NamedTuple):
     warnings: list[str]
     round_trips: bool
     expectations: Expectations
+    is_running: bool = False
 
     @property
     def interrupted(self) -> str | None:
-        """Why the run is not complete, or None if it is."""
-        return self.run.interrupted
+        """Why the run is not complete; None if it is, or goes on."""
+        return None if self.is_running else self.run.interrupted
+
+    @property
+    def is_short(self) -> bool:
+        """Whether rows may lack slices that they were to have."""
+        return self.is_running or self.interrupted is not None
 
 
 # A format makes of a document a text, or something that rich can print.
@@ -80,7 +88,24 @@ def document(
 ) -> Document:
     """The document of a run, with or without the `flags` of its rows. Round trips are also shown
     where its plan says so. `expectations`: None stands for those of its plan."""
-    all_rows = rows(run, flags)
+    return _document(run, rows(run, flags), round_trips, expectations)
+
+
+def document_so_far(
+    run: Run,
+    known: dict[Configuration, Evidence],
+    expectations: Expectations | None = None,
+) -> Document:
+    """The document of a run that goes on, without flags. `known` is what earlier documents of it
+    have found out, and gets what this one finds out: only rows that have new measurements are
+    analysed anew, so that of the others what depends on all rows together is that of before."""
+    made = _document(run, rows(run, False, known), False, expectations)
+    return made._replace(is_running=True)
+
+
+def _document(
+    run: Run, all_rows: list[Row], round_trips: bool, expectations: Expectations | None
+) -> Document:
     latency = [row for row in all_rows if not row.configuration.is_rate]
     rate = [row for row in all_rows if row.configuration.is_rate]
     curves = (

@@ -57,9 +57,7 @@ class ProgressLine:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self.visible:
-            with self._drawing():
-                self._live.stop()
+        self.remove()
 
     @contextlib.contextmanager
     def _drawing(self) -> Iterator[None]:
@@ -72,14 +70,29 @@ class ProgressLine:
     def update(self, done: int, total: int, what: str, later: int = 0) -> None:
         """Shows that slice `done` of `total`, of `what`, is being measured; that many launches of
         as many slices come later."""
-        if not self.visible:
-            return
+        if self.visible:
+            self.draw(self.says(done, total, what, later))
+
+    def says(self, done: int, total: int, what: str, later: int = 0) -> Text:
+        """What the line says of this slice; it is called for each of which progress is shown."""
         parts = [what, f"slice {done} of {total}"]
         left = self._seconds_left(done, total, later)
         if left is not None:
             parts.append(f"{_duration(left)} left")
-        with self._drawing():
-            self._live.update(_line(parts), refresh=True)
+        return _line(parts)
+
+    def draw(self, line: Text) -> None:
+        """Shows the line, if it is visible."""
+        if self.visible:
+            with self._drawing():
+                self._live.update(line, refresh=True)
+
+    def remove(self) -> None:
+        """Removes the line for good, if it is there."""
+        if self.visible:
+            with self._drawing():
+                self._live.stop()
+        self.visible = False
 
     def before_slice(self, setting: Configuration) -> None:
         """Never called."""

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from halftrip.analysis.figure import ALWAYS, BRIEF, MORE
 from halftrip.analysis.rows import Row
 from halftrip.analysis.verdict import NO_INTERVAL
+from halftrip.plan.shown import shown_sizes
 from halftrip.render.blocks import SPACE, Block, Column, Items, Legend, table
 from halftrip.report.document import Document
 from halftrip.report.fields import FIELDS, varying
@@ -20,12 +21,11 @@ from halftrip.results.reported import Variant
 from halftrip.units import format_size, size_in_words
 from halftrip.views.columns import TRANSPORT, setting_column
 
-# The sizes that people know by heart, as far as they were measured.
-_KNOWN_SIZES = (8, 1 << 10, 64 << 10, 1 << 20, 4 << 20)
 _MARKS_SAY = {
     "caution": "~ interval wider than 2 %, or a cause that matters",
     "no": "! wider than 10 %; alone: no interval, see --details",
 }
+_NO_OF_SHORT_RUN = "! wider than 10 %, or no interval yet"
 # With fewer sizes the table is as short.
 _FEWEST_SIZES = 5
 
@@ -57,11 +57,14 @@ def blocks(document: Document) -> list[Block]:
     """A line for each path, and the latencies by size."""
     paths = _paths(document)
     used = {row.verdict.word for path in paths for row in path.by_size.values()}
+    # A row without an interval is no result, but all that a run which is not over has of it.
+    latency = _latency_so_far if document.is_short else _latency
+    says = _MARKS_SAY | ({"no": _NO_OF_SHORT_RUN} if document.is_short else {})
     return [
-        table(paths, _path_columns(paths)).titled("Paths"),
+        table(paths, _path_columns(paths, latency)).titled("Paths"),
         SPACE,
-        table(paths, _size_columns(paths)).titled("Latency by size"),
-        Items([said for word, said in _MARKS_SAY.items() if word in used]),
+        table(paths, _size_columns(paths, latency)).titled("Latency by size"),
+        Items([said for word, said in says.items() if word in used]),
     ]
 
 
@@ -103,7 +106,7 @@ def _rates(rows: Sequence[Row]) -> dict[tuple[str, Variant], Row]:
 # The table of paths.
 
 
-def _path_columns(paths: Sequence[_Path]) -> list[Column]:
+def _path_columns(paths: Sequence[_Path], latency: Callable[[Row], str]) -> list[Column]:
     size = _common_size(paths)
 
     def of_row(cell: Callable[[Row], str]) -> Callable[[_Path], str]:
@@ -111,7 +114,7 @@ def _path_columns(paths: Sequence[_Path]) -> list[Column]:
 
     columns = [
         Column("transport", "", lambda path: path.name, is_text=True, rank=ALWAYS),
-        Column(f"latency {size_in_words(size)}", "us", of_row(_latency), rank=ALWAYS),
+        Column(f"latency {size_in_words(size)}", "us", of_row(latency), rank=ALWAYS),
         Column("95 %", "", of_row(lambda row: width_of(row.verdict.width)), rank=BRIEF),
         Column("p99", "us", of_row(lambda row: in_unit(row.summary.p99.value, "us")), rank=MORE),
         Column("peak bandwidth", "GB/s", _bandwidth, rank=BRIEF),
@@ -169,33 +172,27 @@ def _rate(row: Row | None) -> str:
 # The latencies by size.
 
 
-def _size_columns(paths: Sequence[_Path]) -> list[Column]:
+def _size_columns(paths: Sequence[_Path], latency: Callable[[Row], str]) -> list[Column]:
+    sizes = shown_sizes({size for path in paths for size in path.by_size})
+
     def of_size(size: int) -> Callable[[_Path], str]:
-        return lambda path: _latency(path.by_size[size]) if size in path.by_size else NOTHING
+        return lambda path: latency(path.by_size[size]) if size in path.by_size else NOTHING
 
     return [
         Column("one-way latency, us", "", lambda path: path.name, is_text=True, rank=ALWAYS),
-        *(Column(format_size(size), "", of_size(size), rank=BRIEF) for size in _shown_sizes(paths)),
+        *(Column(format_size(size), "", of_size(size), rank=BRIEF) for size in sizes),
     ]
-
-
-def _shown_sizes(paths: Sequence[_Path]) -> list[int]:
-    measured = sorted({size for path in paths for size in path.by_size})
-    known = [size for size in _KNOWN_SIZES if size in measured]
-    if len(known) >= min(3, len(measured)) or len(measured) <= len(_KNOWN_SIZES):
-        return known if len(measured) > len(_KNOWN_SIZES) else measured
-    last = len(measured) - 1
-    steps = len(_KNOWN_SIZES) - 1
-    return [measured[last * step // steps] for step in range(steps + 1)]
 
 
 def _latency(row: Row) -> str:
     """The latency; only the sign of a row without an interval, which is no result."""
-    if not row.summary.latency > 0:
-        return NOTHING
-    if math.isinf(row.verdict.width) and not row.reported:
+    if row.summary.latency > 0 and math.isinf(row.verdict.width) and not row.reported:
         return mark(row)
-    return marked(row, row.summary.latency, "us", 3)
+    return _latency_so_far(row)
+
+
+def _latency_so_far(row: Row) -> str:
+    return marked(row, row.summary.latency, "us", 3) if row.summary.latency > 0 else NOTHING
 
 
 # Of an imported text with many tables: a line for each curve, by the name that its author gave it.

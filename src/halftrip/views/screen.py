@@ -33,7 +33,7 @@ _FEW_MACHINES = 2
 def first_screen(document: Document, file: str | None = None) -> View:
     """An overview where a run has several paths and sizes, the pairs where there are several, else
     the table of its rows. `file` is the run file's name; None: the screen is of a part of the run,
-    which cannot be measured again alone."""
+    which cannot be measured again alone. Of a run that goes on, nothing is to be done yet."""
     # Overviews are of one-way times.
     if document.round_trips:
         body = _tables(document)
@@ -141,6 +141,8 @@ def _short(processor: str) -> str:
 
 def _trust(document: Document, file: str | None) -> list[tuple[str, str]]:
     """How many rows have which verdict, what explains most of the others, and what to do."""
+    if document.is_running:
+        return [("Trust", trust(document))]
     do = to_do(document, file)
     name = "" if file is None else f" {shlex.quote(file)}"
     views = ["--details", "--why"]

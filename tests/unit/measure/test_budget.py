@@ -19,13 +19,17 @@ PLANNED = 0.03
 class Walked:
     """A walk over `items` whose turns take `beyond(item)` seconds more than they sample."""
 
-    def __init__(self, seconds, items=20, beyond=lambda item: 0.005, plan=PLAN, most=None):
+    def __init__(
+        self, seconds, items=20, beyond=lambda item: 0.005, plan=PLAN, most=None, of_head=0
+    ):
         self.now = 100.0
         settings = [(0, runs.configuration(size=size)) for size in range(1, items + 1)]
         planned = plan.time / plan.slices
         allowed = Allowed(seconds, most or seconds)
         budget = Budget(allowed, items, plan.slices, planned, lambda: self.now)
-        self.walk = Walk(PartPlans(plan, {}), settings, random.Random(1), budget)
+        self.walk = Walk(
+            PartPlans(plan, {}), settings, random.Random(1), budget, head=settings[:of_head]
+        )
         self.sampled = {setting: [] for setting in settings}
         self.left = []
         for turn in self.walk.turns():
@@ -73,6 +77,26 @@ def test_every_row_has_a_slice_before_a_later_launch_has_its_part():
     walked = Walked(0.01, most=10.0)
     assert walked.counts == [1] * 20
     assert walked.walk.missing == 0
+
+
+def test_where_there_is_no_time_for_an_interval_of_all_the_head_has_its_own():
+    """A pass takes 0.12 s at least: six of all would take longer, and so many of four do not."""
+    walked = Walked(0.3, of_head=4)
+    assert all(count >= 6 for count in walked.counts[:4])
+    assert set(walked.counts[4:]) <= {1, 2}
+    assert walked.walk.missing == 0
+    assert walked.took <= 0.3
+    # Where there is, nobody waits.
+    assert Walked(60.0, of_head=4).counts == [10] * 20
+    walked = Walked(1.2, of_head=4)
+    assert max(walked.counts) - min(walked.counts) <= 1
+
+
+def test_with_few_slices_the_head_has_them_all_and_others_go_on_then():
+    plan = Plan(time=0.09, slices=3)
+    walked = Walked(0.6, of_head=4, plan=plan)
+    assert walked.counts[:4] == [3] * 4
+    assert max(walked.counts[4:]) > 1
 
 
 def test_a_fixed_count_is_not_cut_unnoticed():

@@ -90,6 +90,37 @@ def test_each_pass_has_an_order_of_its_own():
     assert max(firsts.values()) < 6
 
 
+@given(st.sets(st.sampled_from(range(len(ITEMS)))), st.integers(0, 20))
+def test_the_first_pass_begins_with_the_head_and_later_ones_do_not(chosen, seed):
+    head = {ITEMS[index] for index in chosen}
+    walk = Walk(PartPlans(Plan(), CHOICES), ITEMS, random.Random(seed), head=head)
+    found = [((turn.round, turn.setting), turn.number) for turn in walk.turns()]
+    orders = [[item for item, number in found if number == own] for own in range(10)]
+    assert set(orders[0][: len(head)]) == head
+    assert all(set(order) == set(ITEMS) for order in orders)
+
+
+def test_either_part_of_the_first_pass_is_in_random_order():
+    head = set(ITEMS[:3])
+    orders = [
+        [turn.setting.size for turn in Walk(
+            PartPlans(Plan(slices=1), CHOICES), ITEMS, random.Random(seed), head=head
+        ).turns()]
+        for seed in range(40)
+    ]  # fmt: skip
+    assert {order[0] for order in orders} == {1, 2, 4}
+    assert len({tuple(order[3:]) for order in orders}) > 30
+    later = Walk(PartPlans(Plan(slices=40), CHOICES), ITEMS, random.Random(1), head=head)
+    firsts = Counter()
+    seen = set()
+    for turn in later.turns():
+        if turn.number and turn.number not in seen:
+            seen.add(turn.number)
+            firsts[(turn.round, turn.setting) in head] += 1
+    # Three of eight are of the head: as often it has the first turn, about.
+    assert 5 <= firsts[True] <= 25
+
+
 def mixed(**keys):
     """A plan whose sizes 1 and 2 have 25 iterations, 4 has 3, and 8 has its time."""
     counts = {1: 25, 2: 25, 4: 3, 8: None}

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from operator import is_
 
 from halftrip.analysis.flags import machine, neighbours, samples
 from halftrip.analysis.flags.flag import Evidence, Flag, Rule, evidence, typical_rtts
 from halftrip.results.configuration import Configuration
+from halftrip.results.records import Measurement
 from halftrip.results.run import Run
 
 __all__ = [
@@ -64,13 +67,24 @@ def flags_by_configuration(run: Run) -> dict[Configuration, tuple[Flag, ...]]:
     return {row.configuration: flags_of(row, beside.get(row.configuration, [])) for row in rows}
 
 
-def evidences(run: Run) -> list[Evidence]:
-    """The evidence of every row of a run."""
+def evidences(run: Run, known: dict[Configuration, Evidence] | None = None) -> list[Evidence]:
+    """The evidence of every row of a run. `known` is what was found when the run had fewer
+    measurements: rows that have no others since are as they were, and it gets what is found now."""
     rtts = typical_rtts(run)
-    return [
-        evidence(run, configuration, measurements, rtts)
-        for configuration, measurements in run.by_configuration.items()
-    ]
+    found = []
+    for configuration, measurements in run.by_configuration.items():
+        before = None if known is None else known.get(configuration)
+        if before is None or not _are_same(before.measurements, measurements):
+            found.append(evidence(run, configuration, measurements, rtts))
+        else:
+            found.append(replace(before, run=run))
+    if known is not None:
+        known.update((each.configuration, each) for each in found)
+    return found
+
+
+def _are_same(some: Sequence[Measurement], others: Sequence[Measurement]) -> bool:
+    return len(some) == len(others) and all(map(is_, some, others))
 
 
 def contradictions(rows: Sequence[Evidence]) -> dict[Configuration, list[Flag]]:
