@@ -95,7 +95,7 @@ def measurements(document: Document) -> list[Found]:
         # Another tool has given a figure in place of samples.
         Found(
             _printable(
-                fields(figures, Measured(number, row, MeasuredSlice.of(document.run, each)))
+                fields(figures, Measured(number, row, MeasuredSlice.of(document.run, each, document.states)))
             ),
             each.samples if each.reported is None else NO_TIMES,
             each.iterations,

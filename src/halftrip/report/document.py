@@ -11,6 +11,7 @@ from rich.console import RenderableType
 from halftrip.analysis.breakpoints import Breakpoint, breakpoints
 from halftrip.analysis.expectation import Expectations
 from halftrip.analysis.rows import Row, rows
+from halftrip.analysis.states import RunStates, run_states
 from halftrip.report.fields import FIELDS, curve_name, varying
 from halftrip.results.configuration import Configuration
 from halftrip.results.names import Names
@@ -44,7 +45,7 @@ class Document(NamedTuple):
     curves of both, with --refine only. `aggregates` has one of each round, in the order of a
     table, `skips` are in that of the file. `warnings` are lines about what could not be read in the
     kernel's files. `round_trips`: a ping-pong is shown by its round trip, not by half of it.
-    `expectations` are what it is judged by."""
+    `states` are those of the machine. `expectations` are what it is judged by."""
 
     run: Run
     rows: list[Row]
@@ -57,6 +58,7 @@ class Document(NamedTuple):
     failures: list[Failure]
     warnings: list[str]
     round_trips: bool
+    states: RunStates
     expectations: Expectations
 
     @property
@@ -100,6 +102,7 @@ def document(
         failures=list(run.failures),
         warnings=list(dict.fromkeys(map(_warning, run.notices))),
         round_trips=round_trips or bool(run.header.plan.get("rtt")),
+        states=run_states(run),
         expectations=expectations or Expectations.of_plan(run.header.plan),
     )
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from halftrip.analysis.figure import fields, names
 from halftrip.analysis.figures import SUMMARY, SUSPECT, USAGE, of_end, row_fields
-from halftrip.analysis.rows import rows
+from halftrip.analysis.rows import in_every_state, rows
 from halftrip.analysis.setting_figures import CONFIGURATION, with_extra
 from halftrip.analysis.slice_figures import SLICE, MeasuredSlice
 from halftrip.errors import HalftripError
@@ -58,13 +58,14 @@ def frame(run: Run, slices: bool = False, name: str | None = None) -> pandas.Dat
 
     if slices:
         shown = [each for each in SLICE if each.name in _OF_SLICES]
+        states = run_states(run)
         found = [
             (
                 each.configuration,
-                with_extra(fields(shown, MeasuredSlice.of(run, each)), each.configuration),
+                with_extra(fields(shown, MeasuredSlice.of(run, each, states)), each.configuration),
             )
             for each in run.measurements
         ]
     else:
-        found = [(row.configuration, row_fields(row)) for row in rows(run)]
+        found = [(row.configuration, row_fields(row)) for row in in_every_state(rows(run))]
     return pandas.DataFrame([origin(configuration) | figures for configuration, figures in found])

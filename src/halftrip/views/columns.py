@@ -115,6 +115,7 @@ SIZE = Column(
 )
 _WIDTH = Column("95 %", "", lambda row: width_of(row.verdict.width), rank=ALWAYS)
 _SAMPLES = Column("samples", "", _samples, rank=MORE + 2)
+_STATE = column("state")
 _CORE_TO_CORE = Column(
     "core-to-core",
     "ns",
@@ -136,6 +137,7 @@ def latency_columns(rtt: bool) -> tuple[Column, ...]:
     return (
         SIZE,
         column("latency_ns", times, heading="round trip" if rtt else "latency"),
+        _STATE,
         _WIDTH,
         Column("95 % interval", "us", interval, rank=MORE + 4),
         column("adjusted_latency_ns", times),
@@ -182,6 +184,7 @@ def _of_window(row: Row) -> float:
 RATE_COLUMNS = (
     SIZE,
     column("total_bandwidth_bytes_per_s"),
+    _STATE,
     Column("95 %", "", _width_of_rate, rank=ALWAYS),
     Column("95 % interval", "MB/s", _bandwidth_interval, rank=MORE + 4),
     column("messages_per_s"),

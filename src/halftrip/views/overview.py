@@ -18,6 +18,7 @@ from halftrip.report.numbers import NOTHING, in_unit, mark, marked, width_of
 from halftrip.results.configuration import Configuration
 from halftrip.results.reported import Variant
 from halftrip.units import format_size, size_in_words
+from halftrip.views import states
 from halftrip.views.columns import TRANSPORT, setting_column
 
 # The sizes that people know by heart, as far as they were measured.
@@ -56,12 +57,19 @@ def _undelayed(rows: Sequence[Row]) -> list[Row]:
 def blocks(document: Document) -> list[Block]:
     """A line for each path, and the latencies by size."""
     paths = _paths(document)
-    used = {row.verdict.word for path in paths for row in path.by_size.values()}
+    rows = [row for path in paths for row in path.by_size.values()]
+    used = {row.verdict.word for row in rows}
     return [
         table(paths, _path_columns(paths)).titled("Paths"),
         SPACE,
         table(paths, _size_columns(paths)).titled("Latency by size"),
-        Items([said for word, said in _MARKS_SAY.items() if word in used]),
+        Items(
+            [
+                *(said for word, said in _MARKS_SAY.items() if word in used),
+                *filter(None, (states.words(rows), states.other_states(rows))),
+                f"95 %: {states.over(rows)}",
+            ]
+        ),
     ]
 
 

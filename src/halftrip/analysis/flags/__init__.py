@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from halftrip.analysis.flags import machine, neighbours, samples
 from halftrip.analysis.flags.flag import Evidence, Flag, Rule, evidence, typical_rtts
+from halftrip.analysis.states import run_states
 from halftrip.results.configuration import Configuration
 from halftrip.results.run import Run
 
@@ -66,9 +67,9 @@ def flags_by_configuration(run: Run) -> dict[Configuration, tuple[Flag, ...]]:
 
 def evidences(run: Run) -> list[Evidence]:
     """The evidence of every row of a run."""
-    rtts = typical_rtts(run)
+    rtts, states = typical_rtts(run), run_states(run)
     return [
-        evidence(run, configuration, measurements, rtts)
+        evidence(run, configuration, measurements, rtts, states)
         for configuration, measurements in run.by_configuration.items()
     ]
 
