@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import gzip
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,46 +36,53 @@ class Machine(NamedTuple):
 
 def jumping(rtts: Sequence[float], dwell: float, spread: float = 0.02) -> Machine:
     """A machine that stays `dwell` seconds, on average, at each of these round trips; within one,
-    the round trip varies by `spread`, and forgets within half a second."""
-
-    def trace(random: np.random.Generator, count: int) -> Floats:
-        levels = np.empty(count)
-        at, state = 0, int(random.integers(len(rtts)))
-        while at < count:
-            end = at + max(1, round(random.exponential(dwell) / _MS))
-            levels[at:end] = rtts[state]
-            others = [n for n in range(len(rtts)) if n != state]
-            at, state = end, others[int(random.integers(len(others)))] if others else state
-        return levels * np.exp(spread * _wandering(random, count, 500))
-
+    the round trip varies by `spread`, and forgets within a tenth of a second."""
     ends = [(rtt, rtt * (1 - 5 * spread), rtt * (1 + 5 * spread)) for rtt in rtts]
     what = " and ".join(f"{rtt:.0f}" for rtt in rtts)
-    return Machine(f"{what} ns, {_words(dwell)} each" if len(rtts) > 1 else what, trace, ends)
+    name = f"{what} ns, {_words(dwell)} each" if len(rtts) > 1 else f"{what} ns"
+    return Machine(name, partial(_jumping, tuple(rtts), dwell, spread), ends)
+
+
+def _jumping(
+    rtts: Sequence[float], dwell: float, spread: float, random: np.random.Generator, count: int
+) -> Floats:
+    levels = np.empty(count)
+    at, state = 0, int(random.integers(len(rtts)))
+    while at < count:
+        end = at + max(1, round(random.exponential(dwell) / _MS))
+        levels[at:end] = rtts[state]
+        others = [n for n in range(len(rtts)) if n != state]
+        at, state = end, others[int(random.integers(len(others)))] if others else state
+    return levels * np.exp(spread * _wandering(random, count, 100))
 
 
 def wandering(low: float, high: float, seconds: float) -> Machine:
     """A machine whose round trip wanders between about these, and forgets within `seconds`."""
-    middle, spread = (low * high) ** 0.5, np.log(high / low) / 4
-
-    def trace(random: np.random.Generator, count: int) -> Floats:
-        return middle * np.exp(spread * _wandering(random, count, seconds / _MS))
-
     name = f"wanders from {low:.0f} to {high:.0f} ns within {_words(seconds)}"
+    middle = (low * high) ** 0.5
+    trace = partial(_about, middle, np.log(high / low) / 4, seconds / _MS)
     return Machine(name, trace, [(middle, 0.0, np.inf)])
+
+
+def _about(
+    middle: float, spread: float, memory: float, random: np.random.Generator, count: int
+) -> Floats:
+    return middle * np.exp(spread * _wandering(random, count, memory))
 
 
 def recorded(file: Path, levels: Sequence[tuple[float, float, float]]) -> Machine:
     """A machine that was recorded: a file of milliseconds with the median of their round trips."""
+    name = f"recorded, {file.name.partition('.')[0]}"
+    return Machine(name, partial(_from_file, file), levels)
 
-    def trace(random: np.random.Generator, count: int) -> Floats:
-        medians = _recorded(file)
-        begin = int(random.integers(medians.size))
-        # Beyond the end it goes on from the beginning. Each value stands for a step of the clock,
-        # which a probe of many round trips does not see.
-        found = np.take(medians, range(begin, begin + count), mode="wrap")
-        return found + _STEP_NS * (random.random(count) - 0.5)
 
-    return Machine(f"recorded, {file.name.partition('.')[0]}", trace, levels)
+def _from_file(file: Path, random: np.random.Generator, count: int) -> Floats:
+    medians = _recorded(file)
+    begin = int(random.integers(medians.size))
+    # Beyond the end it goes on from the beginning. Each value stands for a step of the clock, which
+    # a probe of many round trips does not see.
+    found = np.take(medians, range(begin, begin + count), mode="wrap")
+    return found + _STEP_NS * (random.random(count) - 0.5)
 
 
 @cache
@@ -118,11 +125,14 @@ class Line(NamedTuple):
 
 
 class Slices(NamedTuple):
-    """The slices of a row in the order in which they were measured."""
+    """The slices of a row in the order in which they were measured: the launch of each, the round
+    trips before and after it, and its median, ns. `factors` are those of the first launch, in each
+    of the machine's levels."""
 
     launches: list[int]
     probes: list[tuple[float, float]]
     medians: list[float]
+    factors: Floats
 
 
 class SeenRun(NamedTuple):
@@ -142,7 +152,7 @@ def seen(
     rows: int = 40,
     launch_spread: float = 0.0,
     noise: float = 0.02,
-    probe_noise: float = 0.02,
+    probe_noise: float = 0.01,
 ) -> SeenRun:
     """A run of so many rows, the first of which follow these `lines`. Launches of a row differ by
     `launch_spread` (a standard deviation of logarithms), anew in each of the states; a slice by
@@ -152,20 +162,19 @@ def seen(
     count = round((launches * (_LAUNCH + rows * slices * turn)) / _MS) + 2
     rtts = machine.trace(random, count)
     probes: list[float] = []
-    found = [Slices([], [], []) for _ in lines]
+    shape = (launches, len(lines), len(machine.levels))
+    every = np.exp(launch_spread * random.normal(size=shape))
+    found = [Slices([], [], [], every[0, row]) for row in range(len(lines))]
     now = 0.0
     for launch in range(launches):
         now += _LAUNCH
-        factors = np.exp(launch_spread * random.normal(size=(len(lines), len(machine.levels))))
         for row in random.permutation(np.repeat(np.arange(rows), slices)).tolist():
             begin = int(now / _MS)
             inside = rtts[begin : begin + round(_SLICE / _MS)]
-            ends = np.array([inside[0], inside[-1]]) * np.exp(
-                probe_noise * random.normal(size=2)
-            )
+            ends = np.array([inside[0], inside[-1]]) * np.exp(probe_noise * random.normal(size=2))
             probes += ends.tolist()
             if row < len(lines):
-                own = factors[row][_state(machine, inside)]
+                own = every[launch, row][_state(machine, inside)]
                 median = float(np.median(lines[row].at(inside) * own))
                 found[row].launches.append(launch)
                 found[row].probes.append((float(ends[0]), float(ends[1])))

@@ -6,6 +6,8 @@ What is looked at is data: an entry of `QUANTITIES` is all that another quantity
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple
 
@@ -28,12 +30,13 @@ def probed(configuration: Configuration) -> Probed:
 
 
 class Quantity(NamedTuple):
-    """Something that holds for a while, with levels that times may go with: what it is called, its
-    `unit`, the words for its lowest and its highest level, the `field` of programs, the readings
-    before the first block of a slice and after each, and of what readings are (two of the same
-    place are of the same thing)."""
+    """Something that holds for a while, with levels that times may go with: what it is called, of
+    `what` it is in a sentence (``cores were`` at 92 ns), its `unit`, the words for its lowest and
+    its highest level, the `field` of programs, the readings before the first block of a slice and
+    after each, and of what readings are (two of the same place are of the same thing)."""
 
     name: str
+    what: str
     unit: str
     lowest: str
     highest: str
@@ -47,6 +50,7 @@ class Quantity(NamedTuple):
 
 CORE_TO_CORE = Quantity(
     name="core-to-core",
+    what="cores were",
     unit="ns",
     lowest="near",
     highest="far",
@@ -141,7 +145,102 @@ def run_states(run: Run) -> RunStates:
 
 def _changes(known: Sequence[Level], readings: Sequence[float]) -> int:
     numbers = [number for each in readings if (number := level_of(known, each)) is not None]
-    return sum(one != other for one, other in zip(numbers, numbers[1:], strict=False))
+    return sum(one != other for one, other in itertools.pairwise(numbers))
+
+
+class Part(NamedTuple):
+    """Slices of a row that were measured at one `level` (None: at several that do not matter to it,
+    or at one that is not known), whose state is called `word`; empty if there is one only."""
+
+    quantity: Quantity | None
+    level: Level | None
+    word: str
+    measurements: Sequence[Measurement]
+
+
+def parts(
+    host: HostStates | None, measurements: Sequence[Measurement], always: bool = False
+) -> list[Part]:
+    """The slices of a row by level, to be compared with those of another run; see `by_state`."""
+    found = [
+        Part(each.state.quantity, each.state.level, each.state.word, each.measurements)
+        for each in by_state(host, measurements, always)
+    ]
+    if found:
+        return found
+    if host is None or len(host.levels) != 1 or not any(map(host.quantity.readings, measurements)):
+        return [Part(None, None, "", measurements)]
+    return [Part(host.quantity, host.levels[0], "", measurements)]
+
+
+# Levels of two runs that are no farther apart than this factor are of the same state: within one, a
+# level wanders by a tenth or two.
+_SAME = 1.25
+
+
+class Common(NamedTuple):
+    """Slices of a row in two runs that can be compared. `apart`: they were measured at levels that
+    the other run has not."""
+
+    base: Part
+    new: Part
+    apart: bool = False
+
+    @property
+    def word(self) -> str:
+        """What the state is called; empty where there is one only."""
+        return self.base.word or self.new.word
+
+    @property
+    def is_of_any(self) -> bool:
+        """Whether the row does not go with the state, as one of the runs shows that saw several."""
+        return self.base.level is None or self.new.level is None
+
+
+# The configuration of a row, and its measurements.
+MeasuredRow = tuple[Configuration, Sequence[Measurement]]
+
+
+def in_common(
+    states: tuple[RunStates, RunStates], rows: tuple[MeasuredRow, MeasuredRow]
+) -> list[Common]:
+    """What can be compared of a row in two runs: one pair for each state that both have seen. Where
+    they have none in common, it is the first of each."""
+    hosts = [known.of(row) for known, (row, _) in zip(states, rows, strict=True)]
+    sides = [parts(host, found) for host, (_, found) in zip(hosts, rows, strict=True)]
+    if max(map(len, sides)) > 1:
+        # What matters to the row in one run does so in the other.
+        sides = [parts(host, found, True) for host, (_, found) in zip(hosts, rows, strict=True)]
+    one, other = sides
+    if one[0].level is None or other[0].level is None:
+        return [Common(_whole(one, rows[0]), _whole(other, rows[1]))]
+    pairs = [
+        Common(each, nearest)
+        for each in one
+        if (nearest := _nearest(each, other)) is not None and _nearest(nearest, one) is each
+    ]
+    return pairs or [Common(one[0], other[0], apart=True)]
+
+
+def _whole(found: Sequence[Part], row: MeasuredRow) -> Part:
+    return found[0] if len(found) == 1 else Part(None, None, "", row[1])
+
+
+def _nearest(part: Part, others: Sequence[Part]) -> Part | None:
+    """The part of the same quantity whose level is nearest; None where none is of the same
+    state."""
+    alike = [each for each in others if each.quantity is part.quantity]
+    found = min(alike, key=lambda each: _distance(part, each), default=None)
+    if found is None or part.level is None or found.level is None:
+        return None
+    meet = part.level.low <= found.level.high and found.level.low <= part.level.high
+    return found if meet or _distance(part, found) <= math.log(_SAME) else None
+
+
+def _distance(one: Part, other: Part) -> float:
+    if one.level is None or other.level is None:
+        return math.inf
+    return abs(math.log(one.level.middle / other.level.middle))
 
 
 class StateSlices(NamedTuple):
@@ -152,10 +251,11 @@ class StateSlices(NamedTuple):
 
 
 def by_state(
-    host: HostStates | None, measurements: Sequence[Measurement]
+    host: HostStates | None, measurements: Sequence[Measurement], always: bool = False
 ) -> list[StateSlices]:
     """The slices of a row in each state of `host`, the state that held most in the run first; empty
     where its figures are of all slices: its times do not go with the state, or nothing tells.
+    `always`: also where they do not.
 
     A row whose slices are all in one state, of several that there were, is of that state.
     """
@@ -168,7 +268,7 @@ def by_state(
     if len(seen) == 1 and None not in numbers:
         return [StateSlices(states[seen.pop()], measurements)]
     medians = [median(each.one_way_times) for each in sampled]
-    if not goes_with(numbers, [each.launch for each in sampled], medians):
+    if not always and not goes_with(numbers, [each.launch for each in sampled], medians):
         return []
     found = [
         StateSlices(

@@ -85,7 +85,8 @@ def json(document: Document) -> str:
 
 
 def csv(document: Document) -> str:
-    """One line per row, and per state of one that has several, below a heading; a figure that does not exist is empty."""
+    """One line per row, and per state of one that has several, below a heading; a figure that does
+    not exist is empty."""
     return csv_format.render(in_short(document))
 
 

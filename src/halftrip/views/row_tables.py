@@ -189,7 +189,9 @@ def _latency(table_rows: Sequence[Row], names: set[str], rtt: bool) -> list[str]
     half = "half a round trip" if rtt else time
     whole = "of the whole iteration, of one message, or of one each way at once"
     if not any(round_trips):
-        lines = [f"latency: median {whole}; 95 %: interval of that median, {states.over(table_rows)}."]
+        lines = [
+            f"latency: median {whole}; 95 %: interval of that median, {states.over(table_rows)}."
+        ]
         lines += ["first message: the first iteration, cold."] * ("first message" in names)
         lines += _samples("iteration", names)
         return [*lines, "bandwidth: size / latency, one direction, 1 MB = 10^6 bytes."]

@@ -131,9 +131,7 @@ def evidence(
     found.sort(key=lambda each: math.isnan(each.summary.low))
     # The very first iteration is that of the row, whatever state it was in.
     first = summarize_configuration(measurements[:1]).first
-    main, *others = (
-        replace(each, summary=each.summary._replace(first=first)) for each in found
-    )
+    main, *others = (replace(each, summary=each.summary._replace(first=first)) for each in found)
     return replace(main, others=others)
 
 
