@@ -83,9 +83,9 @@ def repeats(
     whole: Sequence[Measurement] | None = None,
 ) -> Repeats | None:
     """The repeats of a row, or of some of its slices, of which `whole` has all. As in its summary,
-    `measurements` of a path that was still warming up do not count. With `quantile`, 0 < quantile < 1, times are this quantile of single messages and
-    not their median. None where nothing was measured, and of a quantile where samples are of
-    several messages."""
+    `measurements` of a path that was still warming up do not count. With `quantile`, 0 < quantile <
+    1, times are this quantile of single messages and not their median. None where nothing was
+    measured, and of a quantile where samples are of several messages."""
     # How far slices, or launches, are apart says how well they are known.
     some = whole is not None and len(whole) != len(measurements)
     of = configuration_times(whole, within=False) if whole is not None and some else None

@@ -25,8 +25,8 @@ _OF_SLICES |= {*names(STATE), "state_changed", *names(of_end(0, USAGE)), *names(
 def frame(run: Run, slices: bool = False, name: str | None = None) -> pandas.DataFrame:
     """One row per configuration, and per state of one that has several, as in ``halftrip show
     --format csv`` and in that order; with `slices`, one per slice, in the order in which they were
-    measured: the fields of its configuration, when it was, and its statistics as `stats.summary` gives them. Names end in their
-    unit.
+    measured: the fields of its configuration, when it was, and its statistics as `stats.summary`
+    gives them. Names end in their unit.
 
     Before these, so that the frames of several runs can be put together, each row has the run (the
     `name`, or when it was started), its `date`, the `host` of the pair, and the `mpi` of the

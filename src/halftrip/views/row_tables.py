@@ -188,17 +188,16 @@ def _latency(table_rows: Sequence[Row], names: set[str], rtt: bool) -> list[str]
     time = "round trip" if rtt else "latency"
     half = "half a round trip" if rtt else time
     whole = "of the whole iteration, of one message, or of one each way at once"
+    over = states.over(table_rows)
     if not any(round_trips):
-        lines = [
-            f"latency: median {whole}; 95 %: interval of that median, {states.over(table_rows)}."
-        ]
+        lines = [f"latency: median {whole}; 95 %: interval of that median, {over}."]
         lines += ["first message: the first iteration, cold."] * ("first message" in names)
         lines += _samples("iteration", names)
         return [*lines, "bandwidth: size / latency, one direction, 1 MB = 10^6 bytes."]
     of = " of half a round trip" if not rtt else ""
     first = f"first message: the first iteration{', half' if not rtt else ''}, cold."
     lines = [
-        f"{time}: median{of}; 95 %: interval of that median, {states.over(table_rows)}.",
+        f"{time}: median{of}; 95 %: interval of that median, {over}.",
         *_samples("round trip" if all(round_trips) else "iteration", names),
         f"bandwidth: size / {half}, one direction, 1 MB = 10^6 bytes.",
         *[first] * ("first message" in names),
