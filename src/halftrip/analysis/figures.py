@@ -20,7 +20,7 @@ from halftrip.analysis.figure import (
 )
 from halftrip.analysis.rows import Row
 from halftrip.analysis.setting_figures import CONFIGURATION, with_extra
-from halftrip.analysis.states import QUANTITIES, State
+from halftrip.analysis.states import QUANTITIES, Quantity, State
 from halftrip.analysis.usage import ENDS, EndUsage, MessageCost
 from halftrip.results.counts import Delivery
 from halftrip.results.usage import CoreUse
@@ -91,14 +91,23 @@ CORE_TO_CORE: tuple[Figure[tuple[float, float]], ...] = (
     Figure("core_to_core_high_ns", "number?", lambda of: of[1],
            "Highest core-to-core round trip beside its samples, ns"),
 )  # fmt: skip
+
+
+def _at(quantity: Quantity) -> Figure[State]:
+    """What a reading of a quantity is in a state of it."""
+    return Figure(
+        f"state_{quantity.field}",
+        "number?",
+        lambda of: of.value if of.quantity is quantity else None,
+        f"Median {quantity.name} reading of that state, {quantity.unit}",
+    )
+
+
 STATE: tuple[Figure[State], ...] = (
     Figure("state", "text?", lambda of: of.word,
            "State of the machine that its figures are of: near, far, or one in between; empty if "
            "they are of all slices", Shown("state", rank=ALWAYS)),
-    *(Figure(f"state_{each.field}", "number?",
-             lambda of, each=each: of.value if of.quantity is each else None,
-             f"Median {each.name} reading of that state, {each.unit}")
-      for each in QUANTITIES),
+    *map(_at, QUANTITIES),
     Figure("state_share", "number?", lambda of: of.level.share,
            "How much of the run it held, as a share of all readings"),
 )  # fmt: skip

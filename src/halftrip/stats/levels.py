@@ -130,7 +130,7 @@ def _cut(values: Floats, places: Places) -> float | None:
     above = n - below
 
     def quantile(start: Places | int, size: Places, share: float) -> Floats:
-        return x[start + np.rint(share * (size - 1)).astype(np.intp)]
+        return np.asarray(x[start + np.rint(share * (size - 1)).astype(np.intp)])
 
     one, other = quantile(0, below, 0.5), quantile(below, above, 0.5)
     spread = _STEP + sum(

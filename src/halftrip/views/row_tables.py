@@ -40,10 +40,10 @@ class RowTable(NamedTuple):
 def row_tables(document: Document, brief: bool) -> list[RowTable]:
     """The tables of all rows; `brief`: with the columns that people look for first, in the state
     that held most; else in all states."""
-    of = list if brief else in_every_state
     groups = (
         [row for row in rows if (row.delivery is not None) == of_datagrams]
-        for rows in map(of, (document.latency_rows, document.rate_rows))
+        for main in (document.latency_rows, document.rate_rows)
+        for rows in [main if brief else in_every_state(main)]
         for of_datagrams in (False, True)
     )
     return [_row_table(document, rows, brief) for rows in groups if rows]
