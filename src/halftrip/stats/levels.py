@@ -41,9 +41,10 @@ _MOST_IN_VALLEY = 0.15
 # levels that are this many times as far apart as they have to be.
 _CHANGES = 3
 _CLEARLY = 2.0
-# Readings outside all but this share of a level, at either end, by more than this factor, were
-# disturbed.
-_TRIMMED = 0.01
+# Readings farther outside the quartiles of a level than so many interquartile ranges, or outside all
+# readings of it, each by more than this factor, were disturbed (Tukey, Exploratory Data Analysis,
+# 1977: "far out").
+_FAR_OUT = 3.0
 _OUTSIDE = 1.05
 # Times go with the level where chance gives such a difference in no more than this share of cases,
 # and where it is larger than this: an interval as wide is ok.
@@ -91,11 +92,12 @@ def levels(series: Sequence[Sequence[float]]) -> list[Level]:
     ]
     found = []
     for group, (low, high) in zip(groups, itertools.pairwise(cuts), strict=True):
-        first, last = np.quantile(group, [_TRIMMED, 1.0 - _TRIMMED], method="nearest").tolist()
+        lower, upper = np.quantile(group, [0.25, 0.75]).tolist()
+        fence = (upper / lower) ** _FAR_OUT
         found.append(
             Level(
-                max(low, first / _OUTSIDE),
-                min(high, last * _OUTSIDE),
+                max(low, float(group[0]) / _OUTSIDE, lower / fence / _OUTSIDE),
+                min(high, float(group[-1]) * _OUTSIDE, upper * fence * _OUTSIDE),
                 median(group),
                 group.size / values.size,
             )

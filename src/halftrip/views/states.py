@@ -9,7 +9,7 @@ from halftrip.analysis.states import HostStates, RunStates
 from halftrip.stats.levels import Level
 
 # A quantity that wanders by more than this factor has no single value.
-_WANDERS = 1.5
+_WANDERS = 2.0
 # The states of more hosts fill the screen.
 _MOST_HOSTS = 2
 
