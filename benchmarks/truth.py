@@ -57,6 +57,7 @@ from simulated_paths import (
     changed,
     flat,
 )
+from states import states
 
 # The first steps of an autoregression, left out: it is not stationary yet.
 _WARM_UP = 50
@@ -337,6 +338,7 @@ GROUPS: dict[str, Callable[[], list[Claim]]] = {
     "sound": sound,
     "same": sameness,
     "changes": changes,
+    "states": states,
     "recovery": recovery,
     "history": histories,
 }

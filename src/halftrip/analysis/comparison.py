@@ -12,6 +12,7 @@ import msgspec
 from halftrip.analysis.matching import partners
 from halftrip.analysis.repeats import Repeats, repeats
 from halftrip.analysis.row_change import Rounds, RowChange, Spread, judged, row_change
+from halftrip.analysis.states import Common, MeasuredRow, RunStates, in_common, run_states
 from halftrip.errors import UsageError
 from halftrip.plan.parsing import nearest
 from halftrip.plan.settings import ordered
@@ -25,6 +26,10 @@ DEFAULT_THRESHOLD = 0.02
 # The assumed spread of fresh processes if neither run has several launches and the user gives none:
 # a standard deviation, as a share of the time.
 ASSUMED_SPREAD = 0.03
+
+# A quantity that varies within a run by more than this factor, as a level reaches, tells by itself
+# what it does to the times.
+_WANDERS = 1.38
 
 Rows = Mapping[Configuration, Sequence[Measurement]]
 
@@ -112,7 +117,17 @@ def compare(
     found = [_pairs(base, new, quantile, anyway) for new in news]
     spread = _spread(found, launch_spread)
     changes = [
-        [row_change(each, *both, spread, _rounds(base, new)) for each, both in pairs.rows.items()]
+        [
+            row_change(
+                each.configuration,
+                each.base,
+                each.new,
+                spread,
+                _rounds(base, new),
+                with_rtt=not each.is_of_any_state,
+            )._replace(state=each.state, apart=each.apart)
+            for each in pairs.rows
+        ]
         for new, pairs in zip(news, found, strict=True)
     ]
     p_values = adjusted_p_values([row.difference.p_value for rows in changes for row in rows])
@@ -141,10 +156,27 @@ def compare(
     return comparisons
 
 
+class _Pair(NamedTuple):
+    """The repeats of a row in both runs, in one `state` where there are several; `apart` says which
+    ones they were in, where these are not the same, and `is_of_any_state` that they do not go with
+    it."""
+
+    configuration: Configuration
+    base: Repeats
+    new: Repeats
+    state: str
+    apart: str
+    is_of_any_state: bool
+
+    @property
+    def has_intervals(self) -> bool:
+        return not any(math.isnan(each.estimate.low) for each in (self.base, self.new))
+
+
 class _Pairs(NamedTuple):
     """The rows of both runs, with the repeats of each."""
 
-    rows: Mapping[Configuration, tuple[Repeats, Repeats]]
+    rows: Sequence[_Pair]
     only_base: Sequence[Configuration]
     only_new: Sequence[Configuration]
     refused: Sequence[Refused]
@@ -163,8 +195,8 @@ def _spread(found: Sequence[_Pairs], given: float | None) -> Spread:
     known = [
         each.spread
         for pairs in found
-        for both in pairs.rows.values()
-        for each in both
+        for row in pairs.rows
+        for each in (row.base, row.new)
         if each.launches > 1 and not math.isnan(each.spread)
     ]
     if known:
@@ -180,7 +212,8 @@ def _pairs(base: ComparedRun, new: ComparedRun, quantile: float | None, anyway: 
     matches = partners(base.rows, new.rows, anyway)
     if not matches:
         raise UsageError(f"{base.name} and {new.name} have no row in common: {_unlike(base, new)}")
-    rows: dict[Configuration, tuple[Repeats, Repeats]] = {}
+    states = run_states(base.run), run_states(new.run)
+    rows: list[_Pair] = []
     refused: list[Refused] = []
     for each, other in matches.items():
         one, two = base.statistic(each), new.statistic(other)
@@ -188,15 +221,13 @@ def _pairs(base: ComparedRun, new: ComparedRun, quantile: float | None, anyway: 
             reason = f"{base.name} has the {one}, {new.name} the {two}"
             refused.append(Refused(each, reason))
             continue
-        first = repeats(each, base.rows[each], quantile)
-        second = repeats(other, new.rows[other], quantile)
-        if first is None or second is None:
+        pairs = _by_state(states, (each, base.rows[each]), (other, new.rows[other]), quantile)
+        if not pairs:
             reason = "nothing was measured"
             if quantile is not None:
                 reason = "its samples are of several messages: single ones are not known"
             refused.append(Refused(each, reason))
-        else:
-            rows[each] = first, second
+        rows += pairs
     if not rows:
         reasons = "; ".join(dict.fromkeys(each.reason for each in refused))
         hint = "" if quantile is not None else "; --anyway compares them"
@@ -208,6 +239,37 @@ def _pairs(base: ComparedRun, new: ComparedRun, quantile: float | None, anyway: 
         [each for each in new.rows if each not in matched],
         refused,
     )
+
+
+def _by_state(
+    states: tuple[RunStates, RunStates], base: MeasuredRow, new: MeasuredRow, quantile: float | None
+) -> list[_Pair]:
+    """A row of the base and one of the new run, whose `states` are given, like with like; without
+    states in which either has no interval, unless all are such."""
+    found = []
+    for common in in_common(states, (base, new)):
+        first, second = (
+            repeats(configuration, part.measurements, quantile, whole)
+            for part, (configuration, whole) in (
+                (common.base, base),
+                (common.new, new),
+            )
+        )
+        if first is not None and second is not None:
+            apart, of_any = _apart(common), common.is_of_any
+            found.append(_Pair(base[0], first, second, common.word, apart, of_any))
+    return [pair for pair in found if pair.has_intervals] or found
+
+
+def _apart(common: Common) -> str:
+    """That both runs were in different states, in words; empty where they were in the same, and
+    where the quantity wandered so far that it is allowed for."""
+    one, other, quantity = common.base.level, common.new.level, common.base.quantity
+    if not common.apart or one is None or other is None or quantity is None:
+        return ""
+    if max(one.high / one.low, other.high / other.low) > _WANDERS:
+        return ""
+    return f"{quantity.what} at {quantity.text(one.middle)}, now at {other.middle:.0f}"
 
 
 def _unlike(base: ComparedRun, new: ComparedRun) -> str:

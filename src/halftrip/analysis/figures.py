@@ -22,6 +22,7 @@ from halftrip.analysis.figure import (
 )
 from halftrip.analysis.rows import Row
 from halftrip.analysis.setting_figures import CONFIGURATION, with_extra
+from halftrip.analysis.states import QUANTITIES, Quantity, State
 from halftrip.analysis.usage import ENDS, EndUsage, MessageCost
 from halftrip.results.counts import Delivery
 from halftrip.results.usage import CoreUse
@@ -104,6 +105,26 @@ CORE_TO_CORE: tuple[Figure[tuple[float, float]], ...] = (
            "Lowest core-to-core round trip beside its samples, ns"),
     Figure("core_to_core_high_ns", "number?", lambda of: of[1],
            "Highest core-to-core round trip beside its samples, ns"),
+)  # fmt: skip
+
+
+def _at(quantity: Quantity) -> Figure[State]:
+    """What a reading of a quantity is in a state of it."""
+    return Figure(
+        f"state_{quantity.field}",
+        "number?",
+        lambda of: of.value if of.quantity is quantity else None,
+        f"Median {quantity.name} reading of that state, {quantity.unit}",
+    )
+
+
+STATE: tuple[Figure[State], ...] = (
+    Figure("state", "text?", lambda of: of.word,
+           "State of the machine that its figures are of: near, far, or one in between; empty if "
+           "they are of all slices", Shown("state", rank=ALWAYS)),
+    *map(_at, QUANTITIES),
+    Figure("state_share", "number?", lambda of: of.level.share,
+           "How much of the run it held, as a share of all readings"),
 )  # fmt: skip
 SUSPECT: tuple[Figure[int], ...] = (
     Figure("suspect_samples", "whole?", lambda of: of,
@@ -230,6 +251,7 @@ FIGURES: tuple[Figure[Row], ...] = (
     Figure("within_launches", "number?", lambda row: row.components and row.components.within,
            "Standard deviation between slices of a launch, share of the median"),
     *figures_of(Row, lambda row: row.core_to_core_rtt, CORE_TO_CORE),
+    *figures_of(Row, lambda row: row.state, STATE),
     Figure("adjusted_latency_ns", "number?", lambda row: row.adjusted and row.adjusted.median,
            "Latency at the run's typical core-to-core round trip, ns",
            Shown("adjusted", "us", MORE + 6, None, says=_ADJUSTED_SAYS, tables=_LATENCY,

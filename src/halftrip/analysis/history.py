@@ -11,10 +11,12 @@ from itertools import pairwise
 from typing import Literal, NamedTuple
 
 import msgspec
+import numpy as np
 
 from halftrip.analysis.environments import Change
 from halftrip.analysis.environments import changes as environment_changes
-from halftrip.analysis.summaries import summarize_configuration
+from halftrip.analysis.states import Quantity, parts, run_states
+from halftrip.analysis.summaries import configuration_times, summarize_configuration
 from halftrip.registry import TRANSPORTS
 from halftrip.results.configuration import Configuration
 from halftrip.results.records import Measurement
@@ -37,21 +39,35 @@ _LEVEL = 0.05
 _USUAL_TIMES, _USUAL_SHARE = 3, 1 / 3
 # Core-to-core round trips differ if one is that many times another.
 _MOVED = 1.2
+# Levels of the machine in different runs that are farther apart than this factor, with none in
+# between, are of different states.
+_OTHER_STATE = 1.25
 CORE_TO_CORE = "core-to-core round trip"
 
 Direction = Literal["slower", "faster"]
 
 
+class LevelFigure(NamedTuple):
+    """The figure of a row while a `quantity` of the machine was at `level`, in its unit."""
+
+    quantity: Quantity
+    level: float
+    figure: Estimate
+
+
 class RunFigures(NamedTuple):
     """What a history needs of a run: a name, when it was measured, its environment (`run` has no
     measurements), the figure of each row (the latency, ns, or the bandwidth, bytes per second), and
-    its median core-to-core round trip, ns (NaN: not known)."""
+    its median core-to-core round trip, ns (NaN: not known). `levels` has the figures of a row by
+    the level of the machine that they were measured at, the one that held most first; none where it
+    is not known, and of a row that does not go with it."""
 
     name: str
     measured: datetime
     run: Run
     figures: Mapping[Configuration, Estimate]
     core_to_core_rtt: float
+    levels: Mapping[Configuration, Sequence[LevelFigure]] = {}
 
 
 class LevelChange(NamedTuple):
@@ -69,14 +85,17 @@ class LevelChange(NamedTuple):
 
 
 class RowHistory(NamedTuple):
-    """A configuration, its figures by the number of the run, and its changes in time order.
-    `detectable` is the factor of a step half-way that would be found in 95 % of cases; None with
-    too few runs for any."""
+    """A configuration, its figures by the number of the run, and its changes in time order; where
+    runs measured it in different states of the machine, those in one of them, at about `level` of
+    the `quantity`. `detectable` is the factor of a step half-way that would be found in 95 % of
+    cases; None with too few runs for any."""
 
     configuration: Configuration
     figures: Mapping[int, Estimate]
     changes: Sequence[LevelChange]
     detectable: float | None
+    quantity: Quantity | None = None
+    level: float = math.nan
 
 
 class Event(NamedTuple):
@@ -111,6 +130,11 @@ class History(NamedTuple):
     events: Sequence[Event]
 
     @property
+    def in_states(self) -> list[RowHistory]:
+        """The rows that are told apart by the state of the machine."""
+        return [row for row in self.rows if row.quantity is not None]
+
+    @property
     def changed(self) -> list[RowHistory]:
         return [row for row in self.rows if row.changes]
 
@@ -125,11 +149,20 @@ def run_figures(name: str, run: Run) -> RunFigures:
     measurements: dict[Configuration, list[Measurement]] = {}
     for configuration, found in run.by_configuration.items():
         measurements.setdefault(configuration.without_cores, []).extend(found)
-    figures = {
-        configuration: figure
-        for configuration, found in measurements.items()
-        if (figure := _figure(configuration, found)) is not None
-    }
+    figures: dict[Configuration, Estimate] = {}
+    levels: dict[Configuration, list[LevelFigure]] = {}
+    states = run_states(run)
+    for configuration, found in measurements.items():
+        by_level = parts(states.of(configuration), found)
+        made = [(part, _figure(configuration, part.measurements, found)) for part in by_level]
+        known = [(part, figure) for part, figure in made if figure is not None]
+        if known:
+            figures[configuration] = known[0][1]
+        levels[configuration] = [
+            LevelFigure(part.quantity, part.level.middle, figure)
+            for part, figure in known
+            if part.quantity is not None and part.level is not None
+        ]
     rtts = [
         rtt
         for measurement in run.measurements
@@ -145,12 +178,20 @@ def run_figures(name: str, run: Run) -> RunFigures:
         ),
         figures=figures,
         core_to_core_rtt=median(rtts) if rtts else math.nan,
+        levels=levels,
     )
 
 
-def _figure(configuration: Configuration, measurements: Sequence[Measurement]) -> Estimate | None:
-    """The figure of a configuration; None where it has none above 0."""
-    summary = summarize_configuration(measurements)
+def _figure(
+    configuration: Configuration,
+    measurements: Sequence[Measurement],
+    whole: Sequence[Measurement],
+) -> Estimate | None:
+    """The figure of these slices of a configuration, of which `whole` has all; None where it has
+    none above 0."""
+    some = len(whole) != len(measurements)
+    times = configuration_times(measurements, of=configuration_times(whole)) if some else None
+    summary = summarize_configuration(measurements, times)
     found = summary.time
     if is_bandwidth(configuration):
         found = summary.over_time(configuration.directions * summary.bandwidth)
@@ -160,11 +201,13 @@ def _figure(configuration: Configuration, measurements: Sequence[Measurement]) -
 def history(runs: Iterable[RunFigures]) -> History:
     """The history of all rows of these runs, in time order, whatever order they come in."""
     ordered = sorted(runs, key=lambda each: (each.measured, each.name))
-    by_row: dict[Configuration, dict[int, Estimate]] = {}
+    by_row: dict[Configuration, dict[int, _Figures]] = {}
     for number, each in enumerate(ordered):
         for configuration, figure in each.figures.items():
-            by_row.setdefault(configuration, {})[number] = figure
-    rows = _rows(by_row)
+            known = not math.isnan(each.core_to_core_rtt)
+            found = _Figures(figure, each.levels.get(configuration, ()), known)
+            by_row.setdefault(configuration, {})[number] = found
+    rows = _rows([each for row, found in by_row.items() for each in _by_level(row, found)])
     rows.sort(key=lambda row: (not row.changes, *_order(row.configuration)))
     return History(ordered, rows, _events(ordered, rows))
 
@@ -179,24 +222,61 @@ def _order(configuration: Configuration) -> tuple[object, ...]:
     )
 
 
-def _rows(by_row: Mapping[Configuration, Mapping[int, Estimate]]) -> list[RowHistory]:
+class _Figures(NamedTuple):
+    """The figure of a row in a run, and those at each level that it was measured at; `is_known`:
+    where there is none of these, the row does not go with it."""
+
+    figure: Estimate
+    at: Sequence[LevelFigure]
+    is_known: bool
+
+
+def _by_level(configuration: Configuration, figures: Mapping[int, _Figures]) -> list[RowHistory]:
+    """A row, not judged yet, in each of the states in which runs have measured it: like is compared
+    with like. It is one row where all runs were in the same state, and where one that saw several
+    shows that the row does not go with it."""
+    at = [each for found in figures.values() for each in found.at]
+    quantities = {id(each.quantity): each.quantity for each in at}
+    several = any(len(found.at) > 1 for found in figures.values())
+    regardless = not several and any(found.is_known and not found.at for found in figures.values())
+    levels = np.sort([each.level for each in at])
+    cuts = levels[1:][levels[1:] > _OTHER_STATE * levels[:-1]].tolist()
+    if not cuts or len(quantities) > 1 or regardless:
+        whole = {number: found.figure for number, found in figures.items()}
+        return [RowHistory(configuration, whole, [], None)]
+    rows = []
+    for low, high in pairwise([0.0, *cuts, math.inf]):
+        own = {
+            number: each
+            for number, found in figures.items()
+            for each in found.at
+            if low <= each.level < high
+        }
+        (quantity,) = quantities.values()
+        level = median([each.level for each in own.values()])
+        of_level = {number: each.figure for number, each in own.items()}
+        rows.append(RowHistory(configuration, of_level, [], None, quantity, level))
+    return rows
+
+
+def _rows(found: Sequence[RowHistory]) -> list[RowHistory]:
     """The rows in the same order, judged together: of many rows, more would show a change by
     chance."""
     levels = {
-        configuration: Levels(
-            [math.log(figure.value) for figure in figures.values()],
-            [standard_error(*figure) for figure in figures.values()],
+        place: Levels(
+            [math.log(figure.value) for figure in row.figures.values()],
+            [standard_error(*figure) for figure in row.figures.values()],
         )
-        for configuration, figures in by_row.items()
-        if len(figures) >= FEWEST_RUNS
+        for place, row in enumerate(found)
+        if len(row.figures) >= FEWEST_RUNS
     }
-    found = dict(zip(levels, changed_series([*levels.values()], _LEVEL), strict=True))
+    steps = dict(zip(levels, changed_series([*levels.values()], _LEVEL), strict=True))
     rows = []
-    for configuration, figures in by_row.items():
-        known = levels.get(configuration)
-        changes = _changes(configuration, figures, found.get(configuration, []))
+    for place, row in enumerate(found):
+        known = levels.get(place)
+        changes = _changes(row.configuration, row.figures, steps.get(place, []))
         detectable = None if known is None else math.exp(known.detectable(_LEVEL / len(levels)))
-        rows.append(RowHistory(configuration, figures, changes, detectable))
+        rows.append(row._replace(changes=changes, detectable=detectable))
     return rows
 
 

@@ -77,14 +77,19 @@ class Repeats(NamedTuple):
 
 
 def repeats(
-    configuration: Configuration, measurements: Sequence[Measurement], quantile: float | None = None
+    configuration: Configuration,
+    measurements: Sequence[Measurement],
+    quantile: float | None = None,
+    whole: Sequence[Measurement] | None = None,
 ) -> Repeats | None:
-    """The repeats of a row. As in its summary, `measurements` of a path that was still warming up
-    do not count. With `quantile`, 0 < quantile < 1, times are this quantile of single messages and
-    not their median. None where nothing was measured, and of a quantile where samples are of
-    several messages."""
+    """The repeats of a row, or of some of its slices, of which `whole` has all. As in its summary,
+    `measurements` of a path that was still warming up do not count. With `quantile`, 0 < quantile <
+    1, times are this quantile of single messages and not their median. None where nothing was
+    measured, and of a quantile where samples are of several messages."""
     # How far slices, or launches, are apart says how well they are known.
-    times = configuration_times(measurements, within=False)
+    some = whole is not None and len(whole) != len(measurements)
+    of = configuration_times(whole, within=False) if whole is not None and some else None
+    times = configuration_times(measurements, within=False, of=of)
     delivery = add_deliveries(each.delivery for each in measurements)
     over_all_time = is_over_all_time(configuration, delivery)
     single = all(each.iterations == 1 and each.reported is None for each in measurements)

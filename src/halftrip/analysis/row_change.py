@@ -49,8 +49,10 @@ class RowChange(NamedTuple):
     that in the `new` run; `effect` how often a repeat of the new one takes longer than one of the
     base (0.5: as often as not; Vargha and Delaney's A). `adjusted` is the factor by which the times
     of the base had to be multiplied to be at the core-to-core round trip of the new run (None: they
-    were left as they are). `p_adjusted` allows for the number of rows. `reason` says why it cannot
-    be told, and `launches` how many of each side it would take (None: no number would do)."""
+    were left as they are). `state` is what the state of the machine is called in which both were
+    measured, where there are several, and `apart` says where it was not the same. `p_adjusted`
+    allows for the number of rows. `reason` says why it cannot be told, and `launches` how many of
+    each side it would take (None: no number would do)."""
 
     configuration: Configuration
     base: Repeats
@@ -58,6 +60,8 @@ class RowChange(NamedTuple):
     difference: Difference
     effect: float
     adjusted: float | None = None
+    state: str = ""
+    apart: str = ""
     p_adjusted: float = 1.0
     word: ChangeWord = "cannot tell"
     reason: str = ""
@@ -104,16 +108,20 @@ def row_change(
     new: Repeats,
     spread: Spread,
     rounds: Rounds | None = None,
+    with_rtt: bool = True,
 ) -> RowChange:
     """A row in two runs, not judged yet. Where there is one launch each, fresh processes are taken
-    to differ by `spread`; launches of the same of `rounds` are compared with each other."""
+    to differ by `spread`; launches of the same of `rounds` are compared with each other. Times may
+    go `with_rtt`, the core-to-core round trip, unless it is known that they do not."""
 
     def difference(base: Repeats, new: Repeats) -> Difference:
         if rounds is not None and base.launches > 1 and new.launches > 1:
             return _paired(base, new, rounds)
         return _difference(base, new, spread)
 
-    found, adjusted = _at_same_rtt(base, new, difference)
+    found, adjusted = (
+        _at_same_rtt(base, new, difference) if with_rtt else (difference(base, new), None)
+    )
     reason = ""
     if min(*base.values, *new.values) <= 0:
         reason = "a time is 0: its clock is too coarse"
@@ -144,6 +152,9 @@ def judged(change: RowChange, p_adjusted: float, threshold: float, spread: Sprea
             reason = "its interval is too wide"
     elif not reason:
         reason = "there is no interval"
+    if change.apart and word == "cannot tell":
+        # More launches would not be in the state of the other run, either.
+        reason, launches = change.apart, None
     return change._replace(
         p_adjusted=p_adjusted,
         word=word,

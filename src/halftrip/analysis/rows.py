@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from halftrip.analysis.flags import contradictions, evidences, flags_of
+from halftrip.analysis.flags import Known, contradictions, evidences, flags_of
 from halftrip.analysis.flags.flag import Evidence, Flag
 from halftrip.analysis.one_way import Clocks, OneWay, one_way
+from halftrip.analysis.states import State
 from halftrip.analysis.summaries import is_over_all_time, launch_components
 from halftrip.analysis.usage import (
     MessageCost,
@@ -55,6 +56,8 @@ class Row(NamedTuple):
     known, or not asked for).
     `launches` is how many launches have samples, and `components` by how much they differ. `slices`
     is how many slices count, `left_out` how many do not, because the path was still warming up.
+    `state` is the state of the machine that all these figures are of, where the times go with it
+    (None: they are of all slices); `others` are the same rows in the other states, and empty there.
     `reported` is what another tool has printed of each of its measurements, and `source` which
     table of what was imported it is from; empty, and None, of a measurement of halftrip's.
     """
@@ -79,6 +82,8 @@ class Row(NamedTuple):
     left_out: int
     launches: int
     components: Components | None
+    state: State | None
+    others: tuple[Row, ...]
     reported: tuple[Reported, ...]
     source: Source | None
 
@@ -131,7 +136,7 @@ class Row(NamedTuple):
 
 
 def rows(
-    run: Run, flags: bool = True, known: dict[Configuration, Evidence] | None = None
+    run: Run, flags: bool = True, known: dict[Configuration, Known] | None = None
 ) -> list[Row]:
     """The rows of a run in the order of a table, whatever order they were measured in; with all
     their `flags`, or, which takes a fraction of the time, without. `known` is that of
@@ -141,13 +146,25 @@ def rows(
     beside = contradictions(found)
     made = []
     for evidence in sorted(found, key=lambda each: _order(each.configuration)):
-        others = beside.get(evidence.configuration, [])
-        row = _row(evidence, others, clocks)
-        if flags:
-            of_samples = count_suspect(evidence.measurements)
-            row = row._replace(flags=flags_of(evidence, others), suspect=of_samples)
-        made.append(row)
+        contradicted = beside.get(evidence.configuration, [])
+        row = _judged(evidence, contradicted, clocks, flags)
+        # Other rows are in the state that held most.
+        others = [_judged(each, [], clocks, flags) for each in evidence.others]
+        made.append(row._replace(others=tuple(others)))
     return made
+
+
+def in_every_state(found: Iterable[Row]) -> list[Row]:
+    """The rows, each followed by itself in its other states."""
+    return [each for row in found for each in (row, *row.others)]
+
+
+def _judged(evidence: Evidence, beside: Sequence[Flag], clocks: Clocks, flags: bool) -> Row:
+    row = _row(evidence, beside, clocks)
+    if not flags:
+        return row
+    of_samples = count_suspect(evidence.measurements)
+    return row._replace(flags=flags_of(evidence, beside), suspect=of_samples)
 
 
 # The settings whose rows stand apart; those of the others stand size by size.
@@ -205,6 +222,8 @@ def _row(evidence: Evidence, beside: Sequence[Flag], clocks: Clocks) -> Row:
         left_out=len(evidence.times.counted) - sum(evidence.times.counted),
         launches=len(evidence.times.by_launch),
         components=launch_components(evidence.times),
+        state=evidence.state,
+        others=(),
         reported=tuple(m.reported for m in measurements if m.reported is not None),
         source=evidence.run.source_of.get(evidence.configuration),
     )

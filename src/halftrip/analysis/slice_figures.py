@@ -8,6 +8,7 @@ from halftrip.analysis.figure import Figure, figures_of
 from halftrip.analysis.figures import (
     CORE_TO_CORE,
     DELIVERY,
+    STATE,
     SUMMARY,
     SUSPECT,
     USAGE,
@@ -15,25 +16,48 @@ from halftrip.analysis.figures import (
     of_end,
 )
 from halftrip.analysis.setting_figures import CONFIGURATION
+from halftrip.analysis.states import HostStates, RunStates, State
 from halftrip.analysis.summaries import summarize_configuration
 from halftrip.analysis.usage import UsedByEnds, count_suspect, used_by_ends
 from halftrip.results.counts import delivered_share
 from halftrip.results.records import Measurement
 from halftrip.results.run import Run
+from halftrip.stats.levels import Held
 from halftrip.stats.summary import Summary
 
 
 class MeasuredSlice(NamedTuple):
-    """A measurement, the run that it is of, and its summary."""
+    """A measurement, the run that it is of, its states, and its summary."""
 
     run: Run
     measurement: Measurement
+    states: RunStates
     summary: Summary
 
     @classmethod
-    def of(cls, run: Run, measurement: Measurement) -> MeasuredSlice:
-        """A measurement of a run."""
-        return cls(run, measurement, summarize_configuration([measurement]))
+    def of(cls, run: Run, measurement: Measurement, states: RunStates) -> MeasuredSlice:
+        """A measurement of a run with these states."""
+        return cls(run, measurement, states, summarize_configuration([measurement]))
+
+    @property
+    def state(self) -> State | None:
+        """The state that held in it; None where there is one only, where it changed, and where it
+        is not known."""
+        host, held = self._held
+        return None if host is None or held.level is None else host.states[held.level]
+
+    @property
+    def state_changed(self) -> bool | None:
+        """Whether the state changed in it; None where there is one only, or none is known."""
+        host, held = self._held
+        return None if host is None else held.changed
+
+    @property
+    def _held(self) -> tuple[HostStates | None, Held]:
+        host = self.states.of(self.measurement.configuration)
+        if host is None or not host.states:
+            return None, Held(None)
+        return host, host.held(self.measurement)
 
     @property
     def used(self) -> UsedByEnds:
@@ -93,6 +117,9 @@ SLICE: tuple[Figure[MeasuredSlice], ...] = (
     *figures_of(MeasuredSlice, lambda of: of.measurement.delivery, DELIVERY),
     *figures_of(MeasuredSlice, lambda of: of.measurement.verified, VERIFIED),
     *figures_of(MeasuredSlice, lambda of: of.core_to_core_rtt, CORE_TO_CORE),
+    *figures_of(MeasuredSlice, lambda of: of.state, STATE),
+    Figure("state_changed", "yes or no?", lambda of: of.state_changed,
+           "Whether the state changed in it, so that it counts for none"),
     *figures_of(MeasuredSlice, lambda of: count_suspect([of.measurement]), SUSPECT),
     *figures_of(MeasuredSlice, lambda of: of.used[0], of_end(0, USAGE)),
     *figures_of(MeasuredSlice, lambda of: of.used[1], of_end(1, USAGE)),

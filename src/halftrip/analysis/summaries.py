@@ -19,14 +19,17 @@ from halftrip.stats.summary import Components, Summary, variance_components
 
 
 def configuration_times(
-    measurements: Sequence[Measurement], within: bool = True
+    measurements: Sequence[Measurement],
+    within: bool = True,
+    of: ConfigurationTimes | None = None,
 ) -> ConfigurationTimes:
-    """The times of a configuration; `measurements` are its slices of all launches, at least one.
-    Without the intervals `within` slices it takes half of the time."""
+    """The times of a configuration; `measurements` are its slices of all launches, at least one, or
+    some of those whose times are `of`. Without the intervals `within` slices it takes half of the
+    time."""
     messages = measurements[0].configuration.messages_per_iteration
     # Samples are whole nanoseconds.
     unit = 1.0 / (messages * max(measurement.iterations for measurement in measurements))
-    return series.configuration_times(measurements, unit, within)
+    return series.configuration_times(measurements, unit, within, of)
 
 
 def summarize_configuration(

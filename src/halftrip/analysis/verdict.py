@@ -144,7 +144,8 @@ def _wandered(row: Evidence) -> Cause | None:
     seen = f"from {us(low)} to {us(high)}"
     found = row.with_rtt
     if found is None or not found.significant or found.value < 0:
-        advice = "find out what changes (frequency, heat, other work), or allow more --slices"
+        more = "--launches" if len(row.times.by_launch) > 1 else "--slices"
+        advice = f"find out what changes (frequency, heat, other work), or allow more {more}"
         return Cause("level wandered", seen, advice)
     first, last = min(row.rtts), max(row.rtts)
     seen += f" with the core-to-core round trip, {first:.0f} to {last:.0f} ns"

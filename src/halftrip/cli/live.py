@@ -23,7 +23,7 @@ from halftrip.report.progress import ProgressLine
 
 if TYPE_CHECKING:
     from halftrip.analysis.expectation import Expectations
-    from halftrip.analysis.flags import Evidence
+    from halftrip.analysis.flags import Known
     from halftrip.results.configuration import Configuration
     from halftrip.results.following import FollowedRun
     from halftrip.results.run import Run
@@ -221,7 +221,7 @@ class _Progress:
         self._path = path
         self._expected = expected
         self._followed: FollowedRun | None = None
-        self._known: dict[Configuration, Evidence] = {}
+        self._known: dict[Configuration, Known] = {}
         self._first_at: float | None = None
 
     def prepare(self) -> None:

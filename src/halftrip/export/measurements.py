@@ -90,13 +90,11 @@ def measurements(document: Document) -> list[Found]:
         for row in document.rows
         for each in document.run.by_configuration[row.configuration]
     ]
-    figures = measurement_figures(document)
+    figures, run, states = measurement_figures(document), document.run, document.states
     return [
         # Another tool has given a figure in place of samples.
         Found(
-            _printable(
-                fields(figures, Measured(number, row, MeasuredSlice.of(document.run, each)))
-            ),
+            _printable(fields(figures, Measured(number, row, MeasuredSlice.of(run, each, states)))),
             each.samples if each.reported is None else NO_TIMES,
             each.iterations,
         )

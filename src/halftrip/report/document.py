@@ -10,8 +10,9 @@ from rich.console import RenderableType
 
 from halftrip.analysis.breakpoints import Breakpoint, breakpoints
 from halftrip.analysis.expectation import Expectations
-from halftrip.analysis.flags import Evidence
+from halftrip.analysis.flags import Known
 from halftrip.analysis.rows import Row, rows
+from halftrip.analysis.states import RunStates, run_states
 from halftrip.report.fields import FIELDS, curve_name, varying
 from halftrip.results.configuration import Configuration
 from halftrip.results.names import Names
@@ -45,8 +46,8 @@ class Document(NamedTuple):
     curves of both, with --refine only. `aggregates` has one of each round, in the order of a
     table, `skips` are in that of the file. `warnings` are lines about what could not be read in the
     kernel's files. `round_trips`: a ping-pong is shown by its round trip, not by half of it.
-    `expectations` are what it is judged by. `is_running`: it is measured still, and has no end
-    yet."""
+    `states` are those of the machine. `expectations` are what it is judged by. `is_running`: it is
+    measured still, and has no end yet."""
 
     run: Run
     rows: list[Row]
@@ -59,6 +60,7 @@ class Document(NamedTuple):
     failures: list[Failure]
     warnings: list[str]
     round_trips: bool
+    states: RunStates
     expectations: Expectations
     is_running: bool = False
 
@@ -93,7 +95,7 @@ def document(
 
 def document_so_far(
     run: Run,
-    known: dict[Configuration, Evidence],
+    known: dict[Configuration, Known],
     expectations: Expectations | None = None,
 ) -> Document:
     """The document of a run that goes on, without flags. `known` is what earlier documents of it
@@ -125,6 +127,7 @@ def _document(
         failures=list(run.failures),
         warnings=list(dict.fromkeys(map(_warning, run.notices))),
         round_trips=round_trips or bool(run.header.plan.get("rtt")),
+        states=run_states(run),
         expectations=expectations or Expectations.of_plan(run.header.plan),
     )
 

@@ -74,8 +74,9 @@ def width_of(width: float) -> str:
 
 
 def marked(row: Row, value: float, unit: str, most: int = _MOST_DIGITS) -> str:
-    """A figure of a row, with the sign of its verdict behind it."""
-    return in_unit(value, unit, digits_of(row, most)) + mark(row)
+    """A figure of a row, with the sign of its verdict behind it, and the state that it is of."""
+    state = "" if row.state is None else f" {row.state.word}"
+    return in_unit(value, unit, digits_of(row, most)) + mark(row) + state
 
 
 def mark(row: Row) -> str:

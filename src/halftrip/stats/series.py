@@ -48,13 +48,14 @@ class ConfigurationTimes:
     `launches` and `slices` have the launch of each slice, and its times with their median.
     `counted` says which slices count: not those in which the path was still warming up.
     `launches_begun` is how many launches there were that were not cut short, with samples or
-    without.
+    without; `cut_short` has the numbers of the others.
     """
 
     launches_begun: int
     launches: Sequence[int]
     slices: Sequence[SliceTimes]
     counted: Sequence[bool]
+    cut_short: frozenset[int] = frozenset()
 
     @cached_property
     def by_launch(self) -> dict[int, list[SliceTimes]]:
@@ -88,12 +89,16 @@ class ConfigurationTimes:
 
 
 def configuration_times(
-    series: Sequence[RecordedSlice], unit: float = 0.0, within: bool = True
+    series: Sequence[RecordedSlice],
+    unit: float = 0.0,
+    within: bool = True,
+    of: ConfigurationTimes | None = None,
 ) -> ConfigurationTimes:
     """The times of a configuration from all its slices, in the order of launch and slice; in each
     launch the leading slices of a path that was still warming up do not count, nor do launches that
     were cut short. Times were recorded in multiples of `unit`, ns (0: not known); `within` is that
-    of `interval.of_samples`."""
+    of `interval.of_samples`. `of` are the times of the whole row where `series` are some of its
+    slices, such as those in one state: few slices do not say then that a launch was cut short."""
     known = [(each, times) for each in series if (times := each.one_way_times).size]
     slices = [
         SliceTimes(
@@ -109,12 +114,16 @@ def configuration_times(
         of_launch = [n for n, other in enumerate(launches) if other == launch]
         for n in of_launch[: settled_from([slices[n].median.median for n in of_launch])]:
             counted[n] = False
-    short = _leave_out_short(launches, counted)
+    if of is None:
+        short = frozenset(_leave_out_short(launches, counted))
+        begun = len({each.launch for each in series} - short)
+    else:
+        short, begun = of.cut_short, of.launches_begun
+        counted = [
+            counts and launch not in short for launch, counts in zip(launches, counted, strict=True)
+        ]
     return ConfigurationTimes(
-        launches_begun=len({each.launch for each in series} - short),
-        launches=launches,
-        slices=slices,
-        counted=counted,
+        launches_begun=begun, launches=launches, slices=slices, counted=counted, cut_short=short
     )
 
 

@@ -142,7 +142,7 @@ def latency_columns(rtt: bool) -> tuple[Column, ...]:
         return column(figure.name, times if figure.shown.doubles else None, **changes)
 
     interval_column = Column("95 % interval", "us", interval, rank=MORE + 4)
-    first = (SIZE, "latency_ns", _WIDTH, interval_column, "adjusted_latency_ns")
+    first = (SIZE, "latency_ns", "state", _WIDTH, interval_column, "adjusted_latency_ns")
     return (
         *columns_of(_of_table("latency"), first, made),
         Column("clock error", "us", _clock_error, rank=MORE + 4),
@@ -180,6 +180,7 @@ def _of_window(row: Row) -> float:
 _RATE_FIRST = (
     SIZE,
     "total_bandwidth_bytes_per_s",
+    "state",
     Column("95 %", "", _width_of_rate, rank=ALWAYS),
     Column("95 % interval", "MB/s", _bandwidth_interval, rank=MORE + 4),
 )

@@ -33,6 +33,7 @@ _MOST_UNTOLD = 10
 _MOST_CHANGES = 12
 # Nobody takes more.
 _MOST_LAUNCHES = 500
+BOTH_STATES = "--placement-state near, or far, measures one state; more --launches see several"
 _STYLES = {"slower": "bold red", "faster": "green", "cannot tell": "yellow", "same": ""}
 
 
@@ -123,18 +124,30 @@ def _largest(comparison: Comparison) -> list[str]:
         much = "as long" if not row.configuration.is_rate else "as much"
         low, high = (significant(each, 3) for each in row.bounds)
         name, factor = row_name(comparison, row.configuration), significant(row.factor, 3)
+        name += f", {row.state}," if row.state else ""
         values = f"{figure(row, 'new')}, was {figure(row, 'base')}"
         return [f"{name} {does} {factor} times {much} (95 %: {low} to {high}): {values}."]
     untold = comparison.having("cannot tell")
     needed = [row.launches for row in untold if row.launches is not None]
     if not needed:
-        return []
+        return _apart(untold)
     most, size = max(needed), _percent(comparison.threshold)
     if most > _MOST_LAUNCHES:
         vary = "they vary too much; halftrip show --why says what disturbs them"
         return [f"To find a change of {size} would take {most:,} launches of some rows: {vary}."]
     takes = f"takes about {most:,} launches of each run: --launches {most}"
     return [f"To find a change of {size} in those that cannot be told {takes}."]
+
+
+def _apart(untold: Sequence[RowChange]) -> list[str]:
+    """Of what rows cannot be told since the machine was in other states, and how to get the same in
+    both runs."""
+    apart = [row.apart for row in untold if row.apart]
+    if not apart:
+        return []
+    rows = "1 row" if len(apart) == 1 else f"{len(apart)} rows"
+    said = f"Cannot tell of {rows}: {apart[0]}"
+    return [f"{said}. {BOTH_STATES}."]
 
 
 def _holds(comparison: Comparison) -> list[str]:
@@ -205,6 +218,7 @@ def _table(comparison: Comparison, rows: Sequence[RowChange]) -> Table:
         Column("", "", lambda row: row.word, is_text=True, rank=ALWAYS),
         *map(setting_column, [TRANSPORT, *_fields(comparison)]),
         SIZE,
+        *([_STATE] if any(row.state for row in rows) else []),
         Column("base", "", lambda row: figure(row, "base"), rank=ALWAYS),
         Column("new", "", lambda row: figure(row, "new"), rank=ALWAYS),
         Column("new / base", "", lambda row: number(row.factor, _digits(row) + 1), rank=ALWAYS),
@@ -216,6 +230,9 @@ def _table(comparison: Comparison, rows: Sequence[RowChange]) -> Table:
     ]
     shown = table(rows, columns, style=lambda row: _STYLES[row.word])
     return shown.titled(_title(comparison, rows), "above")
+
+
+_STATE = Column("state", "", lambda row: row.state, is_text=True, rank=ALWAYS)
 
 
 def left_out(comparison: Comparison, shown: Sequence[RowChange]) -> list[str]:
@@ -327,6 +344,7 @@ def _record(row: RowChange) -> dict[str, Any]:
     unit = "bandwidth_bytes_per_s" if row.configuration.is_rate else "latency_ns"
     return {
         **configuration_fields(row.configuration),
+        "state": row.state or None,
         "verdict": row.word,
         "reason": row.reason,
         f"base_{unit}": or_none(row.figure(row.base)),

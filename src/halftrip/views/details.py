@@ -14,6 +14,7 @@ from halftrip.analysis.expectation import shortfalls
 from halftrip.analysis.figure import or_none
 from halftrip.analysis.figures import row_fields
 from halftrip.analysis.losses import HostLosses, losses
+from halftrip.analysis.rows import in_every_state
 from halftrip.analysis.setting_figures import configuration_fields
 from halftrip.render import csv as csv_format
 from halftrip.render import json as json_format
@@ -84,7 +85,8 @@ def json(document: Document) -> str:
 
 
 def csv(document: Document) -> str:
-    """One line per row, below a heading; a figure that does not exist is empty."""
+    """One line per row, and per state of one that has several, below a heading; a figure that does
+    not exist is empty."""
     return csv_format.render(in_short(document))
 
 
@@ -102,8 +104,8 @@ def latex(document: Document) -> str:
 
 
 def records(document: Document) -> list[dict[str, Any]]:
-    """A record for each row; a figure that does not exist is None."""
-    return [row_fields(row) for row in document.rows]
+    """A record for each row in each of its states; a figure that does not exist is None."""
+    return [row_fields(row) for row in in_every_state(document.rows)]
 
 
 def records_of_several(documents: Sequence[Document], files: Sequence[str]) -> list[dict[str, Any]]:

@@ -21,6 +21,7 @@ from halftrip.analysis.history import (
     is_bandwidth,
 )
 from halftrip.analysis.setting_figures import configuration_fields
+from halftrip.analysis.states import QUANTITIES
 from halftrip.render.blocks import (
     SPACE,
     Block,
@@ -39,6 +40,7 @@ from halftrip.stats.median import median
 from halftrip.texts import printable
 from halftrip.units import format_size, significant
 from halftrip.views.columns import TRANSPORT, setting_column
+from halftrip.views.compare import BOTH_STATES
 
 # Characters for figures from low to high, where a terminal has them, and where it has not.
 BLOCKS = "▁▂▃▄▅▆▇█"
@@ -95,13 +97,32 @@ def _style(row: RowHistory) -> str:
 def answer(history: History) -> list[str]:
     """What has changed when, by how much, and with what: one to three sentences, a line each."""
     if not history.events:
-        return [_unchanged(history)]
+        return [_unchanged(history), *_states(history)]
     largest = sorted(history.events, key=lambda each: -each.weight)[:_SENTENCES]
     lines = [_sentence(history, each) for each in sorted(largest, key=lambda each: each.first)]
     more = len(history.events) - len(largest)
     if more:
         lines.append(f"{counted(more, 'more change')}: see below the table.")
-    return lines
+    return [*lines, *_states(history)]
+
+
+def _states(history: History) -> list[str]:
+    """That runs were in different states of the machine, which are no change, and how to get the
+    same in all; empty where all were in the same."""
+    rows = history.in_states
+    if not rows:
+        return []
+    first = [row for row in rows if row.configuration == rows[0].configuration]
+    seen = [
+        f"{row.quantity.text(row.level)} in {counted(len(row.figures), 'run')}"
+        for row in first
+        if row.quantity is not None
+    ]
+    count = len({row.configuration for row in rows})
+    what = next(row.quantity.what for row in first if row.quantity is not None)
+    rows_ = counted(count, "row")
+    said = f"Of {rows_}, each state is told by itself: {what} at {', '.join(seen)}"
+    return [f"{said}. Cannot tell between these: {BOTH_STATES}."]
 
 
 def _unchanged(history: History) -> str:
@@ -124,6 +145,7 @@ def _sentence(history: History, event: Event) -> str:
         alike = (each.configuration for each in history.rows)
         fields = varying(each for each in alike if each.transport == row.configuration.transport)
         what = name_of(row.configuration, fields, Names({}))
+        what += f" at {_level(row)}" if row.quantity is not None else ""
     else:
         what = f"{len(event.rows)} of {counted(len(history.rows), 'row')}"
     return (
@@ -232,6 +254,7 @@ def _columns(history: History, rows: Sequence[RowHistory], blocks: bool) -> list
     return [
         *map(setting_column, fields),
         Column("size", "bytes", lambda row: format_size(row.configuration.size), rank=ALWAYS),
+        *([Column("at", "", _level, rank=ALWAYS)] if any(row.quantity for row in rows) else []),
         Column("history", "", lambda row: sparkline(row, count, blocks), True, rank=ALWAYS),
         Column("first", "", lambda row: _figure(row, 0), rank=ALWAYS),
         Column("last", "", lambda row: _figure(row, -1), rank=ALWAYS),
@@ -247,6 +270,11 @@ def _figure(row: RowHistory, place: int) -> str:
     """The row's first figure, or its last."""
     value = [*row.figures.values()][place].value
     return number(value, 3, 1e6 if is_bandwidth(row.configuration) else 1e3)
+
+
+def _level(row: RowHistory) -> str:
+    """What the row's quantity is at; empty where it is in any state."""
+    return "" if row.quantity is None else row.quantity.text(row.level)
 
 
 def _of_changes(cell: Callable[[LevelChange], str]) -> Callable[[RowHistory], str]:
@@ -297,6 +325,7 @@ def _hosts(run: RunFigures) -> list[str]:
 def _row_fields(row: RowHistory) -> dict[str, Any]:
     return {
         **configuration_fields(row.configuration),
+        **_level_fields(row),
         "figures": [
             {"run": place, **_figure_fields(row, figure)} for place, figure in row.figures.items()
         ],
@@ -311,6 +340,13 @@ def _row_fields(row: RowHistory) -> dict[str, Any]:
             for change in row.changes
         ],
         "detectable_ratio": row.detectable,
+    }
+
+
+def _level_fields(row: RowHistory) -> dict[str, float | None]:
+    """The level of each quantity that the row's figures were measured at; None: at any."""
+    return {
+        f"state_{each.field}": row.level if row.quantity is each else None for each in QUANTITIES
     }
 
 
@@ -334,7 +370,7 @@ def _records(history: History) -> list[dict[str, Any]]:
     change."""
     found = []
     for row in history.rows:
-        fields = configuration_fields(row.configuration)
+        fields = {**configuration_fields(row.configuration), **_level_fields(row)}
         firsts = {change.first: change for change in row.changes}
         for place, figure in row.figures.items():
             run, change = history.runs[place], firsts.get(place)

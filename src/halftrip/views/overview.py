@@ -19,6 +19,7 @@ from halftrip.report.numbers import NOTHING, in_unit, mark, marked, width_of
 from halftrip.results.configuration import Configuration
 from halftrip.results.reported import Variant
 from halftrip.units import format_size, size_in_words
+from halftrip.views import states
 from halftrip.views.columns import TRANSPORT, setting_column
 
 _MARKS_SAY = {
@@ -56,7 +57,8 @@ def _undelayed(rows: Sequence[Row]) -> list[Row]:
 def blocks(document: Document) -> list[Block]:
     """A line for each path, and the latencies by size."""
     paths = _paths(document)
-    used = {row.verdict.word for path in paths for row in path.by_size.values()}
+    rows = [row for path in paths for row in path.by_size.values()]
+    used = {row.verdict.word for row in rows}
     # A row without an interval is no result, but all that a run which is not over has of it.
     latency = _latency_so_far if document.is_short else _latency
     says = _MARKS_SAY | ({"no": _NO_OF_SHORT_RUN} if document.is_short else {})
@@ -64,7 +66,13 @@ def blocks(document: Document) -> list[Block]:
         table(paths, _path_columns(paths, latency)).titled("Paths"),
         SPACE,
         table(paths, _size_columns(paths, latency)).titled("Latency by size"),
-        Items([said for word, said in says.items() if word in used]),
+        Items(
+            [
+                *(said for word, said in says.items() if word in used),
+                *filter(None, (states.words(rows), states.other_states(rows))),
+                f"95 %: {states.over(rows)}",
+            ]
+        ),
     ]
 
 

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from halftrip.analysis.figure import BRIEF
-from halftrip.analysis.rows import Row
+from halftrip.analysis.rows import Row, in_every_state
 from halftrip.render.blocks import Column, Legend, Table, table
 from halftrip.report.document import Document
 from halftrip.report.fields import common, varying
 from halftrip.results.run import Run
-from halftrip.views import columns
+from halftrip.views import columns, states
 from halftrip.views.columns import is_round_trip
 
 _STYLES = {"ok": "", "caution": "yellow", "no": "red"}
@@ -38,10 +38,12 @@ class RowTable(NamedTuple):
 
 
 def row_tables(document: Document, brief: bool) -> list[RowTable]:
-    """The tables of all rows; `brief`: with the columns that people look for first."""
+    """The tables of all rows; `brief`: with the columns that people look for first, in the state
+    that held most; else in all states."""
     groups = (
         [row for row in rows if (row.delivery is not None) == of_datagrams]
-        for rows in (document.latency_rows, document.rate_rows)
+        for main in (document.latency_rows, document.rate_rows)
+        for rows in [main if brief else in_every_state(main)]
         for of_datagrams in (False, True)
     )
     return [_row_table(document, rows, brief) for rows in groups if rows]
@@ -131,6 +133,7 @@ def _legend(table_rows: Sequence[Row], shown: Sequence[Column], rtt: bool) -> li
     if not lines:
         lines = _rate(table_rows, names) if is_rate else _latency(table_rows, names, rtt)
     lines += [column.says for column in shown if column.says]
+    lines += filter(None, (states.words(table_rows),))
     if any(row.configuration.is_one_sided and not row.source for row in table_rows):
         lines.append(_ONE_SIDED_SAYS)
     if any(row.delivery is not None for row in table_rows):
@@ -183,15 +186,16 @@ def _latency(table_rows: Sequence[Row], names: set[str], rtt: bool) -> list[str]
     time = "round trip" if rtt else "latency"
     half = "half a round trip" if rtt else time
     whole = "of the whole iteration, of one message, or of one each way at once"
+    over = states.over(table_rows)
     if not any(round_trips):
-        lines = [f"latency: median {whole}; 95 %: interval of that median, over slices of the run."]
+        lines = [f"latency: median {whole}; 95 %: interval of that median, {over}."]
         lines += ["first message: the first iteration, cold."] * ("first message" in names)
         lines += _samples("iteration", names)
         return [*lines, "bandwidth: size / latency, one direction, 1 MB = 10^6 bytes."]
     of = " of half a round trip" if not rtt else ""
     first = f"first message: the first iteration{', half' if not rtt else ''}, cold."
     lines = [
-        f"{time}: median{of}; 95 %: interval of that median, over slices of the run.",
+        f"{time}: median{of}; 95 %: interval of that median, {over}.",
         *_samples("round trip" if all(round_trips) else "iteration", names),
         f"bandwidth: size / {half}, one direction, 1 MB = 10^6 bytes.",
         *[first] * ("first message" in names),
@@ -229,7 +233,7 @@ def _rate(table_rows: Sequence[Row], names: set[str]) -> list[str]:
     if not all(over_all_time):
         lines.append(
             f"bandwidth: payload that was acknowledged / time, {summed}, median, with its 95 % "
-            "interval over slices of the run; 1 MB = 10^6 bytes. messages: likewise."
+            f"interval {states.over(table_rows)}; 1 MB = 10^6 bytes. messages: likewise."
         )
     if any(over_all_time):
         of = "bandwidth at a rate, and where some got lost" if lines else "bandwidth"

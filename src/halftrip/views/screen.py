@@ -16,6 +16,7 @@ from halftrip.views import (
     overview,
     pairs,
     side_by_side,
+    states,
 )
 from halftrip.views.row_tables import row_tables
 from halftrip.views.why import advice, groups, trust
@@ -57,9 +58,12 @@ def first_screen(document: Document, file: str | None = None) -> View:
         *notes.breakpoints(document.curves),
         *notes.losses(document.rows),
     ]
+    several = states.are_several(document.states)
     return View(
         [
             SummaryLine(heading(document)),
+            # Too long for the line above, which leaves out what it has no room for.
+            *([Items(states.heading(document.states))] if several else []),
             SPACE,
             *body,
             *([SPACE] if body else []),
@@ -118,6 +122,8 @@ def heading(document: Document) -> list[str]:
     for source in run.sources[:1]:
         parts.append(f"{source.tool}, imported from {source.file}")
         parts += [" and ".join(dict.fromkeys(source.hosts))] if source.hosts else []
+    if not states.are_several(document.states):
+        parts += states.heading(document.states)
     if run.end is not None and run.end.seconds is not None:
         parts.append(f"{run.end.seconds:.0f} s")
     return parts

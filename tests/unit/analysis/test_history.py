@@ -97,11 +97,11 @@ def test_bandwidth_is_that_of_both_directions_with_its_interval(pattern, bandwid
 def test_another_core_to_core_round_trip_is_named():
     def run(number):
         far = number >= 8
-        made = runs.measurement(half_ns=150.0 if far else 100.0, rtts=(200.0,) if far else (100.0,))
+        made = runs.measurement(half_ns=150.0 if far else 100.0, rtts=(122.0,) if far else (100.0,))
         return dated(runs.run(made), number)
 
     (event,) = history(figures(map(run, range(16)))).events
-    assert event.environment == [Change(CORE_TO_CORE, "100 ns", "200 ns")]
+    assert event.environment == [Change(CORE_TO_CORE, "100 ns", "122 ns")]
 
 
 def test_what_differs_between_most_runs_explains_nothing():

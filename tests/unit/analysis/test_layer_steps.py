@@ -13,7 +13,7 @@ def names(found):
 
 def test_layers_are_ordered_from_below():
     uppers = [each.upper.transport for each in steps(map(configuration, TRANSPORTS.built_in))]
-    assert len(uppers) == 10
+    assert len(uppers) == 11
     for number, upper in enumerate(uppers):
         assert not set(below(upper)) & set(uppers[number:])
     assert below("mpi4py-object") == ["mpi4py", "mpi"]

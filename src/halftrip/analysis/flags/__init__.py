@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from operator import is_
+from typing import NamedTuple
 
 from halftrip.analysis.flags import machine, neighbours, samples
 from halftrip.analysis.flags.flag import Evidence, Flag, Rule, evidence, typical_rtts
+from halftrip.analysis.states import run_states
 from halftrip.results.configuration import Configuration
 from halftrip.results.records import Measurement
 from halftrip.results.run import Run
@@ -16,6 +18,7 @@ __all__ = [
     "NAMES",
     "Evidence",
     "Flag",
+    "Known",
     "contradictions",
     "evidences",
     "flags_by_configuration",
@@ -67,19 +70,29 @@ def flags_by_configuration(run: Run) -> dict[Configuration, tuple[Flag, ...]]:
     return {row.configuration: flags_of(row, beside.get(row.configuration, [])) for row in rows}
 
 
-def evidences(run: Run, known: dict[Configuration, Evidence] | None = None) -> list[Evidence]:
+class Known(NamedTuple):
+    """What was found of a row when it had these measurements, and what `RunStates.held` was."""
+
+    measurements: Sequence[Measurement]
+    held: tuple[int | None, ...]
+    evidence: Evidence
+
+
+def evidences(run: Run, known: dict[Configuration, Known] | None = None) -> list[Evidence]:
     """The evidence of every row of a run. `known` is what was found when the run had fewer
-    measurements: rows that have no others since are as they were, and it gets what is found now."""
-    rtts = typical_rtts(run)
+    measurements: rows that have no others since, nor others of their states, are as they were, and
+    it gets what is found now."""
+    rtts, states = typical_rtts(run), run_states(run)
     found = []
     for configuration, measurements in run.by_configuration.items():
         before = None if known is None else known.get(configuration)
-        if before is None or not _are_same(before.measurements, measurements):
-            found.append(evidence(run, configuration, measurements, rtts))
+        held = states.held(configuration, measurements) if known is not None else ()
+        if before and before.held == held and _are_same(before.measurements, measurements):
+            found.append(replace(before.evidence, run=run))
         else:
-            found.append(replace(before, run=run))
-    if known is not None:
-        known.update((each.configuration, each) for each in found)
+            found.append(evidence(run, configuration, measurements, rtts, states))
+        if known is not None:
+            known[configuration] = Known(measurements, held, found[-1])
     return found
 
 

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
+from halftrip.analysis.states import (
+    CORE_TO_CORE,
+    Probed,
+    RunStates,
+    State,
+    by_state,
+    probed,
+)
 from halftrip.analysis.summaries import (
     configuration_times,
     is_over_all_time,
@@ -42,7 +50,10 @@ class Evidence:
     """What is known of one row of a run: its measurements, one for each slice, their times, its
     summary, its latency at the run's typical core-to-core round trip (None: not known), how many of
     its messages arrived, the resource usage of both ends, and the core-to-core round trips, ns,
-    with their median (None: none is known)."""
+    with their median (None: none is known).
+
+    Where its times go with a state of the machine, all this is of the slices in that `state` (None:
+    of all slices); `others` has the same of the row's other states."""
 
     run: Run
     configuration: Configuration
@@ -54,6 +65,8 @@ class Evidence:
     usage: tuple[Usage, Usage] | None
     rtts: Sequence[float]
     median_rtt: float | None
+    state: State | None = None
+    others: Sequence[Evidence] = ()
     _found: dict[Rule, Flag | None] = field(default_factory=dict)
 
     def found_by(self, rule: Rule) -> Flag | None:
@@ -98,11 +111,40 @@ def evidence(
     run: Run,
     configuration: Configuration,
     measurements: Sequence[Measurement],
-    typical: dict[Probed, float] | None = None,
+    typical: dict[Probed, float],
+    states: RunStates,
 ) -> Evidence:
     """The evidence of one row; `measurements` are all those of its configuration, at least one.
-    `typical` has the typical round trip of each pair, where that is known already."""
+    `typical` has the typical round trip of each pair.
+
+    Where its times go with a state, it is that of the state that held most in the run, of those in
+    which the row has an interval."""
+    slices = by_state(states.of(configuration), measurements)
+    if len(slices) < 2:
+        state = slices[0].state if slices else None
+        return _evidence(run, configuration, measurements, typical, state)
     times = configuration_times(measurements)
+    found = [
+        _evidence(run, configuration, each.measurements, typical, each.state, times)
+        for each in slices
+    ]
+    found.sort(key=lambda each: math.isnan(each.summary.low))
+    # The very first iteration is that of the row, whatever state it was in.
+    first = summarize_configuration(measurements[:1]).first
+    main, *others = (replace(each, summary=each.summary._replace(first=first)) for each in found)
+    return replace(main, others=others)
+
+
+def _evidence(
+    run: Run,
+    configuration: Configuration,
+    measurements: Sequence[Measurement],
+    typical: dict[Probed, float],
+    state: State | None,
+    of: ConfigurationTimes | None = None,
+) -> Evidence:
+    """That of these slices, which are those in `state`, of a row whose times are `of`."""
+    times = configuration_times(measurements, of=of)
     rtts = [rtt for measurement in measurements for rtt in measurement.core_to_core_rtts]
     return Evidence(
         run=run,
@@ -110,13 +152,12 @@ def evidence(
         measurements=measurements,
         times=times,
         summary=summarize_configuration(measurements, times),
-        adjusted=adjusted_latency(
-            times, typical_rtts(run) if typical is None else typical, configuration
-        ),
+        adjusted=adjusted_latency(times, typical, configuration, state),
         delivery=add_deliveries(measurement.delivery for measurement in measurements),
         usage=add_both_ends(measurement.usage for measurement in measurements),
         rtts=rtts,
         median_rtt=median(rtts) if rtts else None,
+        state=state,
     )
 
 
@@ -135,11 +176,6 @@ def percent(share: float) -> str:
     return f"{significant(100 * share, 2)} %" if math.isfinite(share) else "anything"
 
 
-# A pair of cores whose round trip is probed: the ranks, their thread, the requested cores, and
-# whether the path is simulated.
-Probed = tuple[tuple[int, int], int, tuple[int | None, int | None], bool]
-
-
 def typical_rtts(run: Run) -> dict[Probed, float]:
     """The median of all core-to-core round trips of each pair in the run, ns."""
     probes: dict[Probed, list[float]] = {}
@@ -150,20 +186,19 @@ def typical_rtts(run: Run) -> dict[Probed, float]:
     return {pair: median(rtts) for pair, rtts in probes.items() if rtts}
 
 
-def probed(configuration: Configuration) -> Probed:
-    """The pair of cores whose round trip goes with a configuration."""
-    initiator, responder = configuration.ends
-    cores = initiator.core, responder.core
-    return configuration.pair, configuration.thread, cores, configuration.is_simulated
-
-
 def adjusted_latency(
-    times: ConfigurationTimes, rtts: dict[Probed, float], configuration: Configuration
+    times: ConfigurationTimes,
+    rtts: dict[Probed, float],
+    configuration: Configuration,
+    state: State | None = None,
 ) -> Adjusted | None:
-    """The latency of a configuration at the typical core-to-core round trip of its pair. None if
+    """The latency of a configuration at the typical core-to-core round trip of its pair, or of the
+    state that all its slices are in. None if
     that is not known, if fewer than six slices count (or, of several launches, six launches), or if
     the round trip did not vary between these."""
     typical = rtts.get(probed(configuration))
+    if state is not None and state.quantity is CORE_TO_CORE:
+        typical = state.value
     if typical is None:
         return None
     repeats = times.repeats

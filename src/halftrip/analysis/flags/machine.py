@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from halftrip.analysis.device_copies import CopyLimit, device_limit, is_direct
-from halftrip.analysis.flags.flag import FEWEST, Evidence, Flag, counted, percent, probed, us
+from halftrip.analysis.flags.flag import FEWEST, Evidence, Flag, counted, percent, us
+from halftrip.analysis.states import probed
 from halftrip.analysis.usage import ENDS, count_suspect
 from halftrip.results.memory_name import parse_memory
 from halftrip.results.records import Environment

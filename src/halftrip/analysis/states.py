@@ -1,0 +1,290 @@
+"""The states of the machine in a run: levels of a quantity that each hold for a while, and which of
+them held in every slice.
+
+What is looked at is data: an entry of `QUANTITIES` is all that another quantity takes.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Hashable, Sequence
+from typing import NamedTuple
+
+from halftrip.results.configuration import Configuration
+from halftrip.results.records import Measurement
+from halftrip.results.run import Run
+from halftrip.stats.levels import Held, Level, goes_with, held, level_of, levels
+from halftrip.stats.median import median
+
+# A pair of cores whose round trip is probed: the ranks, their thread, the requested cores, and
+# whether the path is simulated.
+Probed = tuple[tuple[int, int], int, tuple[int | None, int | None], bool]
+
+
+def probed(configuration: Configuration) -> Probed:
+    """The pair of cores whose round trip goes with a configuration."""
+    initiator, responder = configuration.ends
+    cores = initiator.core, responder.core
+    return configuration.pair, configuration.thread, cores, configuration.is_simulated
+
+
+class Quantity(NamedTuple):
+    """Something that holds for a while, with levels that times may go with: what it is called, of
+    `what` it is in a sentence (``cores were`` at 92 ns), its `unit`, the words for its lowest and
+    its highest level, the `field` of programs, the readings before the first block of a slice and
+    after each, and of what readings are (two of the same place are of the same thing)."""
+
+    name: str
+    what: str
+    unit: str
+    lowest: str
+    highest: str
+    field: str
+    readings: Callable[[Measurement], Sequence[float]]
+    place: Callable[[Configuration], Hashable]
+
+    def text(self, value: float) -> str:
+        return f"{value:.0f} {self.unit}"
+
+
+CORE_TO_CORE = Quantity(
+    name="core-to-core",
+    what="cores were",
+    unit="ns",
+    lowest="near",
+    highest="far",
+    field="core_to_core_ns",
+    readings=lambda measurement: measurement.core_to_core_rtts,
+    place=probed,
+)
+# The first one that has several levels is the one that rows are told apart by.
+QUANTITIES = (CORE_TO_CORE,)
+
+
+class State(NamedTuple):
+    """A level of a quantity, of which the machine has several, and what it is called."""
+
+    quantity: Quantity
+    level: Level
+    word: str
+
+    @property
+    def value(self) -> float:
+        """What a reading is while it holds, in the quantity's unit."""
+        return self.level.middle
+
+
+class HostStates(NamedTuple):
+    """The states of a quantity on a host (None: its name is not known) in all of a run, the lowest
+    first, or the only level that there was; and how often it was seen to change."""
+
+    host: str | None
+    is_simulated: bool
+    quantity: Quantity
+    levels: Sequence[Level]
+    changes: int
+
+    @property
+    def states(self) -> list[State]:
+        """The states; none where nothing changes."""
+        if len(self.levels) < 2:
+            return []
+        last = len(self.levels) - 1
+        return [
+            State(self.quantity, level, self._word(number, last))
+            for number, level in enumerate(self.levels)
+        ]
+
+    def _word(self, number: int, last: int) -> str:
+        if number in (0, last):
+            return self.quantity.lowest if number == 0 else self.quantity.highest
+        return f"at {self.quantity.text(self.levels[number].middle)}"
+
+    def held(self, measurement: Measurement) -> Held:
+        """The number of the state that held in a slice."""
+        return held(self.levels, self.quantity.readings(measurement))
+
+
+class RunStates(NamedTuple):
+    """The states of the hosts of a run, and the host of each rank."""
+
+    hosts: Sequence[HostStates]
+    host_of: dict[int, str]
+
+    def of(self, configuration: Configuration) -> HostStates | None:
+        """Those that a configuration may go with: the first that has several, or else the first;
+        None where nothing is known of it."""
+        host = self.host_of.get(configuration.pair[0])
+        own = (host, configuration.is_simulated)
+        found = [each for each in self.hosts if (each.host, each.is_simulated) == own]
+        return next((each for each in found if each.states), found[0] if found else None)
+
+    def held(
+        self, configuration: Configuration, measurements: Sequence[Measurement]
+    ) -> tuple[int | None, ...]:
+        """How many states a configuration may go with, and the number of that which held in each of
+        these slices."""
+        host = self.of(configuration)
+        if host is None or len(host.levels) < 2:
+            return ()
+        return (len(host.levels), *(host.held(each).level for each in measurements))
+
+
+def run_states(run: Run) -> RunStates:
+    """The states in a run: of each host by the readings around all slices of all its ranks
+    together."""
+    hosts = run.names.hosts
+    measured: dict[tuple[str | None, bool], list[Measurement]] = {}
+    for each in run.measurements:
+        host = hosts.get(each.configuration.pair[0])
+        measured.setdefault((host, each.configuration.is_simulated), []).append(each)
+    found = []
+    for quantity in QUANTITIES:
+        for (host, is_simulated), measurements in measured.items():
+            series: dict[Hashable, list[float]] = {}
+            for each in measurements:
+                place = quantity.place(each.configuration)
+                series.setdefault(place, []).extend(quantity.readings(each))
+            known = levels([*series.values()])
+            if known:
+                changes = sum(_changes(known, readings) for readings in series.values())
+                found.append(HostStates(host, is_simulated, quantity, known, changes))
+    return RunStates(found, dict(hosts))
+
+
+def _changes(known: Sequence[Level], readings: Sequence[float]) -> int:
+    numbers = [number for each in readings if (number := level_of(known, each)) is not None]
+    return sum(one != other for one, other in itertools.pairwise(numbers))
+
+
+class Part(NamedTuple):
+    """Slices of a row that were measured at one `level` (None: at several that do not matter to it,
+    or at one that is not known), whose state is called `word`; empty if there is one only."""
+
+    quantity: Quantity | None
+    level: Level | None
+    word: str
+    measurements: Sequence[Measurement]
+
+
+def parts(
+    host: HostStates | None, measurements: Sequence[Measurement], always: bool = False
+) -> list[Part]:
+    """The slices of a row by level, to be compared with those of another run; see `by_state`."""
+    found = [
+        Part(each.state.quantity, each.state.level, each.state.word, each.measurements)
+        for each in by_state(host, measurements, always)
+    ]
+    if found:
+        return found
+    if host is None or len(host.levels) != 1 or not any(map(host.quantity.readings, measurements)):
+        return [Part(None, None, "", measurements)]
+    return [Part(host.quantity, host.levels[0], "", measurements)]
+
+
+# Levels of two runs that are no farther apart than this factor are of the same state: within one, a
+# level wanders by a tenth or two.
+_SAME = 1.25
+
+
+class Common(NamedTuple):
+    """Slices of a row in two runs that can be compared. `apart`: they were measured at levels that
+    the other run has not."""
+
+    base: Part
+    new: Part
+    apart: bool = False
+
+    @property
+    def word(self) -> str:
+        """What the state is called; empty where there is one only."""
+        return self.base.word or self.new.word
+
+    @property
+    def is_of_any(self) -> bool:
+        """Whether the row does not go with the state, as one of the runs shows that saw several."""
+        return self.base.level is None or self.new.level is None
+
+
+# The configuration of a row, and its measurements.
+MeasuredRow = tuple[Configuration, Sequence[Measurement]]
+
+
+def in_common(
+    states: tuple[RunStates, RunStates], rows: tuple[MeasuredRow, MeasuredRow]
+) -> list[Common]:
+    """What can be compared of a row in two runs: one pair for each state that both have seen. Where
+    they have none in common, it is the first of each."""
+    hosts = [known.of(row) for known, (row, _) in zip(states, rows, strict=True)]
+    sides = [parts(host, found) for host, (_, found) in zip(hosts, rows, strict=True)]
+    if max(map(len, sides)) > 1:
+        # What matters to the row in one run does so in the other.
+        sides = [parts(host, found, True) for host, (_, found) in zip(hosts, rows, strict=True)]
+    one, other = sides
+    if one[0].level is None or other[0].level is None:
+        return [Common(_whole(one, rows[0]), _whole(other, rows[1]))]
+    pairs = [
+        Common(each, nearest)
+        for each in one
+        if (nearest := _nearest(each, other)) is not None and _nearest(nearest, one) is each
+    ]
+    return pairs or [Common(one[0], other[0], apart=True)]
+
+
+def _whole(found: Sequence[Part], row: MeasuredRow) -> Part:
+    return found[0] if len(found) == 1 else Part(None, None, "", row[1])
+
+
+def _nearest(part: Part, others: Sequence[Part]) -> Part | None:
+    """The part of the same quantity whose level is nearest; None where none is of the same
+    state."""
+    alike = [each for each in others if each.quantity is part.quantity]
+    found = min(alike, key=lambda each: _distance(part, each), default=None)
+    if found is None or part.level is None or found.level is None:
+        return None
+    meet = part.level.low <= found.level.high and found.level.low <= part.level.high
+    return found if meet or _distance(part, found) <= math.log(_SAME) else None
+
+
+def _distance(one: Part, other: Part) -> float:
+    if one.level is None or other.level is None:
+        return math.inf
+    return abs(math.log(one.level.middle / other.level.middle))
+
+
+class StateSlices(NamedTuple):
+    """The slices of a row in one state."""
+
+    state: State
+    measurements: Sequence[Measurement]
+
+
+def by_state(
+    host: HostStates | None, measurements: Sequence[Measurement], always: bool = False
+) -> list[StateSlices]:
+    """The slices of a row in each state of `host`, the state that held most in the run first; empty
+    where its figures are of all slices: its times do not go with the state, or nothing tells.
+    `always`: also where they do not.
+
+    A row whose slices are all in one state, of several that there were, is of that state.
+    """
+    states = [] if host is None else host.states
+    if host is None or not states:
+        return []
+    sampled = [each for each in measurements if each.is_sampled]
+    numbers = [host.held(each).level for each in sampled]
+    seen = {number for number in numbers if number is not None}
+    if len(seen) == 1 and None not in numbers:
+        return [StateSlices(states[seen.pop()], measurements)]
+    medians = [median(each.one_way_times) for each in sampled]
+    if not always and not goes_with(numbers, [each.launch for each in sampled], medians):
+        return []
+    found = [
+        StateSlices(
+            states[number],
+            [each for each, own in zip(sampled, numbers, strict=True) if own == number],
+        )
+        for number in seen
+    ]
+    return sorted(found, key=lambda each: -each.state.level.share)
