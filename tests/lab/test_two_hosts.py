@@ -15,7 +15,7 @@ from lab import hosts, sshd
 from lab.faults import processes
 
 SECONDS = END_SECONDS + 4.0
-LOCAL = ("shm", "pipe", "unix", "mp-pipe", "mp-queue", "mp-shm", "zmq-ipc")
+LOCAL = ("shm", "shm-ring", "pipe", "unix", "mp-pipe", "mp-queue", "mp-shm", "zmq-ipc")
 ACROSS = ("mpi", "tcp", "udp", "zmq")
 WORK = ("-t", ",".join((*LOCAL, *ACROSS)), "-s", "8,32K", "--time", "30ms")
 

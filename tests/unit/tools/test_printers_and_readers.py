@@ -1,12 +1,14 @@
 """What a tool's printer prints, its reader reads: the same rows, within the digits printed. What
 the tool itself had printed is printed again."""
 
+import json
 from typing import NamedTuple
 
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from halftrip.errors import UsageError
 from halftrip.registry import IMPORTERS, STYLES
 from harness import runs
 from harness.imports import SAMPLES, imported_run, in_style, one_way, reference
@@ -130,6 +132,42 @@ def test_its_text_is_read_as_the_same_run(tool, data):
 @pytest.mark.parametrize(("tool", "text"), SAMPLES_OF)
 def test_what_it_had_printed_is_printed_again(tool, text):
     assert in_style(imported_run(text), tool) == text.replace("Test done!\n", "")
+
+
+def test_a_long_text_is_not_kept_and_one_of_several_messages_has_no_percentiles():
+    log = (SAMPLES / "sockperf" / "full-log.txt").read_text()
+    last = log.splitlines()[-1].split(", ")
+    many = "".join(f"{n}, {', '.join(last[1:])}\n" for n in range(10_000, 11_000))
+    run = imported_run(log + many)
+    assert all(not source.facts for source in run.sources)
+    with pytest.raises(UsageError, match="what it had printed is too long to be in the file"):
+        in_style(run, "sockperf")
+    several = runs.run(runs.measurement("tcp", 64, iterations=10))
+    with pytest.raises(UsageError, match=r"tcp pingpong 64: percentiles are of single messages"):
+        in_style(several, "sockperf")
+    for style, lacking in (
+        ("sockperf", "ping-pong over tcp or udp"),
+        ("iperf3", "stream over tcp"),
+    ):
+        with pytest.raises(UsageError, match=f"the run has no {lacking}; measure it with -t "):
+            in_style(runs.run(runs.measurement("shm", 8)), style)
+
+
+def test_iperf3_s_intervals_are_slices_and_both_ways_have_a_sum():
+    fields = {"pattern": "bidirectional", "window": 4, "iterations": 1}
+    slices = [
+        runs.measurement("tcp", 1000, samples=[8000 * (1 + n)] * 5, slice=n, **fields)
+        for n in range(3)
+    ]
+    test = json.loads(in_style(runs.run(*slices), "iperf3"))
+    # 4 messages of 1,000 bytes each way in 8, 16 and 24 us.
+    for way in ("sum", "sum_bidir_reverse"):
+        rates = [each[way]["bits_per_second"] for each in test["intervals"]]
+        assert rates == pytest.approx([4e9, 2e9, 4e9 / 3])
+    assert [each["sum"]["start"] for each in test["intervals"]] == pytest.approx([0, 4e-5, 12e-5])
+    ended = test["end"]["sum_received"]
+    assert ended == test["end"]["sum_received_bidir_reverse"]
+    assert (ended["bytes"], ended["bits_per_second"]) == (60_000, pytest.approx(2e9))
 
 
 def figures(run):

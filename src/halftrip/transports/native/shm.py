@@ -9,7 +9,7 @@ import msgspec
 
 from halftrip import _native
 from halftrip.errors import Unavailable
-from halftrip.memory.allocator import HostRegion
+from halftrip.memory.allocator import Bytes, HostRegion
 from halftrip.memory.shared import SharedOffer, SharedSegment, open_offer
 from halftrip.results.configuration import Configuration
 from halftrip.results.threshold import Acts, Threshold
@@ -49,9 +49,6 @@ _THRESHOLDS: tuple[tuple[str, int, Acts], ...] = (
 
 
 class ShmTransport(Transport):
-    # A reply goes back over the cache lines of its message, and what is sent one way through a ring
-    # of its direction.
-    replies_apart = True
     capabilities = Capabilities(
         patterns={"blocking": patterns_of("Shm"), "onesided": patterns_of("ShmWindow")},
         waits=("spin",),
@@ -67,21 +64,29 @@ class ShmTransport(Transport):
     def path(self, pair: PairContext, settings: PathSettings) -> Path:
         if pair.segment is None:
             raise Unavailable(pair.no_segment)
-        side = 0 if pair.initiates else 1
-        messages = _native.Shm(pair.segment, side, pair.shares_core, self.replies_apart)
-        return ShmPath(messages, pair)
+        return ShmPath(_messages(pair.segment, pair), pair)
 
 
 class ShmRingTransport(ShmTransport):
     """The same with one way for all patterns, as a model of the path needs it: replies, too, go
     through the ring of their direction."""
 
-    replies_apart = False
     capabilities = ShmTransport.capabilities._replace(
         patterns={"blocking": patterns_of("Shm")},
         no_mode={"onesided": "one-sided calls use no ring; -t shm has them"},
         no_other_wait="shm-ring is memory that is polled; there is nothing in it to sleep on",
     )
+
+    def path(self, pair: PairContext, settings: PathSettings) -> Path:
+        if pair.segment is None:
+            raise Unavailable(pair.no_segment)
+        return ShmRingPath(pair)
+
+
+def _messages(segment: Bytes, pair: PairContext, replies_apart: bool = True) -> _native.Shm:
+    """This rank's end of the rings in a segment."""
+    side = 0 if pair.initiates else 1
+    return _native.Shm(segment, side, pair.shares_core, replies_apart)
 
 
 class ShmPath(Path):
@@ -99,6 +104,32 @@ class ShmPath(Path):
     def endpoint(self, configuration: Configuration, buffers: EndpointBuffers) -> Endpoint:
         kind = ShmWindow if configuration.is_one_sided else NativeEndpoint
         return kind(self._messages, configuration, self._pair.initiates, buffers)
+
+
+class ShmRingPath(ShmPath):
+    """In memory of its own, which the initiator makes: both ends count what has gone through the
+    pair's, and a second path there would change it."""
+
+    def __init__(self, pair: PairContext) -> None:
+        self._pair = pair
+        self._segment: SharedSegment | None = None
+        if pair.initiates:
+            self._segment = SharedSegment(_native.shm_segment_size)
+            self.address = msgspec.to_builtins(self._segment.offer)
+
+    def connect(self, address: Any) -> None:
+        if self._segment is None:
+            memory = open_offer(msgspec.convert(address, SharedOffer))
+        else:
+            # The responder has opened it.
+            memory = self._segment.bytes
+            self.close()
+        self._messages = _messages(memory, self._pair, replies_apart=False)
+
+    def close(self) -> None:
+        if self._segment is not None:
+            self._segment.close()
+            self._segment = None
 
 
 class ShmWindow(NativeWindow):
