@@ -161,6 +161,13 @@ def test_a_view_has_an_option_every_format_and_a_place_in_a_report(shell):
         refused = shell.halftrip("show", run, *words, **found)
         assert refused.status == 2
         assert refused.err.startswith(f"halftrip: {said}")
+    for name in ("format", "sizes", "all", "sort", "two words"):
+        taken = VIEW.replace('"twice", "twice"', f'"{name}", "twice"')
+        (shell.directory / "example_counted.py").write_text(taken)
+        refused = shell.halftrip("show", run, **found)
+        assert refused.status == 2
+        assert refused.err.startswith(f"halftrip: halftrip.views 'counted': --{name}: ")
+    (shell.directory / "example_counted.py").write_text(VIEW)
     page = shell.halftrip("report", run, "--format", "md", "-o", "-", **found)
     assert "## Rows counted\n" in page.out
     assert "## Not shown\n\nhalftrip.views 'broken'" in page.out

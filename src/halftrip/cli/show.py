@@ -69,11 +69,15 @@ def show(
     **of_views: bool,
 ) -> int:
     """Print runs again: the answer, and how far to trust it."""
-    chosen = [name.replace("_", "-") for name, is_chosen in of_views.items() if is_chosen]
     shown = ShowRequest(
         format="json" if json else format_,
-        views=[name for name in chosen if name in _VIEWS],
-        options=[name for name in chosen if name not in _VIEWS],
+        views=[name for name in _VIEWS if of_views[_parameter(name)]],
+        options=[
+            option.name
+            for entry in _VIEWS.values()
+            for option in entry.options
+            if of_views[_parameter(option.name)]
+        ],
         rtt=rtt,
         wide=wide,
         selection=inputs.selection_of(transport, pattern, sizes, pair),
@@ -98,10 +102,15 @@ _VIEWS = _known_views()
 _BEHIND = {"details": "wide", "why": "rtt"}
 
 
+def _parameter(name: str) -> str:
+    """The name of the parameter for an option that is called so."""
+    return f"of_{name.replace('-', '_')}"
+
+
 def _flag(name: str, says: str) -> inspect.Parameter:
     """The parameter of a view, or of an option of one."""
     return inspect.Parameter(
-        name.replace("-", "_"),
+        _parameter(name),
         inspect.Parameter.KEYWORD_ONLY,
         default=False,
         annotation=Annotated[bool, typer.Option(f"--{name}", help=says)],
@@ -112,16 +121,16 @@ def _parameters() -> Iterator[inspect.Parameter]:
     """Those of `show`, with the options of all views before its own."""
     own = dict(inspect.signature(show, eval_str=True).parameters)
     del own["of_views"]
-    taken = {*own}
+    taken = {"help", *(name.rstrip("_") for name in own)}
     selecting = inspect.Parameter.POSITIONAL_OR_KEYWORD
     yield from [own.pop(each.name) for each in [*own.values()] if each.kind is selecting]
     for name, entry in _VIEWS.items():
-        for flag in (_flag(name, entry.help), *(_flag(o.name, o.help) for o in entry.options)):
-            if flag.name in taken:
-                said = "halftrip show has an option of this name already"
-                raise UsageError(f"{VIEWS.group} {name!r}: --{flag.name}: {said}")
-            taken.add(flag.name)
-            yield flag
+        for option, says in ((name, entry.help), *((o.name, o.help) for o in entry.options)):
+            if option in taken or not _parameter(option).isidentifier():
+                said = "halftrip show has such an option, or cannot have it"
+                raise UsageError(f"{VIEWS.group} {name!r}: --{option}: {said}")
+            taken.add(option)
+            yield _flag(option, says)
         if name in _BEHIND:
             yield own.pop(_BEHIND[name])
     yield from own.values()
