@@ -9,11 +9,9 @@ NEAR, FAR = 92.0, 278.0
 SHM, TCP = (20.0, 0.5), (9000.0, 0.0)
 
 
-def moving(
-    seed=1, *, launches=10, slices=2, share=0.35, near=NEAR, far=FAR, factor=1.0, sizes=(8,)
-):
-    """A run of shm and tcp, each slice of which is in the far state with this chance; all takes
-    `factor` times as long as usual."""
+def moving(seed=1, *, share=0.35, factor=1.0, launches=10, slices=2, near=NEAR, sizes=(8,)):
+    """A run of shm and tcp, each slice of which is in the far state with the chance `share`; all
+    takes `factor` times as long as usual."""
     generator = np.random.default_rng(seed)
     made = []
     for launch in range(launches):
@@ -21,7 +19,7 @@ def moving(
             for transport, wait, (fixed, slope) in (("shm", "spin", SHM), ("tcp", "block", TCP)):
                 for size in sizes:
                     is_far = generator.random() < share
-                    rtt = (far if is_far else near) * np.exp(0.02 * generator.normal())
+                    rtt = (FAR if is_far else near) * np.exp(0.02 * generator.normal())
                     time = factor * (fixed + slope * rtt) * np.exp(0.01 * generator.normal())
                     made.append(
                         runs.measurement(
