@@ -30,7 +30,7 @@ def moving(seed=1, *, share=0.35, factor=1.0, launches=10, slices=2, near=NEAR, 
                             seed=int(generator.integers(1 << 30)),
                             slice=number,
                             launch=launch,
-                            rtts=(rtt, rtt * np.exp(0.01 * generator.normal())),
+                            rtts=(float(rtt), float(rtt * np.exp(0.01 * generator.normal()))),
                         )
                     )
     return runs.run(*made)
