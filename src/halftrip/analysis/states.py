@@ -278,7 +278,8 @@ def by_state(
     if len(seen) == 1 and None not in numbers:
         return [StateSlices(states[seen.pop()], measurements)]
     medians = [median(each.one_way_times) for each in sampled]
-    if not always and not goes_with(numbers, [each.launch for each in sampled], medians):
+    values = [None if number is None else states[number].value for number in numbers]
+    if not always and not goes_with(values, [each.launch for each in sampled], medians):
         return []
     found = [
         StateSlices(

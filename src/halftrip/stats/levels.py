@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -45,11 +46,15 @@ _CLEARLY = 2.0
 # all readings of it, each by more than this factor, were disturbed (Tukey, Exploratory Data
 # Analysis, 1977: "far out").
 _FAR_OUT = 3.0
+# A larger logarithm says nothing, and exp() overflows.
+_WIDEST = 100.0
 _OUTSIDE = 1.05
 # Times go with the level where chance gives such a difference in no more than this share of cases,
 # and where it is larger than this: an interval as wide is ok.
 _LEVEL_OF_TEST = 0.04
 _LEAST_DIFFERENCE = math.log(1.02)
+# What rounding leaves of the squares of logarithms that are all equal.
+_SAME_LEVEL = 1e-12
 
 
 class Level(NamedTuple):
@@ -93,7 +98,7 @@ def levels(series: Sequence[Sequence[float]]) -> list[Level]:
     found = []
     for group, (low, high) in zip(groups, itertools.pairwise(cuts), strict=True):
         lower, upper = np.quantile(group, [0.25, 0.75]).tolist()
-        fence = (upper / lower) ** _FAR_OUT
+        fence = math.exp(min(_WIDEST, _FAR_OUT * math.log(upper / lower)))
         found.append(
             Level(
                 max(low, float(group[0]) / _OUTSIDE, lower / fence / _OUTSIDE),
@@ -188,55 +193,67 @@ def held(known: Sequence[Level], readings: Sequence[float]) -> Held:
 
 
 def goes_with(
-    numbers: Sequence[int | None], launches: Sequence[int], medians: Sequence[float]
+    levels: Sequence[float | None], launches: Sequence[int], medians: Sequence[float]
 ) -> bool:
-    """Whether the times of a row go with the level: between two levels they differ by more than 2 %
-    and by more than chance explains. Each slice has the number of its level (None: it counts for
+    """Whether the times of a row go with the level: from the lowest to the highest they change by
+    more than 2 %, and by more than chance explains. Each slice has its level (None: it counts for
     none), its launch, and its median, above 0.
 
-    Both tests are Student's, of logarithms, which vary alike at all levels if times do not go with
-    them. One is of all launches, each with its median at either level: launches differ by more than
-    slices of one, so it errs on the safe side where one has seen both. The other one is of the
-    differences within these. Of a single launch, slices stand for launches.
+    Both tests are Student's, of the slope of a line through logarithms, which vary alike at all
+    levels if times do not go with them. One is of all launches, each with its median at each level:
+    launches differ by more than slices of one, so it errs on the safe side where one has seen
+    several. The other one is of these medians less the mean of their launch. Of a single launch,
+    slices stand for launches.
     """
-    slices: dict[int, dict[int, list[float]]] = {}
-    for number, launch, value in zip(numbers, launches, medians, strict=True):
-        if number is not None and value > 0:
-            slices.setdefault(number, {}).setdefault(launch, []).append(math.log(value))
-    alone = len({launch for of_level in slices.values() for launch in of_level}) == 1
-    pairs = list(itertools.combinations(sorted(slices), 2))
-    most = _LEVEL_OF_TEST / len(pairs) if pairs else 0.0
-    for low, high in pairs:
-        one, other = slices[low], slices[high]
-        if alone:
-            if _apart(*(next(iter(each.values())) for each in (one, other))) <= most:
-                return True
-            continue
-        both = [median(other[n]) - median(one[n]) for n in one if n in other]
-        of_launches = [[median(values) for values in each.values()] for each in (one, other)]
-        if min(_from_zero(both), _apart(*of_launches)) <= most / 2:
-            return True
-    return False
+    found: dict[int, dict[float, list[float]]] = {}
+    for level, launch, time in zip(levels, launches, medians, strict=True):
+        if level is not None and time > 0:
+            found.setdefault(launch, {}).setdefault(math.log(level), []).append(math.log(time))
+    if len(found) == 1:
+        ((slices,),) = ([*found.values()],)
+        alone = [(x, y) for x, of_level in slices.items() for y in of_level]
+        return _slope_p_value(_repeated(alone), 2) <= _LEVEL_OF_TEST
+    points = {
+        launch: [(x, median(of_level)) for x, of_level in by_level.items()]
+        for launch, by_level in found.items()
+    }
+    within = [_centred(each) for each in points.values() if len(each) > 1]
+    p_values = (
+        _slope_p_value(_repeated([point for each in points.values() for point in each]), 2),
+        _slope_p_value([point for each in within for point in each], 1 + len(within)),
+    )
+    return min(p_values) <= _LEVEL_OF_TEST / 2
 
 
-def _from_zero(differences: Sequence[float]) -> float:
-    """The p-value of Student's t that the mean is 0; 1 of fewer than two, and of small ones."""
-    n = len(differences)
-    if n < 2 or abs(median(list(differences))) <= _LEAST_DIFFERENCE:
+_Points = Sequence[tuple[float, float]]
+
+
+def _repeated(points: _Points) -> _Points:
+    """The points at levels that have several: one alone may be there by chance."""
+    counts = Counter(x for x, _ in points)
+    return [(x, y) for x, y in points if counts[x] > 1]
+
+
+def _centred(points: _Points) -> _Points:
+    mean_x, mean_y = np.mean(points, axis=0).tolist()
+    return [(x - mean_x, y - mean_y) for x, y in points]
+
+
+def _slope_p_value(points: _Points, estimated: int) -> float:
+    """The p-value of the slope of the line through these points, from which so many figures have
+    been `estimated`; 1 where it can have none, and where the line hardly rises."""
+    dof = len(points) - estimated
+    if dof < 1:
         return 1.0
-    values = np.array(differences)
-    return _p_value(float(values.mean()), float(values.var(ddof=1)) / n, n - 1)
-
-
-def _apart(one: Sequence[float], other: Sequence[float]) -> float:
-    """The p-value of Student's t that the means are equal; 1 with fewer than two of either, and
-    where their medians hardly differ."""
-    n, m = len(one), len(other)
-    if min(n, m) < 2 or abs(median(list(one)) - median(list(other))) <= _LEAST_DIFFERENCE:
+    x, y = np.array(_centred(points)).T
+    square = float(x @ x)
+    if square <= _SAME_LEVEL:
         return 1.0
-    squares = sum(float(np.var(each)) * len(each) for each in (one, other))
-    square = squares / (n + m - 2) * (1 / n + 1 / m)
-    return _p_value(float(np.mean(other) - np.mean(one)), square, n + m - 2)
+    slope = float(x @ y) / square
+    if abs(slope) * float(np.ptp(x)) <= _LEAST_DIFFERENCE:
+        return 1.0
+    left = y - slope * x
+    return _p_value(slope, float(left @ left) / dof / square, dof)
 
 
 def _p_value(difference: float, square: float, dof: int) -> float:

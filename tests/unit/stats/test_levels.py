@@ -111,7 +111,7 @@ def dealt(generator, far, launches=10, slices=2, spread=0.0, noise=0.02):
         factor = np.exp(spread * generator.normal())
         for _ in range(slices):
             number = int(generator.integers(2))
-            numbers.append(number)
+            numbers.append((NEAR, FAR)[number])
             of.append(launch)
             level = 100.0 * (far if number else 1.0)
             medians.append(level * factor * np.exp(noise * generator.normal()))
@@ -136,7 +136,7 @@ def test_rows_that_go_with_the_level_are_told_from_those_that_do_not(launches, s
 
 def test_without_several_levels_nothing_goes_with_them():
     assert not goes_with([], [], [])
-    assert not goes_with([0, 0, None], [0, 0, 0], [1.0, 2.0, 3.0])
-    assert not goes_with([0, 1], [0, 0], [1.0, 2.0])
+    assert not goes_with([NEAR, NEAR, None], [0, 0, 0], [1.0, 2.0, 3.0])
+    assert not goes_with([NEAR, FAR], [0, 0], [1.0, 2.0])
     # Times of 0 have no logarithm.
-    assert not goes_with([0, 0, 1, 1], [0, 0, 0, 0], [0.0, 0.0, 1.0, 1.0])
+    assert not goes_with([NEAR, NEAR, FAR, FAR], [0, 0, 0, 0], [0.0, 0.0, 1.0, 1.0])

@@ -1,0 +1,203 @@
+"""Rows in the states of the machine, and runs that are compared state by state."""
+
+import msgspec
+import pytest
+
+from halftrip.analysis.comparison import ComparedRun, compare
+from halftrip.analysis.history import history, run_figures
+from halftrip.analysis.rows import in_every_state, rows
+from halftrip.analysis.states import run_states
+from halftrip.results.block import RoundTrips
+from halftrip.stats.levels import Held
+from harness import runs
+from harness.files import module
+from harness.histories import dated
+from harness.moving import FAR, NEAR, moving
+
+truth = module("benchmarks/truth.py")
+
+
+def by_transport(run):
+    return {row.configuration.transport: row for row in rows(run)}
+
+
+def test_a_row_that_goes_with_the_state_has_a_figure_for_each():
+    found = by_transport(moving())
+    shm = found["shm"]
+    (far,) = shm.others
+    assert (shm.state.word, far.state.word) == ("near", "far")
+    assert shm.summary.low <= 20 + 0.5 * NEAR <= shm.summary.high
+    assert far.summary.low <= 20 + 0.5 * FAR <= far.summary.high
+    assert shm.state.value == pytest.approx(NEAR, rel=0.02)
+    assert shm.slices + far.slices == 20
+    assert {row.verdict.word for row in (shm, far)} <= {"ok", "caution"}
+
+
+def test_a_row_that_does_not_stays_one_row_of_all_slices():
+    tcp = by_transport(moving())["tcp"]
+    assert (tcp.state, tcp.others, tcp.slices) == (None, (), 20)
+
+
+def test_the_state_that_held_most_is_the_one_that_is_shown():
+    shm = by_transport(moving(share=0.7))["shm"]
+    assert [row.state.word for row in in_every_state([shm])] == ["far", "near"]
+
+
+def test_flags_that_the_state_explains_are_gone():
+    run = moving(slices=4)
+    for row in in_every_state(rows(run)):
+        assert not {"bimodal", "drift"} & {flag.name for flag in row.flags}
+        cause = row.verdict.cause
+        assert cause is None or cause.name != "cores moved"
+    # What nobody probed is mixed.
+    blind = msgspec.structs.replace(
+        run,
+        measurements=tuple(
+            msgspec.structs.replace(
+                each,
+                blocks=[
+                    msgspec.structs.replace(block, core_to_core_rtt=None) for block in each.blocks
+                ],
+            )
+            for each in run.measurements
+        ),
+    )
+    (shm, _) = rows(blind)
+    assert shm.state is None
+    assert "bimodal" in {flag.name for flag in shm.flags}
+
+
+def test_slices_in_which_the_state_changed_count_for_none():
+    run = moving()
+    first = run.measurements[0]
+    (block,) = first.blocks
+    moved = msgspec.structs.replace(block, core_to_core_rtt=RoundTrips(NEAR, FAR))
+    changed = msgspec.structs.replace(first, blocks=[moved])
+    run = msgspec.structs.replace(run, measurements=(changed, *run.measurements[1:]))
+    (host,) = run_states(run).hosts
+    assert host.held(changed) == Held(None, changed=True)
+    shm = by_transport(run)["shm"]
+    assert shm.slices + shm.others[0].slices == 19
+
+
+def test_a_state_in_one_launch_of_several_tells_nothing_of_others():
+    """Launches differ, so that one alone may be slower for another reason."""
+    near = [m for m in moving(share=0.0).measurements if m.launch != 0]
+    far = [m for m in moving(2, share=1.0, slices=6).measurements if m.launch == 0]
+    run = runs.run(*far, *near)
+    assert len(run_states(run).hosts[0].levels) == 2
+    (shm, _) = rows(run)
+    assert (shm.state, shm.others) == (None, ())
+
+
+def test_of_a_single_launch_the_interval_is_over_slices_in_that_state():
+    shm = by_transport(moving(launches=1, slices=20))["shm"]
+    assert (shm.launches, shm.state.word) == (1, "near")
+    assert shm.summary.low <= 20 + 0.5 * NEAR <= shm.summary.high
+    assert shm.others[0].state.word == "far"
+
+
+def test_a_machine_of_one_state_has_none_that_is_shown():
+    run = moving(share=0.0)
+    (host,) = run_states(run).hosts
+    assert (host.states, len(host.levels)) == ([], 1)
+    assert all(row.state is None for row in rows(run))
+
+
+def test_rows_of_another_host_have_its_states():
+    run = moving()
+    ranks = tuple(
+        msgspec.structs.replace(runs.environment(rank), host="a" if rank < 2 else "b")
+        for rank in range(4)
+    )
+    calm = [
+        msgspec.structs.replace(
+            each, configuration=msgspec.structs.replace(each.configuration, pair=(2, 3))
+        )
+        for each in moving(share=0.0, near=150.0, seed=3).measurements
+    ]
+    both = msgspec.structs.replace(run, environments=ranks, measurements=(*run.measurements, *calm))
+    states = run_states(both)
+    assert {each.host: len(each.levels) for each in states.hosts} == {"a": 2, "b": 1}
+    assert states.of(calm[0].configuration).host == "b"
+
+
+# Two runs.
+
+
+def compared(base, new):
+    (found,) = compare(ComparedRun.of(base, "a"), [ComparedRun.of(new, "b")])
+    return found
+
+
+def test_like_is_compared_with_like():
+    same = compared(moving(1), moving(2, share=0.55))
+    words = [(row.configuration.transport, row.state) for row in same.rows]
+    assert sorted(words) == [("shm", "far"), ("shm", "near"), ("tcp", "")]
+    assert not same.having("slower")
+    assert not same.having("faster")
+    slower = compared(moving(1), moving(2, share=0.55, factor=1.2))
+    assert [row.word for row in slower.rows] == ["slower"] * 3
+    for row in slower.rows:
+        assert row.difference.ratio == pytest.approx(1.2, rel=0.05)
+
+
+def test_a_run_of_one_state_is_compared_with_that_of_the_other():
+    found = compared(moving(1), moving(2, share=0.0, factor=1.2))
+    assert {(row.configuration.transport, row.state) for row in found.rows} == {
+        ("shm", "near"),
+        ("tcp", ""),
+    }
+    assert [row.word for row in found.rows] == ["slower", "slower"]
+
+
+def test_runs_without_a_common_state_cannot_be_told():
+    found = compared(moving(1, share=0.0), moving(2, share=1.0))
+    assert [row.word for row in found.rows] == ["cannot tell"] * 2
+    assert {row.reason for row in found.rows} == {"cores were at 92 ns, now at 278"}
+    assert all(row.launches is None for row in found.rows)
+
+
+# Many runs.
+
+
+def figures_of(number, **options):
+    return run_figures(str(number), dated(moving(number + 1, launches=6, **options), number))
+
+
+def test_a_history_tells_states_apart_and_calls_no_state_a_change():
+    far = [figures_of(number, share=float(number >= 8)) for number in range(16)]
+    found = history(far)
+    assert found.events == []
+    shm = [row for row in found.rows if row.configuration.transport == "shm"]
+    assert [len(row.figures) for row in shm] == [8, 8]
+    assert sorted(row.level for row in shm) == pytest.approx([NEAR, FAR], rel=0.03)
+
+
+def test_a_change_in_a_state_is_found():
+    found = history(figures_of(number, factor=1.3 if number >= 8 else 1.0) for number in range(16))
+    (event,) = found.events
+    assert event.direction == "slower"
+    changed = [found.rows[place] for place, _ in event.rows]
+    assert {row.configuration.transport for row in changed} == {"shm", "tcp"}
+    assert sum(row.quantity is not None for row in changed) == 2
+    # A row that does not go with the state is one row.
+    assert [row.quantity for row in found.rows if row.configuration.transport == "tcp"] == [None]
+
+
+def test_runs_that_do_not_know_the_round_trip_hide_no_state():
+    made = [figures_of(number) for number in range(8)]
+    blind = made[0]._replace(levels={}, core_to_core_rtt=float("nan"))
+    assert any(row.quantity is not None for row in history([blind, *made[1:]]).rows)
+
+
+# Known truths.
+
+
+@pytest.mark.parametrize(
+    "claim", truth.GROUPS["states"]()[::7], ids=lambda claim: f"{claim.what}, {claim.path}"
+)
+def test_claims_of_states_in_a_few_runs(claim):
+    """Of eight rows or so, the intervals of three may be wrong by chance."""
+    score = truth.total([claim.trial(seed) for seed in (1, 2)])
+    assert score.of == 0 or truth.kept(claim, score), f"{score}: {truth.interval(score)}"

@@ -1,0 +1,132 @@
+"""What is said of the states of the machine."""
+
+import csv
+import json
+
+import msgspec
+import pytest
+
+from halftrip.analysis.comparison import ComparedRun, compare
+from halftrip.analysis.history import history, run_figures
+from halftrip.export.measurements import measurements
+from halftrip.report.document import document
+from halftrip.report.frame import frame
+from halftrip.views import details
+from halftrip.views.compare import compare as compare_view
+from halftrip.views.history import history as history_view
+from halftrip.views.screen import first_screen
+from harness import runs
+from harness.histories import dated
+from harness.moving import FAR, NEAR, moving
+from harness.screens import text, text_of
+
+SIZES = (8, 64, 1024, 8192, 65536)
+
+
+def screen(run, width=100):
+    return text_of(first_screen(document(run, flags=False), "a.jsonl"), width)
+
+
+def test_the_heading_says_the_states():
+    second = screen(moving()).splitlines()[1]
+    assert second.startswith("core-to-core 92 ns (")
+    assert " % of the run) and 27" in second
+    assert second.endswith(" times")
+
+
+def test_of_one_state_it_is_a_part_of_the_first_line():
+    assert " · core-to-core 92 ns · " in screen(moving(share=0.0)).splitlines()[0]
+    # One that wanders has no single value.
+    steps = [65.0 * 1.04**n for n in range(26)]
+    slices = [runs.measurement(slice=n, rtts=(rtt, rtt)) for n, rtt in enumerate(steps)]
+    assert " · core-to-core 62 to 182 ns · " in screen(runs.run(*slices)).splitlines()[0]
+
+
+def test_each_of_two_hosts_has_its_own():
+    def host(name, pair, **options):
+        ranks = [runs.environment(rank, host=name) for rank in pair]
+        found = [
+            msgspec.structs.replace(
+                each, configuration=msgspec.structs.replace(each.configuration, pair=pair)
+            )
+            for each in moving(**options).measurements
+        ]
+        return ranks, found
+
+    one, other = host("a", (0, 1), share=0.0), host("b", (2, 3), share=0.0, near=150.0)
+    run = runs.run(*one[1], *other[1], environments=(*one[0], *other[0]))
+    assert "core-to-core on a 92 ns · core-to-core on b 150 ns" in screen(run, 200).splitlines()[0]
+
+
+def test_rows_that_go_with_the_state_are_marked_and_others_are_not():
+    shown = screen(moving(sizes=SIZES), 80)
+    assert max(map(len, shown.splitlines())) <= 80
+    shm, tcp = (
+        [line for line in shown.splitlines() if line.startswith(name)] for name in ("shm", "tcp")
+    )
+    assert all(" near" in line for line in shm)
+    assert not any("near" in line or "far" in line for line in tcp)
+    assert "near: while core-to-core was at 92 ns; rows without such a word are of all" in shown
+    assert "5 rows have figures in other states, too: --details." in shown
+    assert "95 %: over launches in that state\n" in shown
+
+
+def test_of_a_single_launch_it_says_that_another_may_differ():
+    alone = screen(moving(launches=1, slices=20, sizes=SIZES))
+    assert "only launch in that state, which says nothing about another launch" in alone
+    # A table of few rows says it in its legend.
+    few = screen(moving(launches=1, slices=20))
+    assert "which says nothing about another launch" in few
+
+
+def test_details_have_a_line_for_each_state():
+    shown = text_of(details.details(document(moving())), 120)
+    lines = [line.split() for line in shown.splitlines() if line.startswith(("shm", "tcp"))]
+    assert [line[0] for line in lines] == ["shm", "shm", "tcp"]
+    assert ["near" in lines[0], "far" in lines[1]] == [True, True]
+
+
+def test_programs_get_a_line_for_each_state():
+    run = moving()
+    lines = [*csv.DictReader(text(details.csv, run).splitlines())]
+    assert [line["state"] for line in lines] == ["near", "far", ""]
+    values = [float(line["state_core_to_core_ns"]) for line in lines[:2]]
+    assert values == pytest.approx([NEAR, FAR], rel=0.02)
+    assert lines[2]["state_core_to_core_ns"] == ""
+    assert sum(float(line["state_share"]) for line in lines[:2]) == pytest.approx(1.0)
+    rows = json.loads(text(details.json, run))["rows"]
+    assert [row["state"] for row in rows] == ["near", "far", None]
+    pytest.importorskip("pandas")
+    assert [*frame(run).state.fillna("")] == ["near", "far", ""]
+    slices = frame(run, slices=True)
+    assert set(slices.state) == {"near", "far"}
+    assert not slices.state_changed.any()
+    assert {each.line["state"] for each in measurements(document(run))} == {"near", "far"}
+
+
+def compared(base, new):
+    found = compare(ComparedRun.of(base, "a"), [ComparedRun.of(new, "b")])
+    return text_of(compare_view(found, every=True), 140)
+
+
+def test_a_comparison_names_the_state_of_each_line():
+    shown = compared(moving(1), moving(2, share=0.55, factor=1.2))
+    assert "Of 3 rows, 3 slower." in shown or "All 3 rows are slower." in shown
+    assert [word in shown for word in ("near", "far")] == [True, True]
+
+
+def test_a_comparison_without_a_common_state_says_how_to_get_one():
+    shown = compared(moving(1, share=0.0), moving(2, share=1.0))
+    assert "Cannot tell of 2 rows: cores were at 92 ns, now at 278. --placement-state" in shown
+    assert "more --launches see several." in " ".join(shown.split())
+
+
+def test_a_history_says_which_states_its_runs_were_in():
+    made = [
+        run_figures(str(n), dated(moving(n + 1, share=float(n >= 8), launches=6), n))
+        for n in range(16)
+    ]
+    shown = " ".join(text_of(history_view(history(made), True, False), 140).split())
+    assert "Of 2 rows, each state is told by itself: cores were at 92 ns in 8 runs, 27" in shown
+    assert "Cannot tell between these: --placement-state near, or far" in shown
+    assert "No change of " in shown
