@@ -16,6 +16,7 @@ from halftrip.plan.plan import Plan
 from halftrip.plan.variants import count_variants
 from halftrip.plan.vary import ENVIRONMENT
 from halftrip.registry import DRAGON_TRANSPORTS, MPI_TRANSPORTS, SIMULATED
+from halftrip.results.memory_name import both_memories, is_of_host
 
 # An interval over ten medians is from the second lowest to the second highest, so that one launch
 # that something disturbed does not widen it.
@@ -37,9 +38,11 @@ _START_SHARE = 0.6
 
 
 def deal(plan: Plan) -> Plan:
-    """The plan, whose slices are dealt to as many launches as its time holds, if they can be: the
-    launches of paths between hosts, of Dragon and in virtual time are not what they differ by, a
-    fixed count is one of a launch, and a refined curve has sizes that a launch finds."""
+    """The plan, whose slices are dealt to as many launches as its time holds, if they can be.
+
+    They are not where a launch takes long and pages matter little (other hosts, devices, Dragon), in
+    virtual time, with a fixed count, which is that of a launch, and where a launch finds out itself
+    what it measures (--refine, --placement-state)."""
     plan = msgspec.structs.replace(plan, launches=1, dealt=False)
     launches = min(MOST_DEALT, _most_by_slices(plan), _most_by_time(plan)) if _suits(plan) else 1
     return plan if launches < 2 else msgspec.structs.replace(plan, launches=launches, dealt=True)
@@ -67,6 +70,11 @@ def _suits(plan: Plan) -> bool:
     elsewhere |= any(
         not name.startswith(ENVIRONMENT) and name not in ("mpiexec", "cores")
         for name, _ in plan.vary
+    )
+    elsewhere |= any(
+        not all(is_of_host(name) for name in both_memories(text) or ())
+        for part in plan.part_plans
+        for text in part.memory
     )
     transports = set(plan.transports)
     starts_dragon = not transports.isdisjoint(DRAGON_TRANSPORTS)
