@@ -1,10 +1,10 @@
-"""The process of which the ranks of all launches are forks: ``python -m halftrip.job.fork_server``.
+"""The process of which the ranks of launches are forks: ``python -m halftrip.job.fork_server``.
 
-Its arguments are the descriptors of two pipes. From the first it reads what to fork, a line for each
-launch; in between it sleeps. Into the second go the IDs of the processes, and `forks.READY` whenever
-it is ready for a launch. It never has a thread, a device or a library that a fork could not use: a
-rank loads all of that by itself, when it is one. The ranks of a launch are forks of a child of it,
-which ends at once, so that the launcher becomes their parent.
+Its arguments are the descriptors of two pipes. From the first it reads what to fork, a line for
+each launch; in between it sleeps. Into the second go the IDs of the processes, and `forks.READY`
+whenever it is ready for a launch. It never has a thread, a device or a library that a fork could
+not use: a rank loads all of that by itself, when it is one. The ranks of a launch are forks of a
+child of it, which ends at once, so that the launcher becomes their parent.
 """
 
 # Not `signal`: as in `halftrip.__main__`.

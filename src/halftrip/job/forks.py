@@ -129,8 +129,8 @@ class ForkServer:
         return [ForkedRank(pid) for pid in pids]
 
     def _ask(self, request: bytes, wanted: Callable[[], bool]) -> bytes:
-        """The server's answer, when it is ready for the next request, or has ended; nothing where it
-        has none."""
+        """The server's answer, when it is ready for the next request; nothing where it has ended,
+        or the forks are not wanted any longer."""
         import select
 
         try:

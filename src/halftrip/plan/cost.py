@@ -28,9 +28,9 @@ _SEVERAL = ("transport", "pattern", "mode", *SEVERAL)
 
 
 class Cost(NamedTuple):
-    """What a plan takes at most: `configurations` of one pair, in all so many `turns`, one after the
-    other, and `rows` of all pairs; `threads` of all ranks. `seconds` is the time of samples alone, of all launches that are certain, if all
-    pairs talk one after the other."""
+    """What a plan takes at most: `configurations` of one pair, in all so many `turns`, one after
+    the other, and `rows` of all pairs; `threads` of all ranks. `seconds` is the time of samples
+    alone, of all launches that are certain, if all pairs talk one after the other."""
 
     ranks: int
     threads: int

@@ -40,9 +40,9 @@ _START_SHARE = 0.6
 def deal(plan: Plan) -> Plan:
     """The plan, whose slices are dealt to as many launches as its time holds, if they can be.
 
-    They are not where a launch takes long and pages matter little (other hosts, devices, Dragon), in
-    virtual time, with a fixed count, which is that of a launch, and where a launch finds out itself
-    what it measures (--refine, --placement-state)."""
+    They are not where a launch takes long and pages matter little (other hosts, devices, Dragon),
+    in virtual time, with a fixed count, which is that of a launch, and where a launch finds out
+    itself what it measures (--refine, --placement-state)."""
     plan = msgspec.structs.replace(plan, launches=1, dealt=False)
     launches = min(MOST_DEALT, _most_by_slices(plan), _most_by_time(plan)) if _suits(plan) else 1
     return plan if launches < 2 else msgspec.structs.replace(plan, launches=launches, dealt=True)

@@ -55,8 +55,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     that many iterations in all. Each slice begins with `warmup` iterations that are not kept (None:
     until their times have settled). Fresh processes are started `launches` times, each of which
     measures all of that; if it is `dealt`, `slices` and `time` are those of all launches together,
-    and configurations that are within `ci` after six launches get no more. With `until_ci`, they are
-    started until every row's interval over launches is within `ci`, `max_launches` times at most.
+    and configurations that are within `ci` after six launches get no more. With `until_ci`, they
+    are started until every row's interval is within `ci`, `max_launches` times at most.
 
     A plan with some `part` measures these: each is a plan of its own, with a few other keys, those
     of PART_KEYS.

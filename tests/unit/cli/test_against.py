@@ -23,7 +23,9 @@ PROGRAM = sys.executable
 
 def base_file(tmp_path, keys=None, *records):
     """A run file with a plan of these keys."""
-    plan = make_plan(python_layer({"transport": "shm", "sizes": "8,64", "launches": 1} | (keys or {})))
+    plan = make_plan(
+        python_layer({"transport": "shm", "sizes": "8,64", "launches": 1} | (keys or {}))
+    )
     run = runs.run(runs.measurement())
     header = msgspec.structs.replace(run.header, plan=plan_record(plan))
     path = tmp_path / "base.jsonl"

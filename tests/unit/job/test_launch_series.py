@@ -82,7 +82,9 @@ def dealt_to(tmp_path, level, plan=DEALT, limit=None, end=lambda _: None):
         for size in {8, 64} - left_out:
             ns = round(20 * level(size, task.number))
             for each in range(2):
-                row = runs.measurement("tcp", size, launch=task.number, slice=each, samples=[ns] * 50)
+                row = runs.measurement(
+                    "tcp", size, launch=task.number, slice=each, samples=[ns] * 50
+                )
                 task.records.append(encode(row))
         task.records.append(encode(RunEnd(reason=end(task.number))), last=True)
 
@@ -120,7 +122,9 @@ def test_what_the_last_launch_lacks_is_missing_only_if_none_has_it(tmp_path):
         directory = tmp_path / str(number)
         directory.mkdir()
         run, done = dealt_to(
-            directory, lambda *_: 100, end=lambda launch, last=number: short if launch == last else None
+            directory,
+            lambda *_: 100,
+            end=lambda launch, last=number: short if launch == last else None,
         )
         assert (len(done), run.interrupted) == (number + 1, reason)
 

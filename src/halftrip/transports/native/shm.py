@@ -65,6 +65,7 @@ class ShmTransport(Transport):
         if pair.segment is None:
             raise Unavailable(pair.no_segment)
         side = 0 if pair.initiates else 1
+        # Each slice has its rings in other pages, which may be nearer or farther from a core.
         return ShmPath(_native.Shm(pair.segment, side, pair.shares_core), pair)
 
 
@@ -72,6 +73,11 @@ class ShmPath(Path):
     def __init__(self, messages: _native.Shm, pair: PairContext) -> None:
         self._messages = messages
         self._pair = pair
+        segment = pair.segment
+        self.segments = 1 if segment is None else segment.size // _native.shm_segment_size
+
+    def use(self, segment: int) -> None:
+        self._messages.use(segment)
 
     def thresholds(self) -> Sequence[Threshold]:
         source = "halftrip's native/endpoints/shm.hpp"
