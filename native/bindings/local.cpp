@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "../endpoints/cache_line.hpp"
 #include "../endpoints/shm.hpp"
 #include "../endpoints/shm_window.hpp"
 #include "../endpoints/stream.hpp"
@@ -76,13 +75,6 @@ void define_zerocopy(nb::module_& module, const char* name) {
 }  // namespace
 
 void define_local_endpoints(nb::module_& module) {
-  define_endpoint<CacheLine>(module, "CacheLine")
-      .def(
-          "__init__",
-          [](CacheLine* self, Bytes segment) {
-            new (self) CacheLine(mapped(segment, kCacheLineSize));
-          },
-          "segment"_a.noconvert(), nb::keep_alive<1, 2>());
   const auto probe = [](auto part) {
     return [part](CacheLines& lines, std::int64_t untimed, std::int64_t iterations,
                   Int64s timestamps, std::string_view clock) {

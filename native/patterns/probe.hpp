@@ -3,6 +3,7 @@
 // trips.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <stdexcept>
@@ -29,8 +30,8 @@ class CacheLines {
       Timing of_line = timing;
       of_line.timestamps = timing.timestamps.subspan(i * each, each);
       timed(of_line, [&] {
-        line.send(nullptr, 0);
-        line.recv(nullptr, 0);
+        line.send();
+        line.recv();
       });
     }
   }
@@ -41,8 +42,8 @@ class CacheLines {
     of_line.timestamps = timing.timestamps.first(part(timing));
     for (CacheLine& line : lines_) {
       auto iteration = [&] {
-        line.recv(nullptr, 0);
-        line.send(nullptr, 0);
+        line.recv();
+        line.send();
       };
       repeat(iteration_count(of_line), iteration);
     }

@@ -13,6 +13,7 @@ from halftrip.job.deaths import HostsLost
 from halftrip.job.limit import TimeLimit
 from halftrip.job.resumption import Done, Due, Resumption, rounds, whole_in
 from halftrip.job.view import RunView
+from halftrip.measure.progress import ConfigurationProgress, Earlier
 from halftrip.plan.launches import plan_of_launch
 from halftrip.plan.plan import FEWEST_UNTIL_CI, Plan
 from halftrip.plan.variants import variants
@@ -43,19 +44,22 @@ class Intervals:
     where they end a run, or rows of it: they take as much memory as the file takes on disk."""
 
     def __init__(self, plan: Plan) -> None:
-        self._ci = plan.ci if plan.until_ci or plan.dealt else None
+        self._is_dealt = plan.dealt
+        self._keeps = plan.until_ci or plan.dealt
+        self._ci = plan.ci if self._keeps else None
         self._until = plan.until_ci
         # Before as many launches, no row is narrow.
         self._fewest = max(plan.launches, FEWEST_UNTIL_CI) if plan.until_ci else FEWEST_FOR_INTERVAL
         # Not looked at while ranks measure.
         self._lines: list[bytes] = []
         self._measurements: dict[Configuration, list[Measurement]] = {}
+        self._progress: dict[Configuration, ConfigurationProgress] = {}
         self._failed: set[Configuration] = set()
         self._narrow: set[Configuration] = set()
 
     def take(self, line: bytes) -> None:
         """Takes a line of the run file."""
-        if self._ci is not None and line.startswith(_MEASURED):
+        if self._keeps and line.startswith(_MEASURED):
             self._lines.append(line)
 
     def are_narrow(self, launches: int) -> bool:
@@ -85,11 +89,27 @@ class Intervals:
         }
         return frozenset(self._narrow)
 
+    def earlier(self, due: Due) -> list[Earlier]:
+        """What is known of the configurations that are due in a launch."""
+        self._decode()
+        return [
+            Earlier(configuration, progress.spread, progress.iteration_ns)
+            for configuration, progress in self._progress.items()
+            if configuration.variant == due.variant
+            and configuration not in due.done
+            and progress.iteration_ns is not None
+        ]
+
     def _decode(self) -> None:
         for line in self._lines:
             record = decode(line)
             if isinstance(record, Measurement):
                 self._measurements.setdefault(record.configuration, []).append(record)
+                if self._is_dealt:
+                    progress = self._progress.setdefault(
+                        record.configuration, ConfigurationProgress()
+                    )
+                    progress.add(record)
             elif isinstance(record, Failure):
                 self._failed.add(record.configuration)
         self._lines.clear()
@@ -166,13 +186,14 @@ class LaunchView:
 
 class LaunchTask(NamedTuple):
     """A launch to be taken: its number, what is due in it, where its records go, who shows its
-    progress, and until when it has to be over."""
+    progress, until when it has to be over, and what launches before it have found."""
 
     number: int
     due: Due
     records: LaunchRecords
     view: RunView
     limit: TimeLimit | None
+    earlier: Sequence[Earlier] = ()
 
 
 # Starts the ranks of a launch, and has them measure it.
@@ -271,8 +292,10 @@ class _Launches:
         """Takes a launch, after which at least `fewest` and at most `most` are left, this one
         included. Returns whether another one may follow."""
         of_launch = None if self._limit is None else self._limit.launch(fewest)
+        earlier: Sequence[Earlier] = ()
         if self._plan.dealt and not self._left.replaces:
             due = due._replace(done=due.done | self._intervals.narrow())
+            earlier = self._intervals.earlier(due)
         total = self._number + most
         count = f"launch {self._number + 1} of {total}" if total > 1 else ""
         name = " · ".join(filter(None, (count, variant_text(due.variant))))
@@ -284,7 +307,7 @@ class _Launches:
                 self._run_file.append(encode(begun))
             began = time.monotonic()
             try:
-                self._launch(LaunchTask(self._number, due, records, shown, of_launch))
+                self._launch(LaunchTask(self._number, due, records, shown, of_launch, earlier))
                 break
             except HostsLost as error:
                 due = self._lose(due, error)

@@ -225,6 +225,7 @@ class _Starter:
                 task.number,
                 task.due.done,
                 task.limit,
+                task.earlier,
             )
         except HalftripError as error:
             absent.update(supervisor.lost)

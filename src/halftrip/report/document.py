@@ -171,10 +171,10 @@ def _baselines(run: Run) -> Baselines:
             for rtt in m.core_to_core_rtts
         ],
         copy_times={size: median(times) for size, times in copies.items()},
-        pages=[
+        pages=tuple(
             (block.core_to_core_rtt.after, block.core_to_core_farthest.after)
             for m in run.measurements
             for block in m.blocks
             if block.core_to_core_rtt is not None and block.core_to_core_farthest is not None
-        ],
+        ),
     )

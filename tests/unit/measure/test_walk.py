@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halftrip.measure.walk import Walk
+from halftrip.measure.walk import SEGMENTS, Walk
 from halftrip.plan.configurations import PartPlans
 from halftrip.plan.plan import Plan
 from halftrip.plan.slices import LEAST_SLICE_SECONDS, iterations_of, planned_slices
@@ -181,3 +181,17 @@ def test_never_more_turns_than_were_planned(data):
         needed = slices if last[item] is None else last[item] + 1
         assert len(numbers) >= min(slices, needed)
         assert last[item] is None or len(numbers) <= needed
+
+
+# Segments of memory.
+
+
+def test_an_item_has_every_segment_once_before_it_has_any_again():
+    segments = {}
+    for turn in Walk(PartPlans(Plan(slices=2 * SEGMENTS), CHOICES), ITEMS).turns():
+        segments.setdefault((turn.round, turn.setting), []).append(turn.segment)
+    every = list(range(SEGMENTS))
+    for found in segments.values():
+        assert sorted(found[:SEGMENTS]) == sorted(found[SEGMENTS:]) == every
+    # In orders of their own: what rows have in common is not where they are.
+    assert len({tuple(found) for found in segments.values()}) == len(ITEMS)
