@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from halftrip import _native
 from halftrip.clock import Clock
-from halftrip.measure.bounds import CacheLineProbe
+from halftrip.measure.bounds import PROBED_BYTES, CacheLineProbe
 from halftrip.memory.shared import SharedSegment, open_offer
 
 CORES = sorted(os.sched_getaffinity(0))[:2]
@@ -97,7 +96,7 @@ class Bound:
 
     def probe(self) -> float:
         """The round trip now, ns, measured by this process and a child."""
-        segment = SharedSegment(_native.shm_segment_size)
+        segment = SharedSegment(PROBED_BYTES)
         child = os.fork()
         if child == 0:
             os.sched_setaffinity(0, {CORES[1]})
@@ -105,7 +104,7 @@ class Bound:
             os._exit(0)
         own_cores = os.sched_getaffinity(0)
         os.sched_setaffinity(0, {CORES[0]})
-        bound = CacheLineProbe(segment.bytes, self._clock).initiate()
+        bound = CacheLineProbe(segment.bytes, self._clock).initiate().nearest
         os.sched_setaffinity(0, own_cores)
         os.waitpid(child, 0)
         segment.close()

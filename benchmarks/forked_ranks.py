@@ -38,14 +38,15 @@ def kind(forked: bool) -> Iterator[None]:
     if forked:
         yield
         return
-    with mock.patch.object(forks, "take", return_value=None):
+    with mock.patch.object(forks, "server", return_value=None):
         yield
 
 
 def latency(plan: dict[str, str], forked: bool, seconds: str) -> float:
     """The median latency of one launch, us."""
     with tempfile.TemporaryDirectory() as directory, kind(forked):
-        run = halftrip.run(plan, time=seconds, output=os.path.join(directory, "run.jsonl"))
+        path = os.path.join(directory, "run.jsonl")
+        run = halftrip.run(plan, time=seconds, launches=1, output=path)
     (measured,) = run.by_configuration.values()
     times = configuration_times(measured)
     return summarize_configuration(times).latency * 1e-3

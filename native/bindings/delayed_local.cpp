@@ -1,5 +1,4 @@
 // The loops with delays over the endpoints of local.cpp.
-#include "../endpoints/cache_line.hpp"
 #include "../endpoints/shm.hpp"
 #include "../endpoints/stream.hpp"
 #include "../endpoints/zerocopy.hpp"
@@ -20,7 +19,6 @@ void define_streams(nb::module_& module) {
 }  // namespace
 
 void define_delayed_local(nb::module_& module) {
-  define_delayed<CacheLine>(module);
   define_delayed<Shm>(module);
   define_streams<Wait::block>(module);
   define_streams<Wait::spin>(module);

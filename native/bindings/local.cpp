@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
-#include "../endpoints/cache_line.hpp"
 #include "../endpoints/shm.hpp"
 #include "../endpoints/shm_window.hpp"
 #include "../endpoints/stream.hpp"
 #include "../endpoints/zerocopy.hpp"
+#include "../patterns/probe.hpp"
 #include "bindings.hpp"
 
 namespace halftrip {
@@ -75,33 +75,52 @@ void define_zerocopy(nb::module_& module, const char* name) {
 }  // namespace
 
 void define_local_endpoints(nb::module_& module) {
-  define_endpoint<CacheLine>(module, "CacheLine")
+  const auto probe = [](auto part) {
+    return [part](CacheLines& lines, std::int64_t untimed, std::int64_t iterations,
+                  Int64s timestamps, std::string_view clock) {
+      (lines.*part)(Timing{untimed, iterations, ticks(timestamps), {}, clock_named(clock)});
+    };
+  };
+  nb::class_<CacheLines>(
+      module, "CacheLines",
+      "Cache lines that two ranks share, in pages of their own: `count` of them, "
+      "`stride` bytes apart. Timestamps have shape (count * (samples + 1),).")
       .def(
           "__init__",
-          [](CacheLine* self, Bytes segment) {
-            new (self) CacheLine(mapped(segment, kCacheLineSize));
+          [](CacheLines* self, Bytes memory, std::size_t count, std::size_t stride) {
+            if (count == 0 || stride % kCacheLineSize != 0)
+              throw std::invalid_argument("lines begin cache lines, and there is one at least");
+            auto* start =
+                static_cast<std::byte*>(mapped(memory, (count - 1) * stride + kCacheLineSize));
+            new (self) CacheLines(start, count, stride);
           },
-          "segment"_a.noconvert(), nb::keep_alive<1, 2>());
-  module.attr("shm_segment_size") = sizeof(ShmSegment);
+          "memory"_a.noconvert(), "count"_a, "stride"_a, nb::keep_alive<1, 2>())
+      .def("initiate", probe(&CacheLines::initiate), "untimed"_a, "iterations"_a,
+           "timestamps"_a.noconvert(), "clock"_a, Released(),
+           "Times round trips of each line, as the function `initiate` does.")
+      .def("respond", probe(&CacheLines::respond), "untimed"_a, "iterations"_a,
+           "timestamps"_a.noconvert(), "clock"_a, Released(), "The other end.");
+  module.attr("cache_line") = kCacheLineSize;
+  module.attr("shm_segment_size") = kSegmentStride;
   module.attr("shm_line") = ShmSlot::kBesideNumber;
   module.attr("shm_short") = ShmSlot::kMostBesideNumber;
   module.attr("shm_smallest_chunk") = kSmallestChunk;
   module.attr("shm_largest_chunk") = kLargestChunk;
   module.attr("shm_slots") = kSlots;
-  module.attr("probed_lines") = sizeof(ShmSegment::probed) / sizeof(ShmSegment::ProbedLine);
-  module.attr("probed_line_size") = sizeof(ShmSegment::ProbedLine);
   define_endpoint<Shm>(module, "Shm")
       .def(
           "__init__",
-          [](Shm* self, Bytes segment, unsigned side, bool yields, bool replies_apart) {
+          [](Shm* self, Bytes segments, unsigned side, bool yields, bool replies_apart) {
             if (side > 1) throw std::invalid_argument("side is 0 or 1");
-            void* start = mapped(segment, sizeof(ShmSegment));
-            new (self) Shm(static_cast<ShmSegment*>(start), side, yields, replies_apart);
+            auto* start = static_cast<std::byte*>(mapped(segments, kSegmentStride));
+            new (self) Shm(start, segments.shape(0) / kSegmentStride, side, yields, replies_apart);
           },
-          "segment"_a.noconvert(), "side"_a, "yields"_a, "replies_apart"_a = true,
+          "segments"_a.noconvert(), "side"_a, "yields"_a, "replies_apart"_a = true,
           nb::keep_alive<1, 2>(),
           "`replies_apart`, alike at both ends: a reply goes back over the cache lines of its "
-          "message, and not through the ring of its direction, as all others do.");
+          "message, and not through the ring of its direction, as all others do.")
+      .def("use", &Shm::use, "segment"_a,
+           "Goes on in the segment of this number; both ends call it.");
   define_endpoint<ShmWindow>(module, "ShmWindow")
       .def(
           "__init__",

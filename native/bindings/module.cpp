@@ -205,8 +205,9 @@ NB_MODULE(_native, module) {
       "parts of this build, see the options of CMakeLists.txt. The module lacks the names of a "
       "missing part, but never the exceptions.\n\n`clock_reads` is how often a sample of "
       "`initiate` or `respond` reads the clock, `clock_reads_with_receive_times` and "
-      "`clock_reads_with_arrivals` with these. `shm_segment_size` is how many bytes two Shm share; "
-      "they begin with `probed_lines` lines for CacheLine, of `probed_line_size` bytes each. From "
+      "`clock_reads_with_arrivals` with these. `cache_line` is the size of a cache line. Two Shm "
+      "share any number of segments of `shm_segment_size` bytes, of which they use one at a time. "
+      "From "
       "these sizes on, bytes, Shm sends a message in another way: `shm_line`, longer than what "
       "shares the cache line of its number, `shm_short`, than what is copied line by line, and "
       "`shm_smallest_chunk` to `shm_largest_chunk`, of which `shm_slots` slots take one each.";

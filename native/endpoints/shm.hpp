@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <vector>
 
 #include "../buffers.hpp"
 #include "../endpoint.hpp"
@@ -49,11 +50,6 @@ struct alignas(2 * kCacheLineSize) ShmRing {
 };
 
 struct ShmSegment {
-  // For CacheLine. The bound is probed in the page of the reply ring's first slot, because where a
-  // page lies decides how far its lines travel; each line's own address decides a little more.
-  struct alignas(2 * kCacheLineSize) ProbedLine {
-    std::byte bytes[kCacheLineSize];
-  } probed[8];
   ShmRing reply_ring;
   ShmRing one_way_rings[2];  // by the sender's side
 };
@@ -61,17 +57,31 @@ struct ShmSegment {
 static_assert(std::is_aggregate_v<ShmSegment> && std::is_trivially_destructible_v<ShmSegment>,
               "an implicit-lifetime type: it is there as soon as its memory is mapped");
 
+// Segments of one path begin so far apart: in pages of their own.
+inline constexpr std::size_t kPageSize = 4096;
+inline constexpr std::size_t kSegmentStride =
+    (sizeof(ShmSegment) + kPageSize - 1) & ~(kPageSize - 1);
+
 class Shm {
  public:
-  // Both ranks map `segment`, which starts as zeros, and say alike whether replies go apart. If
-  // they do, side 0 owns the reply ring at first.
-  Shm(ShmSegment* segment, unsigned side, bool yields, bool replies_apart = true)
-      : reply_{&segment->reply_ring},
-        outgoing_{&segment->one_way_rings[side]},
-        incoming_{&segment->one_way_rings[1 - side]},
-        side_(side),
-        yields_(yields),
-        owns_reply_ring_(replies_apart && side == 0) {}
+  // Both ranks map `segments`, one after the other, kSegmentStride apart, which start as zeros, and
+  // say alike whether replies go apart. One segment is in use at a time, at first the first. If
+  // replies go apart, side 0 owns a reply ring at first.
+  Shm(std::byte* segments, std::size_t count, unsigned side, bool yields, bool replies_apart = true)
+      : side_(side), yields_(yields) {
+    states_.reserve(count);
+    for (std::size_t number = 0; number < count; ++number)
+      states_.emplace_back(reinterpret_cast<ShmSegment*>(segments + number * kSegmentStride), side,
+                           replies_apart && side == 0);
+    load(states_[0]);
+  }
+
+  // Goes on in another segment. Both ends call it, while no message is under way.
+  void use(std::size_t segment) {
+    states_[segment_] = State{reply_, outgoing_, incoming_, owns_reply_ring_, sent_, received_};
+    segment_ = segment % states_.size();
+    load(states_[segment_]);
+  }
 
   // Forced inline, as is all that a small message calls: left to itself, a compiler makes calls of
   // some of it, and 8 bytes take a third longer.
@@ -128,13 +138,43 @@ class Shm {
  private:
   // One end's position in a ring of slots; both ends count alike.
   struct Cursor {
-    ShmRing* ring;
+    ShmRing* ring = nullptr;
     std::uint64_t used = 0;        // slots used so far
     std::uint64_t limit = kSlots;  // `used` may come up to this before `consumed` is read again
 
     ShmSlot& next() { return ring->slots[used++ % kSlots]; }
     ShmSlot& peek() { return ring->slots[used % kSlots]; }
   };
+
+  // How far this end has come in a segment.
+  struct State {
+    Cursor reply, outgoing, incoming;
+    bool owns_reply_ring;
+    std::uint64_t sent = 0, received = 0;
+
+    State(ShmSegment* segment, unsigned side, bool owns)
+        : reply{&segment->reply_ring},
+          outgoing{&segment->one_way_rings[side]},
+          incoming{&segment->one_way_rings[1 - side]},
+          owns_reply_ring(owns) {}
+    State(const Cursor& own_reply, const Cursor& out, const Cursor& in, bool owns,
+          std::uint64_t chunks_sent, std::uint64_t chunks_received)
+        : reply(own_reply),
+          outgoing(out),
+          incoming(in),
+          owns_reply_ring(owns),
+          sent(chunks_sent),
+          received(chunks_received) {}
+  };
+
+  void load(const State& state) {
+    reply_ = state.reply;
+    outgoing_ = state.outgoing;
+    incoming_ = state.incoming;
+    owns_reply_ring_ = state.owns_reply_ring;
+    sent_ = state.sent;
+    received_ = state.received;
+  }
 
   // `cursor` is where the message under way goes.
   struct Sending : Transfer {
@@ -301,8 +341,10 @@ class Shm {
   Cursor reply_, outgoing_, incoming_;
   unsigned side_;
   bool yields_;
-  bool owns_reply_ring_;
+  bool owns_reply_ring_ = false;
   std::uint64_t sent_ = 0, received_ = 0;  // chunks
+  std::size_t segment_ = 0;
+  std::vector<State> states_;
 };
 
 }  // namespace halftrip

@@ -83,7 +83,7 @@ def main() -> None:
     try:
         run()
     finally:
-        forks.discard()
+        forks.end()
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from halftrip.job.existing import existing_job, shared
 from halftrip.job.resumption import Resumption, resumption, resumption_of_variants
 from halftrip.job.start import DEFAULT_RANKS, launch
 from halftrip.job.view import NoView, RunView
+from halftrip.plan.launches import plan_of_launch, undealt
 from halftrip.plan.layer import Layer
 from halftrip.plan.layers import check_ranks, file_layer, make_plan, plan_layer, python_layer
 from halftrip.plan.plan import Plan, plan_record
@@ -120,7 +121,7 @@ def _go_on(
 ) -> None:
     """Measures what a run lacks, but for what is `left_out`, and the configurations `again`, into
     its file."""
-    plans = check_possible(plan)
+    plans = check_possible(plan_of_launch(plan))
     try:
         find = resumption_of_variants if plan.vary else resumption
         left = find(before, plan, plans, again).without(left_out)
@@ -162,6 +163,8 @@ def measure(plan: Plan, path: Path, view: RunView, command: list[str]) -> Path:
     Returns the path of the file: rank 0's, in a job that another launcher has started. Raises the
     errors of `run`; the file then has everything that was measured before.
     """
+    if existing_job(os.environ) is not None:
+        plan = undealt(plan)
     check_possible(plan)
     began = time.monotonic()
     left = Resumption(launches=plan.launches)

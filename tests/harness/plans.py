@@ -2,6 +2,7 @@
 
 import os
 
+from halftrip.measure.bounds import Probed
 from halftrip.measure.runner import Runner
 from halftrip.plan.layers import make_plan, python_layer
 from halftrip.results.reading import decode
@@ -59,7 +60,7 @@ class KnownProbe:
         pass
 
     def initiate(self):
-        return 100.0
+        return Probed(100.0)
 
     def respond(self):
         pass

@@ -12,7 +12,8 @@ from harness.limits import AMPLE_SECONDS, END_SECONDS
 from harness.victim import LOCAL, Victim
 
 SERVER = "halftrip.job.fork_server"
-FRESH = ("--launches", "2")
+# What is varied is in the environment of a rank from its beginning.
+FRESH = ("--vary", "env.HALFTRIP_VARIED=1")
 
 
 def facts(pid):

@@ -4,7 +4,6 @@ import socket
 import subprocess
 import sys
 import time
-from functools import partial
 
 import numpy as np
 import pytest
@@ -166,24 +165,74 @@ def test_arrays_are_never_converted(clock):
         _native.initiate(sides[0], "put", ring, ring, 1, 0, 1, times, clock)
 
 
-def test_a_cache_line_carries_empty_messages_only():
-    segment = SharedSegment(_native.shm_segment_size)
-    ends = [_native.CacheLine(segment.bytes) for _ in range(2)]
-    rings = [_native.Ring(np.zeros((1, size), dtype=np.uint8)) for size in (0, 1)]
+@given(st.lists(st.tuples(st.integers(0, 6), conversations), min_size=1, max_size=6))
+@settings(max_examples=15)
+def test_shared_memory_goes_on_in_any_segment_at_any_time(parts):
+    """Each segment has a state of its own; the numbers beyond the last begin anew."""
+    segment = SharedSegment(3 * _native.shm_segment_size)
+    sides = [_native.Shm(segment.bytes, side, False) for side in (0, 1)]
 
-    def take_part(call, end, pattern, ring):
-        call(end, pattern, ring, ring, 5, 1, 2, np.zeros(4, dtype=np.int64), "monotonic")
+    def take_part(side):
+        count = 0
+        for number, steps in parts:
+            sides[side].use(number)
+            for sender, sizes in steps:
+                for size in sizes:
+                    count += 1
+                    expected = message(size, count)
+                    if sender == side:
+                        sides[side].send(expected)
+                    else:
+                        received = np.zeros(size, dtype=np.uint8)
+                        sides[side].recv(received)
+                        assert np.array_equal(received, expected)
+                # Nothing is under way when both go on.
+                _meet(sides[side], side)
 
-    for pattern in _native.CacheLine.patterns:
-        with pytest.raises(ValueError, match="empty messages only"):
-            take_part(_native.initiate, ends[0], pattern, rings[1])
-        part = partial(take_part, _native.respond, ends[1], pattern, rings[0])
-        finish = in_thread(part)
-        take_part(_native.initiate, ends[0], pattern, rings[0])
-        assert finish() is None
-    with pytest.raises(ValueError, match="empty messages only"):
-        ends[0].send(np.zeros(1, dtype=np.uint8))
+    finish = in_thread(lambda: take_part(1))
+    take_part(0)
+    assert finish() is None
+    used = {number % 3 for number, _ in parts}
+    size = _native.shm_segment_size
+    touched = {n for n in range(3) if segment.bytes[n * size : (n + 1) * size].any()}
+    assert touched == used
     segment.close()
+
+
+def _meet(end, side):
+    first, second = (end.send, end.recv) if side == 0 else (end.recv, end.send)
+    first(np.zeros(1, dtype=np.uint8))
+    second(np.zeros(1, dtype=np.uint8))
+
+
+@given(st.integers(1, 12), st.integers(0, 3), st.integers(1, 5), st.integers(1, 4))
+@settings(max_examples=10)
+def test_the_lines_of_all_pages_are_timed_one_after_the_other(count, untimed, iterations, samples):
+    stride = 4096 + 128
+    segment = SharedSegment(count * stride)
+    ends = [_native.CacheLines(segment.bytes, count, stride) for _ in range(2)]
+    times = [np.zeros(count * (samples + 1), dtype=np.int64) for _ in range(2)]
+    finish = in_thread(lambda: ends[1].respond(untimed, iterations, times[1], "monotonic"))
+    ends[0].initiate(untimed, iterations, times[0], "monotonic")
+    assert finish() is None
+    assert (np.diff(times[0]) > 0).all()
+    assert not times[1].any()
+    # A line goes there and back in each round trip.
+    words = segment.bytes.view(np.uint64)[:: stride // 8][:count]
+    assert words.tolist() == [2 * (untimed + iterations * samples)] * count
+    segment.close()
+
+
+def test_lines_are_where_both_ranks_map_memory():
+    memory = SharedSegment(4096).bytes
+    with pytest.raises(ValueError, match="too small"):
+        _native.CacheLines(memory, 2, 4096)
+    for count, stride in ((0, 64), (2, 100)):
+        with pytest.raises(ValueError, match="begin cache lines"):
+            _native.CacheLines(memory, count, stride)
+    lines = _native.CacheLines(memory, 3, 128)
+    with pytest.raises(ValueError, match="as many timestamps"):
+        lines.initiate(0, 1, np.zeros(4, dtype=np.int64), "monotonic")
 
 
 def test_a_segment_must_be_large_enough_and_aligned():

@@ -121,15 +121,16 @@ def _layer_of(base: Run, name: str) -> Layer:
 
 
 def _layer_against(against: Against, plan: Plan, given: Mapping[str, Any]) -> Layer:
-    """What --against adds to the base's plan: the sides, in five launches each, of as much time in
-    all as the base had, unless an option says how long."""
+    """What --against adds to the base's plan: the sides, in five launches each or as many as the
+    base had, of as much time in all as that had, unless an option says how long."""
     keys: dict[str, Any] = {"against": against}
     if against.has_sides:
         keys["vary"] = (*plan.vary, SIDES)
         if not {"launches", "until_ci"} & given.keys() and not plan.until_ci:
-            keys["launches"] = max(plan.launches, _ROUNDS)
+            keys |= {"launches": max(plan.launches, _ROUNDS), "dealt": plan.dealt}
         says_how_long = any(OPTIONS[key].group == "long" for key in given)
-        if not says_how_long and plan.iterations is None and plan.launches < _ROUNDS:
+        is_dealt = keys.get("dealt", False)
+        if not (says_how_long or is_dealt) and plan.iterations is None and plan.launches < _ROUNDS:
             keys["time"] = plan.time * plan.launches / _ROUNDS
     return Layer(keys, lambda key: f"--{key.replace('_', '-')}")
 

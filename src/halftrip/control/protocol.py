@@ -39,7 +39,8 @@ class Assignment(msgspec.Struct, frozen=True, tag=True):
     """The task of a launched rank: a Plan in JSON, where rank 0 listens for the group, if that uses
     sockets, whether progress is shown, the number of the launch, the configurations that are left
     out, in JSON, where each rank has said that it listens, how long the launch may take, s: its
-    share of what is left, and all of it, and whether each slice waits for the launcher."""
+    share of what is left, and all of it, whether each slice waits for the launcher, and what
+    earlier launches have found, in JSON."""
 
     plan: bytes
     group: Address | None
@@ -49,6 +50,7 @@ class Assignment(msgspec.Struct, frozen=True, tag=True):
     groups: tuple[Address | None, ...] = ()
     allowed: tuple[float, float] | None = None
     paced: bool = False
+    earlier: bytes = b"[]"
 
 
 class RecordLines(msgspec.Struct, frozen=True, tag=True):

@@ -1,9 +1,10 @@
-"""The process of which the ranks of a launch are forks: ``python -m halftrip.job.fork_server``.
+"""The process of which the ranks of launches are forks: ``python -m halftrip.job.fork_server``.
 
-Its arguments are the descriptors of two pipes. From the first it reads what to fork. Into the
-second it writes an empty line when it is ready to, and then the processes' IDs. It never has a
-thread, a device or a library that a fork could not use: a rank loads all of that by itself, when
-it is one.
+Its arguments are the descriptors of two pipes. From the first it reads what to fork, a line for
+each launch; in between it sleeps. Into the second go the IDs of the processes, and `forks.READY`
+whenever it is ready for a launch. It never has a thread, a device or a library that a fork could
+not use: a rank loads all of that by itself, when it is one. The ranks of a launch are forks of a
+child of it, which ends at once, so that the launcher becomes their parent.
 """
 
 # Not `signal`: as in `halftrip.__main__`.
@@ -26,29 +27,44 @@ def main() -> None:
     _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
     try:
         _prepare()
-        # From now on it sleeps.
-        os.write(answers, b"\n")
-        with open(requests, "rb") as stream:
-            text = stream.read()
+        rank = _serve(requests, answers)
     except (HalftripError, ImportError, MemoryError, OSError):
         # Fresh ranks will say what is wrong.
         os._exit(1)
-    if not text:
-        # No ranks are wanted, or the launcher is dead.
+    if rank is None:
+        # No more ranks are wanted, or the launcher is dead.
         os._exit(0)
+
+
+def _serve(requests: int, answers: int) -> int | None:
+    """Forks the ranks of each request. Returns the rank's number in each of these, and None in this
+    process when there are no more requests. Raises OSError where one cannot be served."""
     import json
 
-    request = json.loads(text)
+    from halftrip.job.forks import READY
+
     # A user's own settings may have given numpy's BLAS threads, which a fork would lack.
     may_fork = len(os.listdir("/proc/self/task")) == 1
-    forks = _fork_all(request["ranks"] if may_fork else 0)
-    if isinstance(forks, int):
-        os.close(answers)
-        _become_rank(forks, request["environment"])
-        return
-    os.write(answers, json.dumps(forks).encode())
-    # Without the time that it takes to free what has been imported: its end is waited for.
-    os._exit(0)
+    with open(requests, "rb") as stream:
+        os.write(answers, READY)
+        while line := stream.readline():
+            request = json.loads(line)
+            if not may_fork:
+                raise OSError("there are threads")
+            child = os.fork()
+            if child == 0:
+                forks = _fork_all(request["ranks"])
+                if isinstance(forks, int):
+                    os.close(answers)
+                    _become_rank(forks, request["environment"])
+                    return forks
+                os.write(answers, json.dumps(forks).encode())
+                os._exit(0 if forks else 1)
+            _, status = os.waitpid(child, 0)
+            if status:
+                raise OSError("a fork has failed")
+            os.write(answers, READY)
+    return None
 
 
 def _prepare() -> None:

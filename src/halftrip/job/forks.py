@@ -23,6 +23,8 @@ SERVER_VARIABLE = "HALFTRIP_FORK_SERVER"
 _LOOK_SECONDS = 0.05
 # How long it may take to import everything, where that is waited for, s.
 _SETTLE_SECONDS = 10.0
+# What it writes when it is ready for a request.
+READY = b"\0"
 # From linux/prctl.h. A process whose parent ends becomes a child of the nearest of its ancestors
 # that is a "subreaper".
 _PR_SET_CHILD_SUBREAPER = 36
@@ -65,13 +67,14 @@ class ForkedRank:
 
 
 class ForkServer:
-    """A process that waits to be told of a job, forks its ranks, and ends, so that they become
-    children of this one. Nothing is forked here, where threads, CUDA or MPI may be. Raises OSError
-    if it cannot be started."""
+    """A process that waits to be told of launches, and forks the ranks of each by way of a child
+    that ends, so that they become children of this one. Nothing is forked here, where threads, CUDA
+    or MPI may be. Raises OSError if it cannot be started."""
 
     def __init__(self, token: str) -> None:
         self.token = token
         self._environ = dict(os.environ)
+        self._is_ready = False
         self._requests = self._answers = -1
         requests, self._requests = os.pipe()
         ends = [requests]
@@ -95,6 +98,10 @@ class ForkServer:
                 os.close(end)
 
     @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    @property
     def suits(self) -> bool:
         """Whether what it has inherited is what ranks would inherit now."""
         return self._environ == dict(os.environ)
@@ -102,59 +109,66 @@ class ForkServer:
     def fork(
         self, environment: Mapping[str, str], ranks: int, wanted: Callable[[], bool]
     ) -> Sequence[ForkedRank]:
-        """Forks ranks with these variables added to their environment, and ends the server. None
-        are returned if it could not, or if they are not `wanted` any longer. Raises Killed."""
+        """Forks ranks with these variables added to their environment. None are returned if it
+        could not, or if they are not `wanted` any longer; then the server has ended. Raises
+        Killed."""
         import json
 
         request = json.dumps({"environment": dict(environment), "ranks": ranks}).encode()
+        pids: list[int] = []
         with _Adopting() as adopts:
-            if not adopts:
-                self.end()
-                return []
             try:
-                pids = json.loads(self._ask(request, wanted).strip() or b"[]")
+                if adopts:
+                    pids = json.loads(self._ask(request + b"\n", wanted) or b"[]")
             finally:
-                self._close()
-                if not wanted():
-                    self._process.kill()
-                code = self._process.wait()
-        if code < 0 and wanted():
+                if not pids:
+                    is_wanted = wanted()
+                    code = self._end(kill=not (adopts and is_wanted))
+        if not pids and adopts and is_wanted and code < 0:
             raise Killed(self._process.pid, -code)
         return [ForkedRank(pid) for pid in pids]
 
     def _ask(self, request: bytes, wanted: Callable[[], bool]) -> bytes:
-        """The server's answer; what there is of it when it has ended."""
+        """The server's answer, when it is ready for the next request; nothing where it has ended,
+        or the forks are not wanted any longer."""
         import select
 
         try:
             os.write(self._requests, request)
         except BrokenPipeError:
             return b""
-        # The end of the request.
-        os.close(self._requests)
-        self._requests = -1
         poll = select.poll()
         poll.register(self._answers, select.POLLIN)
         answer = b""
-        while wanted():
+        # It is ready for the first time, too.
+        while answer.count(READY) < (1 if self._is_ready else 2):
+            if not wanted():
+                return b""
             if poll.poll(_LOOK_SECONDS * 1e3):
                 part = os.read(self._answers, 1 << 16)
                 if not part:
-                    return answer
+                    return b""
                 answer += part
-        return b""
+        self._is_ready = True
+        return answer.replace(READY, b"")
 
     def settle(self) -> None:
         """Returns when it has imported everything, and waits."""
         import select
 
-        select.select([self._answers], [], [], _SETTLE_SECONDS)
+        if not self._is_ready:
+            select.select([self._answers], [], [], _SETTLE_SECONDS)
 
     def end(self) -> None:
-        """Ends it without forks."""
+        """Ends it. Its forks stay."""
+        self._end(kill=True)
+
+    def _end(self, kill: bool) -> int:
+        """Ends it, or lets it end by itself; its exit code."""
         self._close()
-        self._process.kill()
-        self._process.wait()
+        if kill:
+            self._process.kill()
+        return self._process.wait()
 
     def _close(self) -> None:
         for end in (self._requests, self._answers):
@@ -189,8 +203,9 @@ class _Adopting:
         self._prctl(_PR_SET_CHILD_SUBREAPER, self._before, 0, 0, 0)
 
 
-# The server that was started before it was known what is to be measured, if one was.
-_early: list[ForkServer] = []
+# The server of this run, if there is one: it may be started before it is known what is to be
+# measured.
+_current: list[ForkServer] = []
 
 
 def begin(words: Sequence[str]) -> None:
@@ -199,53 +214,52 @@ def begin(words: Sequence[str]) -> None:
     if not _is_probable(words):
         return
     try:
-        _early.append(ForkServer(os.urandom(16).hex()))
+        _current.append(ForkServer(os.urandom(16).hex()))
     except OSError:
         # Too few processes or descriptors: whoever starts ranks says so.
         return
 
 
-def take(token: str) -> ForkServer | None:
-    """The server that was begun for this token if it suits, or a new one; None if there can be
-    none."""
-    early = [server for server in _early if server.token == token]
-    if early and early[0].suits:
-        _early.clear()
-        return early[0]
-    discard()
+def server(token: str) -> ForkServer | None:
+    """The server of this token if it suits, or a new one, which serves the launches to come, too;
+    None if there can be none."""
+    if _current and _current[0].token == token and _current[0].suits:
+        return _current[0]
+    end()
     try:
-        return ForkServer(token)
+        _current.append(ForkServer(token))
     except OSError:
         return None
+    return _current[0]
 
 
-def early_token() -> str | None:
-    """The token of the server that was begun."""
-    return _early[0].token if _early else None
+def token() -> str | None:
+    """The token of the server, which is that of all jobs whose ranks it forks."""
+    return _current[0].token if _current else None
 
 
 def settle() -> None:
-    """Returns when the server that was begun keeps no core busy."""
-    for server in _early:
-        server.settle()
+    """Returns when the server keeps no core busy."""
+    for each in _current:
+        each.settle()
 
 
-def discard() -> None:
-    """Ends the server that was begun, if it was not taken."""
-    while _early:
-        _early.pop().end()
+def end() -> None:
+    """Ends the server, if there is one. Ranks that it has forked stay."""
+    while _current:
+        _current.pop().end()
 
 
 # Whose ranks something else starts, or which has none.
 _OTHERWISE = (
-    *("--launch", "--until-ci", "--vary", "--resume", "--against", "--mpiexec", "--host", "--peer"),
+    *("--launcher", "--vary", "--resume", "--against", "--mpiexec", "--host", "--peer"),
     *("--help", "-h"),
 )
 
 
 def _is_probable(words: Sequence[str]) -> bool:
-    """Whether a run with these arguments has one launch of ranks on this host, as far as that can
-    be told without the time that it takes to read options."""
+    """Whether the ranks of a run with these arguments are plain processes of this host, as far as
+    that can be told without the time that it takes to read options."""
     names = [
         name
         for word, before in zip(words, ("", *words), strict=False)

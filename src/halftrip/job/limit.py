@@ -78,5 +78,6 @@ def is_worthwhile(plan: Plan) -> bool:
     parts = plan.part_plans
     rows = sum(len(part.transport) * len(part.pattern) * len(part.sizes) for part in parts)
     has_count = any(part.iterations is not None for part in parts)
-    is_short = not has_count and rows * plan.launches * plan.time < _LEAST_SECONDS
+    seconds = rows * plan.time * (1 if plan.dealt else plan.launches)
+    is_short = not has_count and seconds < _LEAST_SECONDS
     return not is_short and any(name != "simulated" for name in plan.transports)

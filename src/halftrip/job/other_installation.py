@@ -78,6 +78,7 @@ def _alone(plan: Plan, limit: TimeLimit | None) -> Plan:
         against=None,
         preset=None,
         launches=1,
+        dealt=False,
         until_ci=False,
         max_launches=MOST_LAUNCHES,
         # Several launches measure all of it again already.

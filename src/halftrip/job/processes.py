@@ -86,8 +86,9 @@ class Started:
     `stopped` is the reason why no more are to be started. `start_seconds` and `leave_seconds` are
     how long they may take to connect, and to end by themselves. `spans_nodes` says that a Dragon
     runtime among them is on several nodes; `pool_makers` are the processes of one on this host that
-    may have made pools, which stay when they are killed. `until_finished` is closed when all
-    ranks have finished, `until_end` when no process is left.
+    may have made pools, which stay when they are killed. Processes that are `lasting`, by number,
+    serve later launches, too. `until_finished` is closed when all ranks have finished, `until_end`
+    when no process is left.
     """
 
     processes: dict[Process, str] = field(default_factory=dict)
@@ -102,6 +103,7 @@ class Started:
     leave_seconds: float = LEAVE_SECONDS
     spans_nodes: bool = False
     pool_makers: set[int] = field(default_factory=set)
+    lasting: set[int] = field(default_factory=set)
     until_finished: ExitStack = field(default_factory=ExitStack)
     until_end: ExitStack = field(default_factory=ExitStack)
 
@@ -265,7 +267,7 @@ class CleanUp:
         for process in self._started.processes:
             process.kill()
         for _ in range(_MOST_KILLS):
-            for pid in job_processes(self._job.token):
+            for pid in set(job_processes(self._job.token)) - self._started.lasting:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
             if self.await_end(_TERMINATE_SECONDS):
@@ -278,7 +280,7 @@ class CleanUp:
             # The end of the last child is noticed at once.
             if self._started.wait(POLL_SECONDS):
                 # The ranks of an mpiexec are not children of this process, and can outlive it.
-                if not job_processes(self._job.token):
+                if self._started.lasting.issuperset(job_processes(self._job.token)):
                     return True
                 time.sleep(POLL_SECONDS)
             if time.monotonic() > deadline:

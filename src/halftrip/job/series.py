@@ -11,8 +11,10 @@ import msgspec
 from halftrip.errors import HalftripError, Interrupted, Stopped, UsageError
 from halftrip.job.deaths import HostsLost
 from halftrip.job.limit import TimeLimit
-from halftrip.job.resumption import Due, Resumption, rounds, whole_in
+from halftrip.job.resumption import Done, Due, Resumption, rounds, whole_in
 from halftrip.job.view import RunView
+from halftrip.measure.progress import ConfigurationProgress, Earlier
+from halftrip.plan.launches import plan_of_launch
 from halftrip.plan.plan import FEWEST_UNTIL_CI, Plan
 from halftrip.plan.variants import variants
 from halftrip.results.configuration import Configuration
@@ -27,6 +29,7 @@ from halftrip.results.records import (
 )
 from halftrip.results.reported import Variant, variant_text
 from halftrip.results.run_file import RunFile, encode, load
+from halftrip.stats.median import FEWEST_FOR_INTERVAL
 from halftrip.stats.series import configuration_times, summarize_configuration
 from halftrip.stats.summary import relative_width
 from halftrip.transports.refusals import plans_of
@@ -38,39 +41,86 @@ _MEASURED = (b'{"record":"measurement"', b'{"record":"failure"')
 
 class Intervals:
     """The confidence intervals of all configurations, while launches go on. It keeps times only
-    with --until-ci: they take as much memory as the file takes on disk."""
+    where they end a run, or rows of it: they take as much memory as the file takes on disk."""
 
     def __init__(self, plan: Plan) -> None:
-        self._plan = plan
+        self._is_dealt = plan.dealt
+        self._keeps = plan.until_ci or plan.dealt
+        self._ci = plan.ci if self._keeps else None
+        self._until = plan.until_ci
+        # Before as many launches, no row is narrow.
+        self._fewest = max(plan.launches, FEWEST_UNTIL_CI) if plan.until_ci else FEWEST_FOR_INTERVAL
+        # Not looked at while ranks measure.
+        self._lines: list[bytes] = []
         self._measurements: dict[Configuration, list[Measurement]] = {}
+        self._progress: dict[Configuration, ConfigurationProgress] = {}
         self._failed: set[Configuration] = set()
+        self._narrow: set[Configuration] = set()
 
     def take(self, line: bytes) -> None:
         """Takes a line of the run file."""
-        if not self._plan.until_ci or not line.startswith(_MEASURED):
-            return
-        record = decode(line)
-        if isinstance(record, Measurement):
-            self._measurements.setdefault(record.configuration, []).append(record)
-        elif isinstance(record, Failure):
-            self._failed.add(record.configuration)
+        if self._keeps and line.startswith(_MEASURED):
+            self._lines.append(line)
 
     def are_narrow(self, launches: int) -> bool:
-        """Whether --until-ci ends the run after this many launches: every row's interval is as
-        narrow as requested."""
-        plan = self._plan
-        if not plan.until_ci or plan.ci is None or launches < max(plan.launches, FEWEST_UNTIL_CI):
+        """Whether a run with --until-ci, or one that is dealt, ends after this many launches: every
+        row's interval is as narrow as requested."""
+        if self._ci is None or launches < self._fewest:
             return False
+        narrow = self.narrow()
         if not self._failed <= self._measurements.keys():
             return False
-        return all(_width(each) <= plan.ci for each in self._measurements.values())
+        return len(narrow) == len(self._measurements) > 0
+
+    def narrow(self) -> Done:
+        """The configurations whose intervals are as narrow as requested. Where a launch leaves them
+        out, they stay so."""
+        if self._ci is None:
+            return frozenset()
+        self._decode()
+        fewest = FEWEST_UNTIL_CI if self._until else self._fewest
+        if self._until:
+            # All are measured again in each launch.
+            self._narrow.clear()
+        self._narrow |= {
+            configuration
+            for configuration, measured in self._measurements.items()
+            if configuration not in self._narrow and _width(measured, fewest) <= self._ci
+        }
+        return frozenset(self._narrow)
+
+    def earlier(self, due: Due) -> list[Earlier]:
+        """What is known of the configurations that are due in a launch."""
+        self._decode()
+        return [
+            Earlier(configuration, progress.spread, progress.iteration_ns)
+            for configuration, progress in self._progress.items()
+            if configuration.variant == due.variant
+            and configuration not in due.done
+            and progress.iteration_ns is not None
+        ]
+
+    def _decode(self) -> None:
+        for line in self._lines:
+            record = decode(line)
+            if isinstance(record, Measurement):
+                self._measurements.setdefault(record.configuration, []).append(record)
+                if self._is_dealt:
+                    progress = self._progress.setdefault(
+                        record.configuration, ConfigurationProgress()
+                    )
+                    progress.add(record)
+            elif isinstance(record, Failure):
+                self._failed.add(record.configuration)
+        self._lines.clear()
 
 
-def _width(measurements: list[Measurement]) -> float:
-    """The relative width of a configuration's interval; infinite before FEWEST_UNTIL_CI
-    launches."""
+def _width(measurements: list[Measurement], fewest: int) -> float:
+    """The relative width of a configuration's interval; infinite before so many launches."""
+    if len({each.launch for each in measurements}) < fewest:
+        return float("inf")
     times = configuration_times(measurements)
-    if len(times.by_launch) < FEWEST_UNTIL_CI:
+    if len(times.by_launch) < fewest:
         return float("inf")
     return relative_width(summarize_configuration(times))
 
@@ -136,13 +186,14 @@ class LaunchView:
 
 class LaunchTask(NamedTuple):
     """A launch to be taken: its number, what is due in it, where its records go, who shows its
-    progress, and until when it has to be over."""
+    progress, until when it has to be over, and what launches before it have found."""
 
     number: int
     due: Due
     records: LaunchRecords
     view: RunView
     limit: TimeLimit | None
+    earlier: Sequence[Earlier] = ()
 
 
 # Starts the ranks of a launch, and has them measure it.
@@ -202,6 +253,8 @@ class _Launches:
         if plan.until_ci:
             self._fewest = min(max(plan.launches, FEWEST_UNTIL_CI), self._most)
         self._short: str | None = None
+        # Whether a launch has measured everything.
+        self._is_whole = left.first > 0
 
     def run(self) -> None:
         for over, of_round in enumerate(rounds(self._plan, self._left), 1):
@@ -222,7 +275,8 @@ class _Launches:
             fewest = max(here + (self._fewest - over - 1) * others, 1)
             if self._limit is not None and not self._has_room(self._limit):
                 taken = len(self._ends)
-                if over < self._fewest:
+                # A run that is dealt has all that it needs: each launch measures all rows.
+                if over < self._fewest and not self._plan.dealt:
                     of = f"after {taken} of {taken + fewest} launches"
                     self._short = f"{self._limit.error()} {of}"
                 return False
@@ -238,6 +292,10 @@ class _Launches:
         """Takes a launch, after which at least `fewest` and at most `most` are left, this one
         included. Returns whether another one may follow."""
         of_launch = None if self._limit is None else self._limit.launch(fewest)
+        earlier: Sequence[Earlier] = ()
+        if self._plan.dealt and not self._left.replaces:
+            due = due._replace(done=due.done | self._intervals.narrow())
+            earlier = self._intervals.earlier(due)
         total = self._number + most
         count = f"launch {self._number + 1} of {total}" if total > 1 else ""
         name = " · ".join(filter(None, (count, variant_text(due.variant))))
@@ -249,7 +307,7 @@ class _Launches:
                 self._run_file.append(encode(begun))
             began = time.monotonic()
             try:
-                self._launch(LaunchTask(self._number, due, records, shown, of_launch))
+                self._launch(LaunchTask(self._number, due, records, shown, of_launch, earlier))
                 break
             except HostsLost as error:
                 due = self._lose(due, error)
@@ -263,8 +321,13 @@ class _Launches:
         self._number += 1
         self._measured.add(due.variant)
         self._durations.append(time.monotonic() - began)
+        whole = records.end.reason is None
+        if self._plan.dealt and self._is_whole:
+            # A launch that the end of the time cuts short only adds to those before it.
+            records.end = msgspec.structs.replace(records.end, reason=None)
+        self._is_whole |= whole
         self._ends.append(records.end)
-        return records.end.reason is None
+        return whole
 
     def _lose(self, due: Due, error: HostsLost) -> Due:
         """Records that hosts were lost; the launch that follows."""
@@ -281,7 +344,7 @@ class _Launches:
         if self._plan.refine:
             unknown = "which sizes a run with refine lacks is not known"
             raise Interrupted(f"{error}; {unknown}") from None
-        whole = whole_in(run, [self._number], plans_of(self._plan))
+        whole = whole_in(run, [self._number], plans_of(plan_of_launch(self._plan)))
         self._number += 1
         return due._replace(done=due.done | whole)
 

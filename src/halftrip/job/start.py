@@ -26,6 +26,7 @@ from halftrip.job.signals import catching, interrupt
 from halftrip.job.spec import Job
 from halftrip.job.supervisor import Supervisor
 from halftrip.job.view import RunView
+from halftrip.plan.launches import plan_of_launch
 from halftrip.plan.pairing import Schedules
 from halftrip.plan.plan import Plan
 from halftrip.plan.variants import plan_of, plans_of_variants
@@ -77,6 +78,8 @@ def launch(plan: Plan, run_file: RunFile, view: RunView, left: Resumption) -> No
             raise
         run_file.end_early(short)
         raise HalftripError(short) from None
+    finally:
+        forks.end()
 
 
 # The launchers of what transports need, the first choice first.
@@ -141,7 +144,7 @@ def _launch_variants(
             from halftrip.job.other_installation import measure_elsewhere
 
             with environment(of_variant.variables):
-                measure_elsewhere(command, of_variant, task)
+                measure_elsewhere(command, plan_of_launch(of_variant), task)
             return
         with environment(of_variant.variables):
             while True:
@@ -201,9 +204,10 @@ class _Starter:
         HostsLost where others can go on."""
         plan, absent = self._plan, self._absent
         launcher: Launcher = LAUNCHERS.load(self._name)(plan)
-        launcher.may_fork = task.number == 0 and _is_only(plan)
+        # The ranks of a variant have its environment from their beginning.
+        launcher.may_fork = not plan.variant
         if not (launcher.may_fork and self._name == "local"):
-            forks.discard()
+            forks.end()
         if self._is_first and _uses_dragon(plan):
             from halftrip.dragon import command as dragon_command
 
@@ -216,19 +220,18 @@ class _Starter:
         supervisor = Supervisor(job, listener, task.records, task.view)
         try:
             supervisor.run(
-                plan, partial(_start, plan, launcher), task.number, task.due.done, task.limit
+                plan_of_launch(plan),
+                partial(_start, plan, launcher),
+                task.number,
+                task.due.done,
+                task.limit,
+                task.earlier,
             )
         except HalftripError as error:
             absent.update(supervisor.lost)
             if supervisor.lost and launcher.hosts and _have_pairs(plan, launcher.hosts, absent):
                 raise HostsLost(str(error), _ranks_of(supervisor.lost, launcher)) from None
             raise
-
-
-def _is_only(plan: Plan) -> bool:
-    """Whether a launch of the plan is the only one, as far as is known before it. Launches are
-    independent of each other, and all alike."""
-    return plan.launches == 1 and not plan.until_ci and not plan.variant
 
 
 def _ranks_of(hosts: Collection[str], launcher: Launcher) -> dict[str, list[int]]:

@@ -6,7 +6,7 @@ import contextlib
 import os
 import selectors
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Protocol
 
@@ -37,6 +37,7 @@ from halftrip.job.session import receive_answer
 from halftrip.job.signals import catching
 from halftrip.job.spec import Job
 from halftrip.job.view import RunView
+from halftrip.measure.progress import Earlier
 from halftrip.plan.plan import Plan
 from halftrip.results.configuration import Configuration
 
@@ -87,10 +88,11 @@ class Supervisor:
         launch: int = 0,
         done: frozenset[Configuration] = frozenset(),
         limit: TimeLimit | None = None,
+        earlier: Sequence[Earlier] = (),
     ) -> None:
         """Calls `start` to start the ranks, and has them measure `plan` without the configurations
-        that are `done`, as the launch of this number, within the `limit`. Returns when they have
-        ended.
+        that are `done`, as the launch of this number, within the `limit`; `earlier` is what
+        launches before it have found. Returns when they have ended.
 
         Raises LaunchFailed if they did not start, UsageError or HalftripError if one of them gave
         up, Interrupted if a process died, Stopped if a signal arrived or the time is over. No
@@ -98,7 +100,7 @@ class Supervisor:
         """
         self._limit = limit
         with catching(self._on_signal):
-            self._run(plan, start, launch, done)
+            self._run(plan, start, launch, done, earlier)
         if self._late_signal is not None:
             raise Stopped(self._late_signal)
 
@@ -108,6 +110,7 @@ class Supervisor:
         start: Callable[[Job, Started], None],
         launch: int,
         done: frozenset[Configuration],
+        earlier: Sequence[Earlier],
     ) -> None:
         try:
             self._start(start)
@@ -122,7 +125,7 @@ class Supervisor:
             for channel in self._started.servers:
                 self._selector.register(channel, selectors.EVENT_READ, self._on_server)
             self._await_ranks()
-            self._assign(plan, launch, done)
+            self._assign(plan, launch, done, earlier)
             with self._own_cores.lent():
                 self._serve_ranks()
             self._leaving = True
@@ -241,9 +244,16 @@ class Supervisor:
             self._events.append(channel)
             self._selector.register(channel, selectors.EVENT_READ, self._on_event)
 
-    def _assign(self, plan: Plan, launch: int, done: frozenset[Configuration]) -> None:
+    def _assign(
+        self,
+        plan: Plan,
+        launch: int,
+        done: frozenset[Configuration],
+        earlier: Sequence[Earlier],
+    ) -> None:
         self._assigned = True
         encoded_plan, encoded_done = msgspec.json.encode(plan), msgspec.json.encode(done)
+        encoded_earlier = msgspec.json.encode(earlier)
         groups = tuple(self._ranks[each].hello.group for each in range(self._job.ranks))
         for rank in self._ranks.values():
             assignment = Assignment(
@@ -254,6 +264,7 @@ class Supervisor:
                 launch=launch,
                 done=encoded_done,
                 groups=groups,
+                earlier=encoded_earlier,
                 allowed=None if self._limit is None else self._limit.allowed(self._started_at),
             )
             with contextlib.suppress(Closed):  # _on_control notices the death

@@ -56,6 +56,7 @@ from halftrip.errors import (
 from halftrip.job.existing import existing_job, watched
 from halftrip.job.processes import START_SECONDS
 from halftrip.job.spec import CONTROL_VARIABLE, RANK_VARIABLE, Job
+from halftrip.measure.progress import Earlier
 from halftrip.measure.runner import Runner
 from halftrip.measure.walk import Allowed
 from halftrip.mpi import library
@@ -226,7 +227,8 @@ def _run(job: Job, rank: int, communicator: MPI.Intracomm | None) -> None:
         )
         done = msgspec.json.decode(assignment.done, type=frozenset[Configuration])
         allowed = None if assignment.allowed is None else Allowed(*assignment.allowed)
-        Runner(plan, group, process, sink, done, allowed).run()
+        earlier = msgspec.json.decode(assignment.earlier, type=list[Earlier])
+        Runner(plan, group, process, sink, done, allowed, earlier).run()
         group.close()
         sink.close()
 

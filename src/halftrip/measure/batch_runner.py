@@ -71,6 +71,8 @@ class BatchRunner:
         self._verification: Verification | None = None
         self._core_watch: CoreWatch | None = None
         self._spent: list[Usage] = []
+        # Of the present slice; None: there is only one.
+        self.segment: int | None = None
 
     # Setting up, in steps that both ends take together.
 
@@ -157,8 +159,13 @@ class BatchRunner:
 
     # Timing.
 
-    def begin_slice(self) -> None:
-        """Prepares this end for a slice, after others over the same path."""
+    def begin_slice(self, segment: int = 0) -> None:
+        """Prepares this end for a slice, after others over the same path, in the segment of
+        memory of this number."""
+        several = self._path.segments > 1
+        self.segment = segment % self._path.segments if several else None
+        if self.segment is not None:
+            self._path.use(self.segment)
         self._spent = []
         self._memory.enter()
         self._opened.resume()

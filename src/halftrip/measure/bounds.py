@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import mmap
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -23,13 +24,16 @@ from halftrip.memory.pinned import PinnedRegion
 from halftrip.results.block import Times
 from halftrip.results.device import Device, DeviceCopy, DeviceLatency, Direction
 from halftrip.results.memory_name import parse_memory
-from halftrip.results.patterns import ROUND_TRIP
 from halftrip.stats.median import median
 
-# One probe of a cache line: this many samples of this many round trips, some 10 us in all.
-_LINE_SAMPLES = 5
-_LINE_BATCH = 8
-_LINE_WARM_UP = 4
+# One probe of a page: this many samples of this many round trips, some 5 to 30 us in all.
+_LINE_SAMPLES = 3
+_LINE_BATCH = 10
+_LINE_WARM_UP = 3
+# How many pages are probed. Where cores are far from each other, each page has a level of its own:
+# which memory controller has it decides how far its lines travel, and nothing tells which one that
+# is. If half of the pages are far, one of ten is near in all but a thousandth of the cases.
+_PAGES = 10
 # One copy time: this many samples of about this length.
 _COPY_SAMPLES = 15
 _COPY_SAMPLE_NS = 400_000
@@ -41,39 +45,45 @@ _MOST_MESSAGES = 16
 _ALWAYS = 65536
 
 
+class Probed(NamedTuple):
+    """The core-to-core round trip of a cache line in the nearest and in the farthest of the probed
+    pages, ns; None: there is one page only."""
+
+    nearest: float
+    farthest: float | None = None
+
+
 class CacheLineProbe:
     """Measures the round trip of a cache line between the cores of two ranks; each has a probe.
 
-    The time depends on the address of the line, so several lines are tried, and the fastest is the
-    bound. `segment` is memory that both ranks map, zeros at first, which begins with these lines.
+    The time depends on the page, so several are tried, and the fastest is the bound. `pages` is
+    memory that both ranks map, PROBED_BYTES of zeros at first, which begins a page.
     """
 
-    def __init__(self, segment: Bytes, clock: Clock) -> None:
-        size = _native.probed_line_size
-        self._lines = [
-            _native.CacheLine(segment[number * size : (number + 1) * size])
-            for number in range(_native.probed_lines)
-        ]
+    def __init__(self, pages: Bytes, clock: Clock) -> None:
+        # Lines at other places of each page: those at the same one share a set of the caches.
+        self._lines = _native.CacheLines(pages, _PAGES, mmap.PAGESIZE + 2 * _native.cache_line)
         self._clock = clock
-        self._empty = _native.Ring(np.empty((1, 0), dtype=np.uint8))
 
-    def initiate(self) -> float:
-        """The fastest line's median round trip, ns. The other rank calls `respond` meanwhile."""
-        timestamps = self._run(_native.initiate)
+    def initiate(self) -> Probed:
+        """The median round trips of the pages. The other rank calls `respond` meanwhile."""
+        timestamps = self._run(self._lines.initiate)
         # Sorted, because np.median would take longer than the probe.
         medians = np.sort(np.diff(timestamps, axis=1), axis=1)[:, _LINE_SAMPLES // 2]
-        return float(self._clock.durations(medians).min()) / _LINE_BATCH
+        ns = self._clock.durations(medians)
+        return Probed(float(ns.min()) / _LINE_BATCH, float(ns.max()) / _LINE_BATCH)
 
     def respond(self) -> None:
-        self._run(_native.respond)
+        self._run(self._lines.respond)
 
     def _run(self, part: Callable[..., None]) -> Times:
-        """The timestamps of each line, shape (lines, samples + 1)."""
-        timestamps = np.zeros((len(self._lines), _LINE_SAMPLES + 1), dtype=np.int64)
-        empty, source = self._empty, self._clock.source
-        for line, row in zip(self._lines, timestamps, strict=True):
-            part(line, ROUND_TRIP, empty, empty, 1, _LINE_WARM_UP, _LINE_BATCH, row, source)
-        return timestamps
+        """The timestamps of each page, shape (pages, samples + 1)."""
+        timestamps = np.zeros(_PAGES * (_LINE_SAMPLES + 1), dtype=np.int64)
+        part(_LINE_WARM_UP, _LINE_BATCH, timestamps, self._clock.source)
+        return timestamps.reshape(_PAGES, _LINE_SAMPLES + 1)
+
+
+PROBED_BYTES = _PAGES * mmap.PAGESIZE
 
 
 def copy_sizes(largest: int) -> list[int]:

@@ -14,7 +14,8 @@ from halftrip import _native
 from halftrip.control.link import PairLink
 from halftrip.errors import Unavailable
 from halftrip.measure.batch_runner import BatchRunner
-from halftrip.measure.bounds import CacheLineProbe
+from halftrip.measure.bounds import PROBED_BYTES, CacheLineProbe, Probed
+from halftrip.measure.walk import SEGMENTS
 from halftrip.memory.allocator import Bytes
 from halftrip.memory.shared import SharedOffer, SharedSegment, open_offer
 from halftrip.results.configuration import Configuration, Tuning
@@ -52,19 +53,29 @@ class PairEnd:
         # Threads other than the first run on cores that are not probed.
         probes = not context.shares_core and context.thread == 0
         self.context = context
-        if probes or any(each.capabilities.shares_memory for each in setup.transports.values()):
-            segment, reason = self._share_memory(context.different_hosts)
-            self.context = dataclasses.replace(context, segment=segment, no_segment=reason)
         self._probe: CacheLineProbe | None = None
-        if probes and self.context.segment is not None:
-            self._probe = CacheLineProbe(self.context.segment, setup.clock)
+        if probes or any(each.capabilities.shares_memory for each in setup.transports.values()):
+            memory, reason = self._share_memory(context.different_hosts, self._segments())
+            segment = None if memory is None else memory[:-PROBED_BYTES]
+            self.context = dataclasses.replace(context, segment=segment, no_segment=reason)
+            if probes and memory is not None:
+                self._probe = CacheLineProbe(memory[-PROBED_BYTES:], setup.clock)
 
     @property
     def initiates(self) -> bool:
         return self.context.initiates
 
-    def _share_memory(self, refusal: str | None) -> tuple[Bytes | None, str]:
-        """Memory that both ranks map, or None and why not; `refusal` is why they cannot."""
+    def _segments(self) -> int:
+        """How many segments the two share, the same at both ends. A rank with many partners has
+        fewer of each."""
+        setup = self._setup
+        if not any(each.capabilities.shares_memory for each in setup.transports.values()):
+            return 1
+        return max(1, SEGMENTS // (setup.schedule.partners() * setup.plan.threads))
+
+    def _share_memory(self, refusal: str | None, segments: int) -> tuple[Bytes | None, str]:
+        """Memory that both ranks map: so many segments, and what is probed; or None and why not.
+        `refusal` is why they cannot."""
         segment: SharedSegment | None = None
         mapped: Bytes | None = None
 
@@ -75,7 +86,7 @@ class PairEnd:
             nonlocal segment, mapped
             if not self.link.initiates:
                 return None
-            segment = SharedSegment(_native.shm_segment_size)
+            segment = SharedSegment(segments * _native.shm_segment_size + PROBED_BYTES)
             mapped = segment.bytes
             return segment.offer
 
@@ -220,8 +231,8 @@ class PairEnd:
         """Whether `probe` can tell a core-to-core round trip; the same at both ends."""
         return self._probe is not None
 
-    def probe(self) -> float | None:
-        """The core-to-core round trip at this moment, ns, on the initiator; None elsewhere."""
+    def probe(self) -> Probed | None:
+        """The core-to-core round trip at this moment, on the initiator; None elsewhere."""
         if self._probe is None:
             return None
         if self.initiates:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from halftrip.plan.plan import Plan
+from halftrip.results.configuration import Configuration
 from halftrip.results.records import Measurement
 from halftrip.stats.interval import SliceMedian, interval, of_samples
 from halftrip.stats.median import FEWEST_FOR_INTERVAL, median
@@ -17,13 +20,22 @@ _LATE = 3.0
 _FEWEST_FOR_LATE = 2
 
 
+class Earlier(NamedTuple):
+    """What earlier launches of a run have found of a configuration: as in ConfigurationProgress."""
+
+    configuration: Configuration
+    spread: float
+    iteration_ns: float
+
+
 class ConfigurationProgress:
     """How far a configuration has come: the medians of its slices so far, and how long it was
-    sampled, ns."""
+    sampled, ns. `before` is what earlier launches have found."""
 
-    def __init__(self) -> None:
+    def __init__(self, before: Earlier | None = None) -> None:
         self.medians: list[SliceMedian] = []
         self.sampled_ns = 0
+        self._before = before
 
     def add(self, measurement: Measurement) -> None:
         """Takes the next slice."""
@@ -46,7 +58,9 @@ class ConfigurationProgress:
     @property
     def spread(self) -> float:
         """What half of the slices differ by from their median, as a share of it, at most; 0 where
-        there are too few to tell."""
+        there are too few to tell, in this launch and before it."""
+        if len(self.medians) < _FEWEST_FOR_SPREAD and self._before is not None:
+            return self._before.spread
         medians = np.array([each.median for each in self.medians])
         middle = median(medians) if medians.size >= _FEWEST_FOR_SPREAD else 0.0
         return median(np.abs(medians - middle)) / middle if middle > 0 else 0.0

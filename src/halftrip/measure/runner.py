@@ -22,6 +22,7 @@ from halftrip.measure.aggregate import aggregate
 from halftrip.measure.bounds import measure_devices
 from halftrip.measure.clock_offsets import HostClocks
 from halftrip.measure.host_log import IDLE_SECONDS, HostLog, HostRecorder
+from halftrip.measure.progress import Earlier
 from halftrip.measure.selection import Refusal, skips
 from halftrip.measure.setup import collections_between_turns, own_affinity, set_up
 from halftrip.measure.slice_runner import SliceRunner, TurnReport
@@ -82,7 +83,8 @@ class Order(msgspec.Struct, frozen=True):
 class Runner:
     """Measures `plan` with all ranks of `group`, each of which makes a Runner. `process` is the
     context of this process for transports. Rank 0's `done` are configurations that are left out,
-    and `allowed` is how long that takes at most."""
+    and `allowed` is how long that takes at most. `earlier` is what launches before this one have
+    found."""
 
     def __init__(
         self,
@@ -92,6 +94,7 @@ class Runner:
         sink: Sink,
         done: frozenset[Configuration] = frozenset(),
         allowed: Allowed | None = None,
+        earlier: Sequence[Earlier] = (),
     ) -> None:
         self._plan = plan
         self._group = group
@@ -99,6 +102,7 @@ class Runner:
         self._sink = sink
         self._done = done
         self._allowed = allowed
+        self._earlier = earlier
         self._launch = process.launch
         self._began = time.monotonic()
         self._began_raw = raw_now()
@@ -125,7 +129,9 @@ class Runner:
             gc.freeze()
             shares_core = any(place.shared for own in self._setup.places for place in own)
             self._clocks = HostClocks(self._group, self._setup.clock_hosts, shares_core)
-            self._slices = SliceRunner(self._setup, self._clocks, self._launch, self._began)
+            self._slices = SliceRunner(
+                self._setup, self._clocks, self._launch, self._began, self._earlier
+            )
             self._measure_plan()
             # Not after an exception: freeing an MPI window would wait for a dead peer.
             self._slices.close()

@@ -98,12 +98,13 @@ class SliceRun:
             sampler.allow(self._turn.time(self._plan))
             counts = self._turn.counts
             self._slice = InitiatorSlice(self._pair, self._runner, sampler, self._placement, counts)
+            self._runner.begin_slice(self._turn.segment)
             spread = self._state().progress.spread
             self._slice.warm_up(self._turn.iterations, spread, self._turn.least)
             if several:
                 self._slice.pause()
         else:
-            self._runner.begin_slice()
+            self._runner.begin_slice(self._turn.segment)
             if several:
                 serve(self._pair, self._runner)
 

@@ -4,7 +4,7 @@ and the two measure a slice between themselves."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -14,7 +14,7 @@ from halftrip.measure.batch import stopping
 from halftrip.measure.clock_offsets import HostClocks
 from halftrip.measure.pair import PairEnd
 from halftrip.measure.placement_filter import PlacementFilter
-from halftrip.measure.progress import ConfigurationProgress
+from halftrip.measure.progress import ConfigurationProgress, Earlier
 from halftrip.measure.sampler import BLOCK_GROWTH, FIRST_BLOCK_SHARE, Sampler
 from halftrip.measure.selection import Refusal
 from halftrip.measure.setup import Setup
@@ -63,10 +63,18 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 
 
 class SliceRunner:
-    """Runs this rank's slices in all turns of a launch, which began at the time.monotonic
-    `began`."""
+    """Runs this rank's slices in all turns of a launch, which began at the time.monotonic `began`;
+    `earlier` is what launches before it have found."""
 
-    def __init__(self, setup: Setup, clocks: HostClocks, launch: int, began: float) -> None:
+    def __init__(
+        self,
+        setup: Setup,
+        clocks: HostClocks,
+        launch: int,
+        began: float,
+        earlier: Sequence[Earlier] = (),
+    ) -> None:
+        self._earlier = {each.configuration: each for each in earlier}
         self._setup = setup
         self._plan = setup.plan
         self._clocks = clocks
@@ -170,7 +178,8 @@ class SliceRunner:
         key = configuration, counts
         if key not in self._states:
             self._states[key] = ConfigurationState(
-                self._sampler(configuration, counts), ConfigurationProgress()
+                self._sampler(configuration, counts),
+                ConfigurationProgress(self._earlier.get(configuration)),
             )
         return self._states[key]
 
@@ -195,7 +204,11 @@ class SliceRunner:
         )
 
     def _expected_ns(self, configuration: Configuration) -> float | None:
-        """The time of an iteration of the nearest size measured so far, ns; None before any."""
+        """The time of an iteration in earlier launches, ns, or of the nearest size measured so far;
+        None before any."""
+        before = self._earlier.get(configuration)
+        if before is not None:
+            return before.iteration_ns
         nearest = self._iteration_ns.get(configuration.setting.curve, {})
         if not nearest:
             return None

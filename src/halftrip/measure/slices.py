@@ -13,6 +13,7 @@ import msgspec
 from halftrip.clock import raw_now
 from halftrip.measure.batch import Batch, Sampled
 from halftrip.measure.batch_runner import BatchReport, BatchRunner
+from halftrip.measure.bounds import Probed
 from halftrip.measure.pair import PairEnd
 from halftrip.measure.placement_filter import PlacementFilter
 from halftrip.measure.sampler import Sampler
@@ -92,18 +93,17 @@ class InitiatorSlice:
         self._virtual = pair.path(runner.configuration).virtual_time
         self._blocks: list[Block] = []
         self._verified = 0
-        self._before: float | None = None
+        self._before: Probed | None = None
         self._began = time.monotonic()
 
     def warm_up(
         self, iterations: int | None = None, spread: float = 0.0, least: float = 0.0
     ) -> None:
         """Takes the first iteration of the configuration, calibrates, and warms up; see
-        `Sampler.begin`."""
+        `Sampler.begin`. The runner has begun the slice."""
         self._sampler.begin(iterations, spread, least)
-        self._runner.begin_slice()
         if self._placement is not None:
-            self._placement.survey(self._probe, self._rest)
+            self._placement.survey(self._nearest, self._rest)
         while self.ended is None and (batch := self._sampler.next()) and not batch.keep:
             block = self._run(batch)
             self._sampler.feed(Sampled(block.times, block.timed_out))
@@ -151,6 +151,7 @@ class InitiatorSlice:
             stopped=self._sampler.stopped,
             blocks=self._blocks,
             verified=self._verified if self._configuration.verify else None,
+            segment=self._runner.segment,
             cores=None if self._configuration.is_simulated else cores,
         )
 
@@ -204,9 +205,17 @@ class InitiatorSlice:
 
     def _with_probes(self, block: Block) -> Block:
         before, self._before = self._before, self._probe()
-        if before is None or self._before is None:
+        after = self._before
+        if before is None or after is None:
             return block
-        return msgspec.structs.replace(block, core_to_core_rtt=RoundTrips(before, self._before))
+        farthest = None
+        if before.farthest is not None and after.farthest is not None:
+            farthest = RoundTrips(before.farthest, after.farthest)
+        return msgspec.structs.replace(
+            block,
+            core_to_core_rtt=RoundTrips(before.nearest, after.nearest),
+            core_to_core_farthest=farthest,
+        )
 
     @property
     def _can_probe(self) -> bool:
@@ -229,14 +238,18 @@ class InitiatorSlice:
             [sampled[id(block)] for block in rejected],
         )
 
-    def _probe(self) -> float | None:
-        """The core-to-core round trip at this moment, ns; None where it cannot be probed."""
+    def _probe(self) -> Probed | None:
+        """The core-to-core round trip at this moment; None where it cannot be probed."""
         if self._virtual is not None:
-            return self._virtual.core_to_core_rtt()
+            return Probed(self._virtual.core_to_core_rtt())
         if not self._can_probe:
             return None
         self._pair.link.send(SliceRequest(probe=True))
         return self._pair.probe()
+
+    def _nearest(self) -> float | None:
+        probed = self._probe()
+        return None if probed is None else probed.nearest
 
     def _rest(self, seconds: float) -> None:
         if self._virtual is not None:

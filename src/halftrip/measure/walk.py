@@ -134,6 +134,9 @@ _MOST_TIMES = 3
 # less, it sees too little of what wanders.
 _LEAST_RUN_SECONDS = 2.0
 
+# A slice has one of so many segments of memory, if its path has several.
+SEGMENTS = 16
+
 # The number of a round of the schedule, and what all its pairs measure.
 Item = tuple[int, Configuration]
 
@@ -142,7 +145,8 @@ class SliceTurn(msgspec.Struct, frozen=True):
     """What all ranks do next: slice `number` of `setting`, in a round of the schedule. `iterations`
     is how many iterations the slice has exactly; None: as many as its time allows, which is
     `seconds`, or, where that is None, its part of the plan's. It is not over before it has sampled
-    for `least` seconds. A slice that `counts` is not timed: hardware counters count."""
+    for `least` seconds. A slice that `counts` is not timed: hardware counters count. It has
+    the `segment` of memory of this number, below SEGMENTS, where its path has several."""
 
     round: int
     setting: Configuration
@@ -151,6 +155,7 @@ class SliceTurn(msgspec.Struct, frozen=True):
     least: float = 0.0
     seconds: float | None = None
     counts: bool = False
+    segment: int = 0
 
     def time(self, plan: Plan) -> float:
         """The time that the slice may sample for, s."""
@@ -191,6 +196,8 @@ class Walk:
         self._current = 0
         # Until those of the head have the slices that an interval takes.
         self._others_wait = False
+        # Apart from what draws the orders.
+        self._segments_seed = random.getrandbits(64)
 
     def close(self, spares: bool) -> None:
         """The item of the present turn needs no more slices; `spares`: others may have those that
@@ -274,10 +281,24 @@ class Walk:
         least = 0.0
         if plan.ci is not None and not self._counts:
             share = _LEAST_RUN_SECONDS / len(self._items)
-            least = min(plan.time, share) / slices
+            least = min(plan.time, share / (plan.launches if plan.dealt else 1)) / slices
         if seconds is not None:
             least = min(least, seconds)
         round_, setting = self._items[index]
         number = self._taken[index]
-        iterations = iterations_of(plan, number)
-        return SliceTurn(round_, setting, number, iterations, least, seconds, self._counts)
+        return SliceTurn(
+            round_,
+            setting,
+            number,
+            iterations_of(plan, number),
+            least,
+            seconds,
+            self._counts,
+            self._segment(index, number),
+        )
+
+    def _segment(self, index: int, slice_: int) -> int:
+        """The segment of an item's slice: another one each time until it has had all."""
+        turn, number = divmod(slice_, SEGMENTS)
+        seed = f"{self._segments_seed} {index} {turn}"
+        return random.Random(seed).sample(range(SEGMENTS), SEGMENTS)[number]  # noqa: S311 (no secret)

@@ -28,13 +28,14 @@ _SEVERAL = ("transport", "pattern", "mode", *SEVERAL)
 
 
 class Cost(NamedTuple):
-    """What a plan takes at most: `configurations` of one pair, and `rows` of all pairs; `threads`
-    of all ranks. `seconds` is the time of samples alone, of all launches that are certain, if all
-    pairs talk one after the other."""
+    """What a plan takes at most: `configurations` of one pair, in all so many `turns`, one after
+    the other, and `rows` of all pairs; `threads` of all ranks. `seconds` is the time of samples
+    alone, of all launches that are certain, if all pairs talk one after the other."""
 
     ranks: int
     threads: int
     configurations: int
+    turns: int
     rows: int
     seconds: float
 
@@ -49,8 +50,10 @@ def cost_of(plan: Plan, ranks: int) -> Cost:
     # A configuration is measured with each limit on the pairs that talk at the same time.
     configurations = sum(by_part) * len(plan.limits)
     rows = configurations * schedule.pairs_in_all
-    seconds = plan.launches * schedule.rounds * configurations * _seconds(plan)
-    return Cost(ranks, ranks * plan.threads, configurations, rows, seconds)
+    turns = schedule.rounds * configurations
+    # Launches that the time is dealt to have it together.
+    seconds = (1 if plan.dealt else plan.launches) * turns * _seconds(plan)
+    return Cost(ranks, ranks * plan.threads, configurations, turns, rows, seconds)
 
 
 def check_cost(plan: Plan, ranks: int) -> None:

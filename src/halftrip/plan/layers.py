@@ -26,6 +26,7 @@ from halftrip.plan.checks import (
 )
 from halftrip.plan.cost import check_cost
 from halftrip.plan.hosts import spread
+from halftrip.plan.launches import deal
 from halftrip.plan.layer import Layer, at, check_value, place_of
 from halftrip.plan.options import OPTIONS, STANDS_FOR
 from halftrip.plan.pairing import Pairing, Schedule
@@ -74,6 +75,8 @@ def make_plan(*layers: Layer, defaults: Layer | None = None) -> Plan:
         return make_plan(*asked, defaults=fewer)
     plan = _with_windows(plan, asked)
     plan = _with_tolerance(plan, asked)
+    if not any({"launches", "dealt"} & layer.keys.keys() for layer in layers):
+        plan = deal(plan)
     check_hosts(plan, asked)
     check_launches(plan, layers)
     check_dragon(plan, asked)
@@ -146,6 +149,9 @@ def _merge(layers: Sequence[Layer]) -> dict[str, Any]:
                 f"{place}: a fixed count ends a configuration by itself; leave out {other}"
             )
         replaced = {*parsed, "iterations"} if early else set(parsed)
+        if "launches" in parsed:
+            # Those that somebody names measure everything, each of them.
+            replaced |= {"dealt"}
         parsed = {STANDS_FOR.get(name, name): value for name, value in parsed.items()}
         # Each launch has a value of the axis instead.
         varied = [name for name, _ in parsed.get("vary", ())]
@@ -332,7 +338,7 @@ def _text_of(path: str | os.PathLike[str]) -> str:
 # It names another file, or, if it is empty, none.
 VARIABLE = "HALFTRIP_CONFIG"
 # A job that exists already has been started by something else, once.
-_STARTS = ("launcher", "mpiexec", "launches", "until_ci", "max_launches", "vary")
+_STARTS = ("launcher", "mpiexec", "launches", "dealt", "until_ci", "max_launches", "vary")
 
 
 def config_layer(environ: Mapping[str, str], in_job: bool = False) -> Layer | None:

@@ -186,7 +186,7 @@ OPTIONS: dict[str, Option] = {
     ),
     "slices": Option(
         REPEATS,
-        "Deal the time of a configuration over the run in so many parts. [10]",
+        "Deal the time of a configuration over the run in so many parts. [20]",
         ("-r",),
         group="long",
     ),
@@ -195,7 +195,11 @@ OPTIONS: dict[str, Option] = {
         "End the whole run within this time: shorter, then fewer slices. [none]",
         group="long",
     ),
-    "launches": Option(REPEATS, "Start fresh processes this many times. [1]", group="long"),
+    "launches": Option(
+        REPEATS,
+        "Start fresh processes this many times, each for all slices. [slices are dealt to ten]",
+        group="long",
+    ),
     "until_ci": Option(
         parsing.flag, "Launch again until every interval is within --ci.", group="long"
     ),
@@ -313,6 +317,7 @@ OPTIONS: dict[str, Option] = {
         parsing.one_of(get_args(Placement)),
         "Only samples taken while the cores were near, or far (core-to-core). [any]",
     ),
+    "dealt": Option(parsing.flag),
     "simulated": Option(parse_path_model),
     "against": Option(vary.against),
     "part": Option(parsing.tables),

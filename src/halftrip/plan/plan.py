@@ -53,8 +53,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     part of `time` seconds at most. A configuration that is within `ci` (a share of the median;
     None: never for that reason) after six slices gets no more; with `iterations` it has exactly
     that many iterations in all. Each slice begins with `warmup` iterations that are not kept (None:
-    until their times have settled). Fresh processes are started `launches` times; with `until_ci`,
-    until every row's interval over them is within `ci`, `max_launches` times at most.
+    until their times have settled). Fresh processes are started `launches` times, each of which
+    measures all of that; if it is `dealt`, `slices` and `time` are those of all launches together,
+    and configurations that are within `ci` after six launches get no more. With `until_ci`, they
+    are started until every row's interval is within `ci`, `max_launches` times at most.
 
     A plan with some `part` measures these: each is a plan of its own, with a few other keys, those
     of PART_KEYS.
@@ -130,10 +132,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     time: float = 0.3
     iterations: int | None = None
     warmup: int | None = None
-    slices: int = 10
+    slices: int = 20
     max_duration: float | None = None
     preset: str | None = None
     launches: int = 1
+    dealt: bool = False
     until_ci: bool = False
     max_launches: int = MOST_LAUNCHES
     retest: int = 1
@@ -296,7 +299,7 @@ def _written(keys: Mapping[str, Any]) -> dict[str, Any]:
 
 
 # Without these, what else a plan has would change what they are.
-_ALWAYS = ("transport", "sizes", "pairs")
+_ALWAYS = ("transport", "sizes", "pairs", "slices", "launches")
 
 
 def plan_text(plan: Plan) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -23,11 +23,13 @@ from halftrip.stats.piecewise import CurvePoint
 
 
 class Baselines(NamedTuple):
-    """The machine's own limits: all core-to-core round trips of the run, ns, and the time of a
-    memcpy by its size in bytes, ns, the median over launches."""
+    """The machine's own limits: all core-to-core round trips of the run, ns, those of the nearest
+    and of the farthest page of probes that had several, and the time of a memcpy by its size in
+    bytes, ns, the median over launches."""
 
     core_to_core_rtts: list[float]
     copy_times: dict[int, float]
+    pages: Sequence[tuple[float, float]] = ()
 
 
 class RowsBySize(NamedTuple):
@@ -190,4 +192,10 @@ def _baselines(run: Run) -> Baselines:
             for rtt in m.core_to_core_rtts
         ],
         copy_times={size: median(times) for size, times in copies.items()},
+        pages=tuple(
+            (block.core_to_core_rtt.after, block.core_to_core_farthest.after)
+            for m in run.measurements
+            for block in m.blocks
+            if block.core_to_core_rtt is not None and block.core_to_core_farthest is not None
+        ),
     )

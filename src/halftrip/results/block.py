@@ -41,9 +41,11 @@ class Block(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, eq=Fa
     `start`.
 
     `core_to_core_rtt` is None where it cannot be probed: between hosts, on a shared core, and of
-    threads other than the first. Where messages can be lost, `timed_out` is the time, ns,
-    spent waiting for replies that did not arrive, and `delivery` counts the messages. `usage` is
-    the resource usage of the initiator and the responder; None in virtual time.
+    threads other than the first. It is that of the nearest of some pages, as each page has a level
+    of its own; `core_to_core_farthest` is that of the farthest. Where messages can be lost,
+    `timed_out` is the time, ns, spent waiting for replies that did not arrive, and `delivery`
+    counts the messages. `usage` is the resource usage of the initiator and the responder; None in
+    virtual time.
     """
 
     times: Times
@@ -55,6 +57,7 @@ class Block(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, eq=Fa
     peer_start: Change | None = None
     arrivals: Times = NO_TIMES
     core_to_core_rtt: RoundTrips | None = None
+    core_to_core_farthest: RoundTrips | None = None
     timed_out: WholeNs = 0
     delivery: Delivery | None = None
     usage: tuple[Usage, Usage] | None = None

@@ -58,8 +58,10 @@ class Measurement(
     `at` is when it began, s after the launch of number `launch` began. `first` is the very first
     iteration, ns, timed by itself. Each sample is the time of `iterations` iterations. Blocks
     between these may have been rejected. `verified` is how many messages were checked and found
-    intact; None where none is. `cores` is the use of the initiator's and the responder's core
-    from the first block to the last; None where that is not known.
+    intact; None where none is. `segment` is which of the segments of memory of its path it had,
+    of which one is drawn for each slice; None where there is one only. `cores` is the use of the
+    initiator's and the responder's core from the first block to the last; None where that is not
+    known.
 
     `reported` is what another tool has printed of it, where it was imported: a sample is then what
     that tool made of its iterations, such as their sum. What the tool does not say is None.
@@ -75,6 +77,7 @@ class Measurement(
     blocks: list[Block]
     launch: Number = 0
     verified: Count | None = None
+    segment: Number | None = None
     cores: tuple[CoreUse | None, CoreUse | None] | None = None
     reported: Reported | None = None
 

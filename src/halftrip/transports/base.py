@@ -103,7 +103,8 @@ class PairContext:
 
     `initiates`: this rank is the initiator. `shares_core`: one of the two shares its core with
     another rank, so whoever polls has to yield it. `segment` is memory that both map, zeros at
-    first, if a transport says that it `shares_memory`; where it is None, `no_segment` says why.
+    first, if a transport says that it `shares_memory`: as many segments of the transport shm as
+    there is memory for; where it is None, `no_segment` says why.
     `thread` is the number of the thread that talks, and `core` the core that it has to run on;
     None: wherever the rank runs; `allowed_cores` are those that the rank may use. `listens` is
     whether this end waits for the other one to connect, where only one of the two can be reached;
@@ -247,13 +248,18 @@ class PathSettings(NamedTuple):
 class Path(ABC):
     """One end of a path to a peer, for all configurations with the same path settings at both ends.
     `address` is what the peer's `connect` needs: builtins that msgpack can write. Only a simulated
-    path has a `virtual_time`. `shortfalls` say what the kernel gave less of than was asked for, and
-    `peer` where the other end is on another host, as messages name it."""
+    path has a `virtual_time`. It may have several `segments` of memory, of which a slice has one.
+    `shortfalls` say what the kernel gave less of than was asked for, and `peer` where the other end
+    is on another host, as messages name it."""
 
     address: Any = None
     peer: str = ""
     shortfalls: Sequence[str] = ()
     virtual_time: VirtualTime | None = None
+    segments: int = 1
+
+    def use(self, segment: int) -> None:  # noqa: B027 (most have one)
+        """Goes on in the segment of this number, before a slice. Both ends do."""
 
     def connect(self, address: Any) -> None:  # noqa: B027 (some are open from the start)
         """Takes the peer's address and opens the path. Raises OSError, Closed or Unavailable."""

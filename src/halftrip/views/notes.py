@@ -28,6 +28,8 @@ _Key = TypeVar("_Key", bound=Hashable)
 _OF_OPTION = re.compile(r"(?:(--[a-z-]+ )(\S+)(?=: ))?(.*)", re.DOTALL)
 # More rounds than these of one configuration share a line.
 _MOST_ROUNDS = 4
+# Pages are said to be as far apart as in this share of the probes at most.
+_MOST_PROBES = 0.9
 _BREAKPOINTS_SAY = (
     "breakpoint: where one straight line of time over size ends and another begins "
     "(and the time of a message there)."
@@ -116,6 +118,7 @@ def baselines(found: Baselines) -> list[str]:
         lines.append(
             f"bound: a cache line to the other core and back takes {median(rtts):.0f} ns "
             f"(median of {len(rtts)} probes, {min(rtts):.0f} to {max(rtts):.0f})"
+            + _pages(found.pages)
         )
     if found.copy_times:
         copies = [
@@ -123,6 +126,16 @@ def baselines(found: Baselines) -> list[str]:
         ]
         lines.append(f"bound: memcpy in one rank, GB/s (10^9 bytes): {', '.join(copies)}")
     return lines
+
+
+def _pages(pages: Sequence[tuple[float, float]]) -> str:
+    """How far pages are apart at the same moment: at most, but for one probe in ten, which
+    something may have disturbed."""
+    if not pages:
+        return ""
+    apart = sorted(pages, key=lambda each: each[1] / each[0])
+    near, far = apart[round(_MOST_PROBES * (len(apart) - 1))]
+    return f"; pages {near:.0f} to {far:.0f} ns"
 
 
 def skips(document: Document) -> list[str]:

@@ -101,12 +101,13 @@ def _shm(launch, number, middles, rtts):
             times=runs.times(*samples(middle, 10)),
             start=BOOTED + number * SECOND,
             core_to_core_rtt=RoundTrips(*around),
+            core_to_core_farthest=RoundTrips(*(1.5 * rtt for rtt in around)),
             usage=(initiator, responder),
         )
         for middle, around in zip(middles, pairwise(rtts), strict=True)
     ]
     return measurement(
-        SHM, blocks, slice=number, launch=launch, iterations=10, stopped="time",
+        SHM, blocks, slice=number, launch=launch, iterations=10, stopped="time", segment=number,
         cores=tuple(runs.usage(core=each).core for each in cores),
     )  # fmt: skip
 

@@ -23,7 +23,9 @@ PROGRAM = sys.executable
 
 def base_file(tmp_path, keys=None, *records):
     """A run file with a plan of these keys."""
-    plan = make_plan(python_layer({"transport": "shm", "sizes": "8,64"} | (keys or {})))
+    plan = make_plan(
+        python_layer({"transport": "shm", "sizes": "8,64", "launches": 1} | (keys or {}))
+    )
     run = runs.run(runs.measurement())
     header = msgspec.structs.replace(run.header, plan=plan_record(plan))
     path = tmp_path / "base.jsonl"
@@ -60,6 +62,16 @@ def test_both_sides_have_five_rounds_in_the_time_of_the_base(tmp_path):
     ):
         plan = planned(base_file(tmp_path, keys), options, env=["X=1"])
         assert (plan.launches, plan.time) == (launches, pytest.approx(time))
+
+
+@pytest.mark.parametrize(("dealt", "rounds"), [(10, 10), (2, 5)])
+def test_sides_of_a_base_whose_slices_were_dealt_are_dealt_too(tmp_path, dealt, rounds):
+    base = base_file(tmp_path, {"launches": dealt, "dealt": True})
+    plan = planned(base, env=["X=1"])
+    assert (plan.launches, plan.dealt, plan.time) == (rounds, True, 0.3)
+    # Somebody who names a number has as many of full length.
+    plan = planned(base, {"launches": "3"}, env=["X=1"])
+    assert (plan.launches, plan.dealt, plan.time) == (3, False, 0.3)
 
 
 def test_an_mpiexec_of_the_base_is_for_its_launches_alone(tmp_path):
@@ -161,5 +173,8 @@ def test_a_plan_for_another_installation_is_the_same_from_its_text(tmp_path):
         path.write_text(plan_text(plan), encoding="utf-8")
         assert make_plan(file_layer(path)) == plan
     # An older halftrip need not know a key that says nothing.
-    text = plan_text(make_plan(python_layer({"transport": "shm", "sizes": "8"})))
-    assert text == 'transport = ["shm"]\nsizes = "8"\npairs = "halves"\n'
+    text = plan_text(make_plan(python_layer({"transport": "shm", "sizes": "8", "launches": 1})))
+    always = 'pairs = "halves"\nslices = 20\nlaunches = 1\n'
+    assert sorted(text.splitlines()) == sorted(
+        ['transport = ["shm"]', 'sizes = "8"', *always.splitlines()]
+    )

@@ -71,21 +71,35 @@ def test_a_run_that_is_over_gets_no_forks(server):
     assert psutil.Process().children() == []
 
 
+def test_a_server_serves_launch_after_launch_with_the_environment_of_each(server):
+    found = []
+    for number in range(3):
+        variables = environment() | {"HALFTRIP_TEST": str(number)}
+        ranks = server.fork(variables, 2, lambda: True)
+        assert [await_end(rank) for rank in ranks] == [1, 1]
+        found += [rank.pid for rank in ranks]
+    assert len(set(found)) == 6
+    assert [child.pid for child in psutil.Process().children()] == [server.pid]
+
+
+def test_a_server_that_was_killed_between_launches_is_named(server):
+    for rank in server.fork(environment(), 2, lambda: True):
+        await_end(rank)
+    os.kill(server.pid, signal.SIGKILL)
+    with pytest.raises(forks.Killed, match=str(server.pid)):
+        server.fork(environment(), 2, lambda: True)
+
+
 def test_a_server_serves_the_environment_that_it_was_started_in(monkeypatch):
-    monkeypatch.setattr(forks, "_early", [forks.ForkServer(TOKEN)])
-    assert forks.early_token() == TOKEN
-    early = forks._early[0]
+    monkeypatch.setattr(forks, "_current", [forks.ForkServer(TOKEN)])
+    assert forks.token() == TOKEN
+    first = forks.server(TOKEN)
+    assert forks.server(TOKEN) is first
     monkeypatch.setenv(RANK_VARIABLE, "7")
-    other = forks.take(TOKEN)
-    assert other is not early
-    assert forks.early_token() is None
-    other.end()
-    assert psutil.Process().children() == []
-
-
-def test_a_server_that_is_not_taken_is_ended(monkeypatch):
-    monkeypatch.setattr(forks, "_early", [forks.ForkServer(TOKEN)])
-    forks.discard()
+    assert forks.server(TOKEN) is not first
+    assert forks.token() == TOKEN
+    forks.end()
+    assert forks.token() is None
     assert psutil.Process().children() == []
 
 
@@ -95,7 +109,7 @@ def test_without_processes_there_are_no_forks(monkeypatch):
 
     before = os.listdir("/proc/self/fd")
     monkeypatch.setattr(forks.subprocess, "Popen", fail)
-    assert forks.take(TOKEN) is None
+    assert forks.server(TOKEN) is None
     assert os.listdir("/proc/self/fd") == before
 
 
@@ -106,7 +120,7 @@ def test_without_processes_there_are_no_forks(monkeypatch):
         ("-s 8 --transport=shm,mp-pipe --time 0.1s", True),
         ("", False),
         ("-t shm,mpi", False),
-        ("-t shm --launches 2", False),
+        ("-t shm --launches 2", True),
         ("-t shm --launcher=ssh", False),
         ("-t shm --vary window=1,2", False),
         ("-t shm --help", False),
@@ -114,7 +128,7 @@ def test_without_processes_there_are_no_forks(monkeypatch):
 )
 def test_a_server_is_begun_for_a_run_that_will_want_it(monkeypatch, words, is_begun):
     begun = []
-    monkeypatch.setattr(forks, "_early", [])
+    monkeypatch.setattr(forks, "_current", [])
     monkeypatch.setattr(forks, "ForkServer", lambda token: begun.append(token))
     forks.begin(words.split())
     assert len(begun) == is_begun

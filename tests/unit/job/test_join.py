@@ -8,13 +8,14 @@ from halftrip.job.existing import ExistingJob
 from halftrip.job.join import check_fit
 from halftrip.job.resumption import Resumption
 from halftrip.job.view import NoView
+from halftrip.plan.launches import undealt
 from halftrip.plan.layers import make_plan, python_layer
 from halftrip.plan.plan import Plan
 from harness.groups import in_group
 
 
 def fit(size=2, **keys):
-    check_fit(ExistingJob(0, size, None, "PMI_RANK"), make_plan(python_layer(keys)))
+    check_fit(ExistingJob(0, size, None, "PMI_RANK"), undealt(make_plan(python_layer(keys))))
 
 
 def test_cores_are_one_for_each_thread_of_each_rank():

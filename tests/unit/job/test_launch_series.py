@@ -1,6 +1,8 @@
 """Several launches in one file: which records it has once, when there are enough launches, and what
 happens if one cannot begin."""
 
+import time
+
 import msgspec
 import pytest
 
@@ -8,6 +10,7 @@ from halftrip import registry
 from halftrip.errors import Interrupted, Unavailable
 from halftrip.job import start as launching
 from halftrip.job.deaths import HostsLost
+from halftrip.job.limit import TimeLimit
 from halftrip.job.resumption import Resumption
 from halftrip.job.series import Intervals, LaunchRecords, launch_all
 from halftrip.job.spec import Job
@@ -60,6 +63,70 @@ def test_the_end_is_of_all_launches(tmp_path):
     run_file.close()
     end = load(run_file.path).end
     assert (end.seconds, end.timed, end.clock_drift) == (4.0, 2.0, [-2.0, -3.0])
+
+
+# Where slices are dealt.
+
+DEALT = Plan(transport=("tcp",), sizes=(8, 64), launches=10, dealt=True, ci=0.02)
+
+
+def dealt_to(tmp_path, level, plan=DEALT, limit=None, end=lambda _: None):
+    """The run of launches in each of which a row takes `level(size, launch)` ns, and what each of
+    them leaves out; `end` has the reason with which a launch ends."""
+    run_file = created(tmp_path)
+    done = []
+
+    def launch(task):
+        left_out = {each.size for each in task.due.done}
+        done.append(left_out)
+        for size in {8, 64} - left_out:
+            ns = round(20 * level(size, task.number))
+            for each in range(2):
+                row = runs.measurement(
+                    "tcp", size, launch=task.number, slice=each, samples=[ns] * 50
+                )
+                task.records.append(encode(row))
+        task.records.append(encode(RunEnd(reason=end(task.number))), last=True)
+
+    launch_all(plan, run_file, NoView(), launch, Resumption(launches=plan.launches), limit)
+    run_file.close()
+    return load(run_file.path), done
+
+
+def test_rows_that_are_narrow_after_six_launches_get_no_more(tmp_path):
+    run, done = dealt_to(tmp_path, lambda size, launch: 100 + (size == 64) * 20 * (launch % 2))
+    assert done == [set()] * 6 + [{8}] * 4
+    assert run.interrupted is None
+    assert len({each.launch for each in run.measurements}) == 10
+
+
+def test_a_run_of_which_all_rows_are_narrow_is_over(tmp_path):
+    run, done = dealt_to(tmp_path, lambda *_: 100)
+    assert (len(done), run.interrupted) == (6, None)
+    plan = msgspec.structs.replace(DEALT, ci=None)
+    (tmp_path / "other").mkdir()
+    _, done = dealt_to(tmp_path / "other", lambda *_: 100, plan)
+    assert done == [set()] * 10
+
+
+def test_a_run_whose_time_is_over_has_as_many_launches_as_there_was_time_for(tmp_path):
+    """Each has measured all rows: nothing is missing."""
+    now = time.monotonic()
+    run, done = dealt_to(tmp_path, lambda *_: 100, limit=TimeLimit(0.5, now + 0.5, now + 0.5))
+    assert (len(done), run.interrupted) == (1, None)
+
+
+def test_what_the_last_launch_lacks_is_missing_only_if_none_has_it(tmp_path):
+    short = "--max-duration: 5 s were not enough for 1 row"
+    for number, reason in ((0, short), (3, None)):
+        directory = tmp_path / str(number)
+        directory.mkdir()
+        run, done = dealt_to(
+            directory,
+            lambda *_: 100,
+            end=lambda launch, last=number: short if launch == last else None,
+        )
+        assert (len(done), run.interrupted) == (number + 1, reason)
 
 
 # Where hosts are lost.

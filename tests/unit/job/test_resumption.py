@@ -5,6 +5,7 @@ import pytest
 
 from halftrip.analysis.verdict import verdicts
 from halftrip.job.resumption import resumption
+from halftrip.plan.launches import plan_of_launch
 from halftrip.plan.plan import Plan
 from halftrip.plan.slices import planned_slices
 from halftrip.results.records import Again, RunEnd
@@ -14,7 +15,7 @@ from harness import runs
 SIZES = (8, 64, 512)
 
 
-def measured(size, slices=10, launch=0, half_ns=100.0, wander=0.0):
+def measured(size, slices=20, launch=0, half_ns=100.0, wander=0.0):
     return [
         runs.measurement(
             "tcp", size, "block", half_ns * (1 + wander * (n % 5 - 2)),
@@ -42,7 +43,7 @@ def test_what_was_measured_to_its_end_is_done():
     run = a_run(*measured(8), *measured(64, slices=3), reason="stopped by SIGINT")
     left = left_of(run, plan)
     assert (left.first, left.launches, sizes_of(left.done)) == (1, 1, [8])
-    assert planned_slices(plan) == 10
+    assert planned_slices(plan) == 20
 
 
 def test_with_a_limit_on_the_run_a_row_with_any_slice_is_done():
@@ -59,12 +60,21 @@ def test_launches_that_were_over_are_not_begun_again():
     assert (left.first, left.launches, left.done) == (2, 3, frozenset())
 
 
+def test_a_launch_that_slices_are_dealt_to_is_whole_with_its_part_of_them():
+    plan = Plan(transport=("tcp",), sizes=SIZES, ci=None, launches=10, dealt=True)
+    whole = [m for size in SIZES for m in measured(size, slices=2)]
+    begun = [*measured(8, slices=2, launch=1), *measured(64, slices=1, launch=1)]
+    run = a_run(*whole, *begun, reason="stopped by SIGINT")
+    left = resumption(run, plan, plans_of(plan_of_launch(plan)), ())
+    assert (left.first, left.launches, sizes_of(left.done)) == (2, 9, [8])
+
+
 def test_a_part_with_few_iterations_is_whole_with_few_slices():
     parts = ({"sizes": (8,), "iterations": 3}, {"sizes": (64,)})
     plan = Plan(transport=("tcp",), ci=None, part=parts)
     run = a_run(*measured(8, slices=3), *measured(64, slices=3), reason="stopped by SIGINT")
     assert sizes_of(left_of(run, plan).done) == [8]
-    run = a_run(*measured(8, slices=2), *measured(64, slices=10), reason="stopped by SIGINT")
+    run = a_run(*measured(8, slices=2), *measured(64, slices=20), reason="stopped by SIGINT")
     assert sizes_of(left_of(run, plan).done) == [64]
 
 

@@ -21,7 +21,7 @@ PLAN = Plan(
     transport=("tcp",), sizes=(8, 64), ci=None, launches=3, vary=(("env.X", ("a", "b", "c")),)
 )
 A, B, C = variants(PLAN)
-SLICES = 10
+SLICES = 20
 
 
 class Ranks:

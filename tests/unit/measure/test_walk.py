@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halftrip.measure.walk import Walk
+from halftrip.measure.walk import SEGMENTS, Walk
 from halftrip.plan.configurations import PartPlans
 from halftrip.plan.plan import Plan
 from halftrip.plan.slices import LEAST_SLICE_SECONDS, iterations_of, planned_slices
@@ -44,12 +44,12 @@ def numbers_of(found):
 @pytest.mark.parametrize(
     ("plan", "slices"),
     [
-        (Plan(), 10),
+        (Plan(), 20),
         (Plan(slices=3), 3),
         # A slice is not too short.
         (Plan(time=4.5 * LEAST_SLICE_SECONDS), 4),
         (Plan(time=0.1 * LEAST_SLICE_SECONDS), 1),
-        (Plan(iterations=1000), 10),
+        (Plan(iterations=1000), 20),
         (Plan(iterations=7), 7),
         (Plan(iterations=1, time=1e-9), 1),
     ],
@@ -142,17 +142,17 @@ def test_parts_with_a_count_have_exactly_that(seed, spares):
         if item in ((0, 8), (0, 1)) and turn.number == 2:
             walk.close(spares)
     by_size = {size: [slices[round_, size] for round_ in (0, 3)] for size in (1, 2, 4, 8)}
-    left = (7 + 7) if spares else 0
-    assert by_size == {1: [3, 10], 2: [10, 10], 4: [3, 3], 8: [3, 10 + left]}
+    left = (17 + 17) if spares else 0
+    assert by_size == {1: [3, 20], 2: [20, 20], 4: [3, 3], 8: [3, 20 + left]}
     assert [iterations[3, size] for size in (1, 2, 4, 8)] == [25, 25, 3, 0]
     assert walk.missing == 0
 
 
 def test_counts_that_take_more_slices_than_a_short_time_have_all_of_them():
     walk = Walk(PartPlans(mixed(time=4.5 * LEAST_SLICE_SECONDS), CHOICES), ITEMS)
-    assert walk.left == 2 * (10 + 10 + 3 + 4)
+    assert walk.left == 2 * (20 + 20 + 3 + 4)
     slices = Counter(turn.setting.size for turn in walk.turns())
-    assert slices == {1: 20, 2: 20, 4: 6, 8: 8}
+    assert slices == {1: 40, 2: 40, 4: 6, 8: 8}
     assert walk.left == 0
 
 
@@ -212,3 +212,17 @@ def test_never_more_turns_than_were_planned(data):
         needed = slices if last[item] is None else last[item] + 1
         assert len(numbers) >= min(slices, needed)
         assert last[item] is None or len(numbers) <= needed
+
+
+# Segments of memory.
+
+
+def test_an_item_has_every_segment_once_before_it_has_any_again():
+    segments = {}
+    for turn in Walk(PartPlans(Plan(slices=2 * SEGMENTS), CHOICES), ITEMS).turns():
+        segments.setdefault((turn.round, turn.setting), []).append(turn.segment)
+    every = list(range(SEGMENTS))
+    for found in segments.values():
+        assert sorted(found[:SEGMENTS]) == sorted(found[SEGMENTS:]) == every
+    # In orders of their own: what rows have in common is not where they are.
+    assert len({tuple(found) for found in segments.values()}) == len(ITEMS)

@@ -100,7 +100,8 @@ def test_a_wrong_file_is_named_with_its_key(tmp_path, content, message):
 
 
 def test_a_file_is_read_and_options_win_over_it(tmp_path):
-    assert from_options(sizes=None) == make_plan() == Plan(message_rate=True)
+    usual = Plan(message_rate=True, launches=10, dealt=True)
+    assert from_options(sizes=None) == make_plan() == usual
     path = tmp_path / "plan.toml"
     path.write_text(
         'transport = ["tcp"]\nsizes = [8, "1K", "2K..4K"]\nci = "2%"\ncores = [0, 1]\n'
@@ -177,7 +178,7 @@ def made(*layers):
 
 def test_all_other_layers_win_over_a_preset():
     paper = made({"preset": "paper"})
-    assert (paper.launches, paper.slices, paper.ci) == (10, 10, 0.01)
+    assert (paper.launches, paper.slices, paper.ci) == (10, 20, 0.01)
     plan = made({"ci": "3%", "preset": "paper"}, {"launches": 2})
     assert (plan.ci, plan.launches, plan.cache) == (0.03, 2, ("hot", "cold"))
     # Also where the preset comes last.
@@ -185,7 +186,7 @@ def test_all_other_layers_win_over_a_preset():
     assert (plan.launches, plan.iterations, plan.cache) == (2, 7, ("hot", "cold"))
     # Of two presets, the last one counts.
     plan = made({"preset": "paper"}, {"preset": "quick"})
-    assert (plan.launches, plan.ci) == (1, 0.05)
+    assert (plan.launches < 10, plan.ci) == (True, 0.05)
     standard = made({"preset": "standard"})
     assert msgspec.structs.replace(standard, preset=None, max_duration=None) == made({})
 

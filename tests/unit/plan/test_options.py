@@ -51,7 +51,7 @@ def test_forms_and_help_on_the_command_line(name):
 
 @pytest.mark.parametrize("name", sorted(set(OPTIONS) & {
     "pattern", "sizes", "perturb", "buffers", "memory", "pages", "cache", "datatype", "timeout",
-    "ci", "time", "slices", "launches", "max_launches", "pairs", "threads",
+    "ci", "time", "slices", "max_launches", "pairs", "threads",
 }))  # fmt: skip
 def test_the_default_in_the_help_is_that_of_a_plan(name):
     default = OPTIONS[name].help.rpartition("[")[2].rstrip("]")

@@ -17,7 +17,7 @@ from halftrip.plan.plan import Plan
 class Launcher(ABC):
     """One way to start ranks. The constructor raises Unavailable if it cannot be used here.
     `starts_dragon`: its ranks are processes of a Dragon runtime. `may_fork`: its ranks may be forks
-    of one process, since no other launch of the run has to be independent of this one."""
+    of one process, since they have the environment of this one."""
 
     starts_dragon: bool = False
     may_fork: bool = False

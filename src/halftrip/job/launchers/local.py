@@ -26,8 +26,7 @@ class LocalLauncher(Launcher):
 
     @cached_property
     def token(self) -> str:
-        early = forks.early_token() if self.may_fork else None
-        return early or new_token()
+        return (forks.token() if self.may_fork else None) or new_token()
 
     def start(self, job: Job, started: Started) -> None:
         # A runtime of Dragon's is attached to before anything else.
@@ -38,9 +37,9 @@ class LocalLauncher(Launcher):
 
 
 def _fork_ranks(job: Job, started: Started) -> bool:
-    """Starts all ranks as forks of one process. Returns whether that was possible. Raises
-    Interrupted if that process was killed, and Stopped."""
-    server = forks.take(job.token)
+    """Starts all ranks as forks of one process, which stays for later launches. Returns whether
+    that was possible. Raises Interrupted if that process was killed, and Stopped."""
+    server = forks.server(job.token)
     if server is None:
         return False
     deadline = time.monotonic() + START_SECONDS
@@ -62,6 +61,10 @@ def _fork_ranks(job: Job, started: Started) -> bool:
             started.add(process, f"rank {rank} (process {process.pid})", ranks=(rank,))
     if started.stopped is not None:
         raise Stopped(started.stopped)
+    if not forked:
+        forks.end()
+    else:
+        started.lasting.add(server.pid)
     return bool(forked)
 
 

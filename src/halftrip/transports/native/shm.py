@@ -64,6 +64,7 @@ class ShmTransport(Transport):
     def path(self, pair: PairContext, settings: PathSettings) -> Path:
         if pair.segment is None:
             raise Unavailable(pair.no_segment)
+        # Each slice has its rings in other pages, which may be nearer or farther from a core.
         return ShmPath(_messages(pair.segment, pair), pair)
 
 
@@ -83,16 +84,25 @@ class ShmRingTransport(ShmTransport):
         return ShmRingPath(pair)
 
 
-def _messages(segment: Bytes, pair: PairContext, replies_apart: bool = True) -> _native.Shm:
-    """This rank's end of the rings in a segment."""
+def _messages(memory: Bytes, pair: PairContext, replies_apart: bool = True) -> _native.Shm:
+    """This rank's end of the rings in memory of one or several segments."""
     side = 0 if pair.initiates else 1
-    return _native.Shm(segment, side, pair.shares_core, replies_apart)
+    return _native.Shm(memory, side, pair.shares_core, replies_apart)
+
+
+def _segments(pair: PairContext) -> int:
+    """How many segments the memory of a pair has."""
+    return 1 if pair.segment is None else pair.segment.size // _native.shm_segment_size
 
 
 class ShmPath(Path):
     def __init__(self, messages: _native.Shm, pair: PairContext) -> None:
         self._messages = messages
         self._pair = pair
+        self.segments = _segments(pair)
+
+    def use(self, segment: int) -> None:
+        self._messages.use(segment)
 
     def thresholds(self) -> Sequence[Threshold]:
         source = "halftrip's native/endpoints/shm.hpp"
@@ -112,9 +122,10 @@ class ShmRingPath(ShmPath):
 
     def __init__(self, pair: PairContext) -> None:
         self._pair = pair
+        self.segments = _segments(pair)
         self._segment: SharedSegment | None = None
         if pair.initiates:
-            self._segment = SharedSegment(_native.shm_segment_size)
+            self._segment = SharedSegment(self.segments * _native.shm_segment_size)
             self.address = msgspec.to_builtins(self._segment.offer)
 
     def connect(self, address: Any) -> None:
