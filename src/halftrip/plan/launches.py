@@ -15,7 +15,7 @@ from halftrip.plan.cost import cost_of
 from halftrip.plan.plan import Plan
 from halftrip.plan.variants import count_variants
 from halftrip.plan.vary import ENVIRONMENT
-from halftrip.registry import DRAGON_TRANSPORTS, MPI_TRANSPORTS, SIMULATED
+from halftrip.registry import SIMULATED, needing
 from halftrip.results.memory_name import both_memories, is_of_host
 
 # An interval over ten medians is from the second lowest to the second highest, so that one launch
@@ -76,9 +76,9 @@ def _suits(plan: Plan) -> bool:
         for part in plan.part_plans
         for text in part.memory
     )
-    transports = set(plan.transports)
-    starts_dragon = not transports.isdisjoint(DRAGON_TRANSPORTS)
-    return not (any(chosen) or elsewhere or starts_dragon or transports <= {SIMULATED})
+    starts_dragon = bool(needing("dragon", plan.transports))
+    is_simulated = set(plan.transports) <= {SIMULATED}
+    return not (any(chosen) or elsewhere or starts_dragon or is_simulated)
 
 
 def _most_by_slices(plan: Plan) -> int:
@@ -90,7 +90,7 @@ def _most_by_time(plan: Plan) -> int:
     """How many launches there is time for, as far as that can be told before the first."""
     turns = cost_of(plan, plan.ranks or 2).turns
     by_mpi = plan.mpiexec is not None or plan.launcher == "mpiexec"
-    by_mpi |= not set(plan.transports).isdisjoint(MPI_TRANSPORTS)
+    by_mpi |= bool(needing("mpi", plan.transports))
     by_mpi |= any(name == "mpiexec" for name, _ in plan.vary)
     start = _MPI_START_SECONDS if by_mpi else _START_SECONDS
     if plan.system_log:
