@@ -21,6 +21,9 @@ from halftrip.results.memory_name import both_memories, is_of_host
 # An interval over ten medians is from the second lowest to the second highest, so that one launch
 # that something disturbed does not widen it.
 MOST_DEALT = 10
+# The time of a configuration, s, where nobody says it: half of what it is in one launch. Its figure
+# is not known better than launches differ, and each launch opens its paths and warms up anew.
+DEALT_SECONDS = 0.15
 # Two slices of a launch tell how much its own level is worth.
 _SLICES_EACH = 2
 # Until ranks measure, this takes about so long, s: forks of a process, or an mpiexec and MPI_Init.

@@ -25,7 +25,7 @@ def dealt(**keys):
 def test_a_run_has_ten_launches_of_two_slices():
     for keys in ({}, {"transport": "shm"}, {"transport": "mpi,tcp"}, {"preset": "standard"}):
         plan = make_plan(python_layer(keys))
-        assert (plan.launches, plan.dealt, plan.slices) == (10, True, 20)
+        assert (plan.launches, plan.dealt, plan.slices, plan.time) == (10, True, 20, 0.15)
         of_launch = plan_of_launch(plan)
         assert (of_launch.slices, of_launch.time) == (2, pytest.approx(plan.time / 10))
 
@@ -59,6 +59,7 @@ def test_a_short_run_has_fewer_launches():
     assert dealt(time="1ms") == (1, False)
     assert 1 < dealt(time="50ms")[0] < 10
     assert 1 < make_plan(python_layer({"preset": "quick"})).launches < 10
+    assert (made(launches=1).time, made(launches=4).time, made(time=0.2).time) == (0.3, 0.3, 0.2)
     assert make_plan(python_layer({"max_duration": "5s"})).launches < 3
     assert dealt(max_duration="5s")[0] == 10
     # To start MPI takes longer, and so does what is recorded around each launch.
