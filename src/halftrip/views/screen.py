@@ -117,6 +117,10 @@ def heading(document: Document) -> list[str]:
     for source in run.sources[:1]:
         parts.append(f"{source.tool}, imported from {source.file}")
         parts += [" and ".join(dict.fromkeys(source.hosts))] if source.hosts else []
+    launches = len({each.launch for each in run.measurements})
+    # Of a run that varies something, each value has its own.
+    if launches > 1 and not run.launches:
+        parts.append(f"{launches} launches")
     if run.end is not None and run.end.seconds is not None:
         parts.append(f"{run.end.seconds:.0f} s")
     return parts
