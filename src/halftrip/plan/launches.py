@@ -30,7 +30,7 @@ DEALT_SECONDS = 0.15
 _SLICES_EACH = 2
 # Until ranks measure, this takes about so long, s: forks of a process, or an mpiexec and MPI_Init.
 _START_SECONDS = 0.25
-_MPI_START_SECONDS = 1.0
+_MPI_START_SECONDS = 1.5
 # What the system log adds to each launch, s: it rests before and after all configurations.
 _LOG_SECONDS = 2.0
 # In each launch, the first slice of a row takes this much longer than it samples, s: it opens its
