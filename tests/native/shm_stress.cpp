@@ -1,19 +1,21 @@
-// Two threads send messages through Shm for a while: single ones, bursts, and both ways at once.
+// Two threads send messages through Shm for a while: single ones, bursts, and both ways at once, in
+// one segment and another.
 // ThreadSanitizer reports every access that the protocol does not order.
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <random>
 #include <thread>
 #include <vector>
 
-#include "../../native/endpoints/cache_line.hpp"
 #include "../../native/endpoints/shm.hpp"
 
 using namespace halftrip;
 
 namespace {
 
+constexpr std::size_t kSegments = 3;
 constexpr std::size_t kSizes[] = {0, 1, 8, 56, 57, 504, 505, 4096, 4097, 40'000, 700'000};
 
 std::byte expected(std::size_t message, std::size_t offset) {
@@ -47,6 +49,7 @@ void take_part(Shm& end, unsigned side, int steps) {
   std::vector<std::byte> buffer(700'000);
   std::size_t message = 0;
   for (int step = 0; step < steps; ++step) {
+    end.use(random() % kSegments);
     const unsigned sender = random() % 2;
     const int burst = 1 + static_cast<int>(random() % 20);
     if (random() % 3 == 0) {
@@ -75,8 +78,11 @@ void take_part(Shm& end, unsigned side, int steps) {
 
 int main(int argc, char** argv) {
   const int steps = argc > 1 ? std::atoi(argv[1]) : 300;
-  const auto segment = std::make_unique<ShmSegment>();
-  Shm first(segment.get(), 0, true), second(segment.get(), 1, true);
+  const std::unique_ptr<std::byte, decltype(&std::free)> segments(
+      static_cast<std::byte*>(std::aligned_alloc(kPageSize, kSegments * kSegmentStride)),
+      std::free);
+  std::memset(segments.get(), 0, kSegments * kSegmentStride);
+  Shm first(segments.get(), kSegments, 0, true), second(segments.get(), kSegments, 1, true);
   std::thread other(take_part, std::ref(second), 1, steps);
   take_part(first, 0, steps);
   other.join();

@@ -36,7 +36,9 @@ def test_the_file_says_where_and_how_each_row_was_measured(measured):
     run = measured.run
     assert run.interrupted is None
     assert 0.3 < run.end.timed / run.end.seconds < 1
-    assert [e.rank for e in run.environments] == [0, 1]
+    launches = run.header.plan["launches"]
+    ranks = [(launch, rank) for launch in range(launches) for rank in (0, 1)]
+    assert [(e.launch, e.rank) for e in run.environments] == ranks
     assert run.environments[0].core != run.environments[1].core
     # Parts in a million.
     assert all(abs(drift) < 1000 for drift in run.end.clock_drift)

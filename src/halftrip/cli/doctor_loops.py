@@ -276,6 +276,8 @@ def _plan(paths: Sequence[str], slices: int, seconds: float) -> dict[str, Any]:
         # A bare loop has one buffer for each direction.
         "places": "same",
         "slices": slices,
+        # Each is a run of its own.
+        "launches": 1,
         "retest": 0,
         "ci": "none",
         "time": f"{slices * seconds:g}s",

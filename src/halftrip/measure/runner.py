@@ -274,7 +274,10 @@ class Runner:
         number = counting_slices if counts else planned_slices
         slices = max((number(self._setup.plans.of(setting)) for _, setting in items), default=1)
         allowed = Allowed(part, self._allowed.most - gone)
-        return Budget(allowed, len(items), slices, slice_seconds(self._plan, counts))
+        seconds = slice_seconds(self._plan, counts)
+        # Where slices are dealt, no other launch has to follow.
+        dealt = self._plan.dealt and not others_follow
+        return Budget(allowed, len(items), slices, seconds, may_be_last=dealt)
 
     def _follow(self) -> None:
         while True:

@@ -42,7 +42,8 @@ class Budget:
     A turn takes longer than it samples: paths are opened, warmed up and probed. How much longer,
     the latest turns tell, one of each item. So slices get shorter than the `planned` seconds, down
     to LEAST_SLICE_SECONDS, and then there are fewer passes than `passes`. Every row gets one slice
-    first, if that takes no longer than is `allowed.most`.
+    first, if that takes no longer than is `allowed.most`. With `may_be_last`, a launch whose first
+    pass leaves no time for another launch has all of it.
     """
 
     def __init__(
@@ -52,9 +53,11 @@ class Budget:
         passes: int,
         planned: float,
         now: Callable[[], float] = time.monotonic,
+        may_be_last: bool = False,
     ) -> None:
         self._now = now
-        began = now()
+        self._began = began = now()
+        self._may_be_last = may_be_last
         self._ends = began + allowed.share
         self._ends_at_last = began + allowed.most
         self._passes = passes
@@ -77,6 +80,10 @@ class Budget:
         each further pass has one for each of the `items`. None: the time is up."""
         now = self._now()
         self._learn(now)
+        if number and self._may_be_last:
+            self._may_be_last = False
+            if self._ends_at_last - now < now - self._began:
+                self._ends = self._ends_at_last
         first = _mean(self._first)
         # Paths are open by then, and warm.
         later = _mean(self._later) if self._later else _LATER_SHARE * first

@@ -21,11 +21,16 @@ from halftrip.results.memory_name import both_memories, is_of_host
 # An interval over ten medians is from the second lowest to the second highest, so that one launch
 # that something disturbed does not widen it.
 MOST_DEALT = 10
+# Of two or three, Student's interval is so wide that slices of one launch say more.
+FEWEST_DEALT = 4
+# The time of a configuration, s, where nobody says it: half of what it is in one launch. Its figure
+# is not known better than launches differ, and each launch opens its paths and warms up anew.
+DEALT_SECONDS = 0.15
 # Two slices of a launch tell how much its own level is worth.
 _SLICES_EACH = 2
 # Until ranks measure, this takes about so long, s: forks of a process, or an mpiexec and MPI_Init.
 _START_SECONDS = 0.25
-_MPI_START_SECONDS = 1.0
+_MPI_START_SECONDS = 1.5
 # What the system log adds to each launch, s: it rests before and after all configurations.
 _LOG_SECONDS = 2.0
 # In each launch, the first slice of a row takes this much longer than it samples, s: it opens its
@@ -45,7 +50,11 @@ def deal(plan: Plan) -> Plan:
     itself what it measures (--refine, --placement-state)."""
     plan = msgspec.structs.replace(plan, launches=1, dealt=False)
     launches = min(MOST_DEALT, _most_by_slices(plan), _most_by_time(plan)) if _suits(plan) else 1
-    return plan if launches < 2 else msgspec.structs.replace(plan, launches=launches, dealt=True)
+    return (
+        plan
+        if launches < FEWEST_DEALT
+        else msgspec.structs.replace(plan, launches=launches, dealt=True)
+    )
 
 
 def plan_of_launch(plan: Plan) -> Plan:

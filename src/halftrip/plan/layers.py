@@ -26,7 +26,7 @@ from halftrip.plan.checks import (
 )
 from halftrip.plan.cost import check_cost
 from halftrip.plan.hosts import spread
-from halftrip.plan.launches import deal
+from halftrip.plan.launches import DEALT_SECONDS, deal
 from halftrip.plan.layer import Layer, at, check_value, place_of
 from halftrip.plan.options import OPTIONS, STANDS_FOR
 from halftrip.plan.pairing import Pairing, Schedule
@@ -77,6 +77,8 @@ def make_plan(*layers: Layer, defaults: Layer | None = None) -> Plan:
     plan = _with_tolerance(plan, asked)
     if not any({"launches", "dealt"} & layer.keys.keys() for layer in layers):
         plan = deal(plan)
+        if plan.dealt and not any("time" in layer.keys for layer in layers):
+            plan = msgspec.structs.replace(plan, time=DEALT_SECONDS)
     check_hosts(plan, asked)
     check_launches(plan, layers)
     check_dragon(plan, asked)

@@ -170,7 +170,9 @@ OPTIONS: dict[str, Option] = {
         group="long",
     ),
     "time": Option(
-        parsing.seconds, "End a configuration after this much sampling. [0.3s]", group="long"
+        parsing.seconds,
+        "End a configuration after this much sampling; dealt to launches, after 0.15s. [0.3s]",
+        group="long",
     ),
     "iterations": Option(
         parsing.count,

@@ -122,6 +122,10 @@ def heading(document: Document) -> list[str]:
     for source in run.sources[:1]:
         parts.append(f"{source.tool}, imported from {source.file}")
         parts += [" and ".join(dict.fromkeys(source.hosts))] if source.hosts else []
+    launches = len({each.launch for each in run.measurements})
+    # Of a run that varies something, each value has its own.
+    if launches > 1 and not run.launches:
+        parts.append(f"{launches} launches")
     if not states.are_several(document.states):
         parts += states.heading(document.states)
     if run.end is not None and run.end.seconds is not None:

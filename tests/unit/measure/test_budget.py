@@ -20,13 +20,20 @@ class Walked:
     """A walk over `items` whose turns take `beyond(item)` seconds more than they sample."""
 
     def __init__(
-        self, seconds, items=20, beyond=lambda item: 0.005, plan=PLAN, most=None, of_head=0
+        self,
+        seconds,
+        items=20,
+        beyond=lambda item: 0.005,
+        plan=PLAN,
+        most=None,
+        of_head=0,
+        last=False,
     ):
         self.now = 100.0
         settings = [(0, runs.configuration(size=size)) for size in range(1, items + 1)]
         planned = plan.time / plan.slices
         allowed = Allowed(seconds, most or seconds)
-        budget = Budget(allowed, items, plan.slices, planned, lambda: self.now)
+        budget = Budget(allowed, items, plan.slices, planned, lambda: self.now, may_be_last=last)
         self.walk = Walk(
             PartPlans(plan, {}), settings, random.Random(1), budget, head=settings[:of_head]
         )
@@ -97,6 +104,16 @@ def test_with_few_slices_the_head_has_them_all_and_others_go_on_then():
     walked = Walked(0.6, of_head=4, plan=plan)
     assert walked.counts[:4] == [3] * 4
     assert max(walked.counts[4:]) > 1
+
+
+def test_a_launch_after_which_there_is_no_time_for_another_has_all_of_it():
+    # A pass takes more than 0.1 s.
+    for most, is_last in ((0.19, True), (10.0, False)):
+        walked = Walked(0.01, most=most, last=True)
+        assert walked.walk.missing == 0
+        assert (min(walked.counts) >= 1, walked.took > 0.15) == (True, is_last)
+        assert walked.took <= most
+    assert Walked(0.01, most=0.19).counts == [1] * 20
 
 
 def test_a_fixed_count_is_not_cut_unnoticed():

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halftrip.errors import UsageError
-from halftrip.plan.launches import MOST_DEALT, deal, plan_of_launch, undealt
+from halftrip.plan.launches import FEWEST_DEALT, MOST_DEALT, deal, plan_of_launch, undealt
 from halftrip.plan.layers import make_plan, python_layer
 from halftrip.plan.plan import Plan, plan_record
 from halftrip.plan.slices import planned_slices
@@ -25,7 +25,7 @@ def dealt(**keys):
 def test_a_run_has_ten_launches_of_two_slices():
     for keys in ({}, {"transport": "shm"}, {"transport": "mpi,tcp"}, {"preset": "standard"}):
         plan = make_plan(python_layer(keys))
-        assert (plan.launches, plan.dealt, plan.slices) == (10, True, 20)
+        assert (plan.launches, plan.dealt, plan.slices, plan.time) == (10, True, 20, 0.15)
         of_launch = plan_of_launch(plan)
         assert (of_launch.slices, of_launch.time) == (2, pytest.approx(plan.time / 10))
 
@@ -44,6 +44,7 @@ def test_all_launches_together_have_the_slices_and_the_time(slices, seconds, row
     each = plan_of_launch(plan)
     assert each.time * plan.launches == pytest.approx(seconds)
     if plan.dealt:
+        assert plan.launches >= FEWEST_DEALT
         assert each.slices >= 2
         assert slices <= each.slices * plan.launches <= slices + plan.launches * 2
     assert undealt(plan) == Plan(
@@ -58,15 +59,17 @@ def test_all_launches_together_have_the_slices_and_the_time(slices, seconds, row
 def test_a_short_run_has_fewer_launches():
     assert dealt(time="1ms") == (1, False)
     assert 1 < dealt(time="50ms")[0] < 10
-    assert 1 < make_plan(python_layer({"preset": "quick"})).launches < 10
+    assert make_plan(python_layer({"preset": "quick"})).launches < 10
+    assert (made(launches=1).time, made(launches=4).time, made(time=0.2).time) == (0.3, 0.3, 0.2)
     assert make_plan(python_layer({"max_duration": "5s"})).launches < 3
     assert dealt(max_duration="5s")[0] == 10
     # To start MPI takes longer, and so does what is recorded around each launch.
     assert dealt(transport="mpi")[0] < 10
     assert dealt(system_log=True)[0] < 10
-    few = made(slices=6)
-    assert (few.launches, planned_slices(plan_of_launch(few))) == (3, 2)
-    assert dealt(slices=2) == dealt(slices=1) == (1, False)
+    few = made(slices=10)
+    assert (few.launches, planned_slices(plan_of_launch(few))) == (5, 2)
+    # Two or three tell less than the slices of one.
+    assert dealt(slices=6) == dealt(slices=2) == dealt(slices=1) == (1, False)
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,13 @@
 """A document has all that a run says, once; a style is a function of it."""
 
+import msgspec
 import pytest
 
 from halftrip.cli.show import ShowRequest, show_runs
 from halftrip.report.document import Baselines, document
+from halftrip.results.block import RoundTrips
 from halftrip.results.records import Aggregate, CopyTime, Failure, Notice, Skip
+from halftrip.views import notes
 from harness import runs
 from harness.screens import rows_under
 
@@ -39,6 +42,24 @@ def test_baselines_are_those_of_all_launches_without_simulated_paths():
     )
     assert made.baselines == Baselines([150.0, 152.0], {65536: 2100.0, 4096: 100.0})
     assert document(runs.run(copy_times=())).baselines == Baselines([], {})
+
+
+def test_how_far_pages_are_apart_is_said_of_all_probes_but_one_in_ten():
+    probed = [
+        msgspec.structs.replace(
+            block,
+            core_to_core_rtt=RoundTrips(400.0, 400.0 + number),
+            core_to_core_farthest=RoundTrips(4000.0, 440.0 + 8 * number if number < 20 else 4000.0),
+        )
+        for number in range(21)
+        for block in runs.blocks([1000])
+    ]
+    content = document(runs.run(runs.measurement("shm", blocks=probed)))
+    assert len(content.baselines.pages) == 21
+    (said,) = [line for line in notes.baselines(content.baselines) if "cache line" in line]
+    assert said.endswith("; pages 418 to 584 ns")
+    (said,) = notes.baselines(Baselines([150.0], {}))
+    assert "pages" not in said
 
 
 def test_what_went_wrong_is_there_once():

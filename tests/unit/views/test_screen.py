@@ -33,6 +33,12 @@ def screen(*measured, width=80, **changes):
     return text_of(first_screen(content), width)
 
 
+def test_a_run_of_several_launches_says_how_many():
+    several = [runs.measurement("tcp", 8, "block", launch=n) for n in range(7)]
+    assert " · 7 launches" in screen(*several, width=200).splitlines()[0]
+    assert "launches" not in screen(*slices("tcp", 8, "block"), width=200).splitlines()[0]
+
+
 def test_one_path_is_a_table_of_its_sizes():
     shown = screen(*(m for size in (8, 64, 512) for m in slices("tcp", size, "block")))
     lines = shown.splitlines()
