@@ -182,11 +182,16 @@ def early() -> list[Claim]:
 
 def flagged(flaw: Flaw, seed: int) -> Score:
     """How many of the flawed rows have the flag."""
-    found = flags_by_configuration(measure(flaw.model, seed, flaw.sizes, flaw.plan))
-    names = {
-        configuration.size: {flag.name for flag in flags} for configuration, flags in found.items()
+    run = measure(flaw.model, seed, flaw.sizes, flaw.plan)
+    found = {
+        configuration.size: {flag.name for flag in flags}
+        for configuration, flags in flags_by_configuration(run).items()
     }
-    return Score(sum(flaw.name in names[size] for size in flaw.flawed), len(flaw.flawed))
+    for row in evidences(run):
+        # A row with figures of each state has been told apart: it has no two levels.
+        if row.state is not None:
+            found[row.configuration.size].add("bimodal")
+    return Score(sum(flaw.name in found[size] for size in flaw.flawed), len(flaw.flawed))
 
 
 def flaws() -> list[Claim]:

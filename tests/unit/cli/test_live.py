@@ -82,9 +82,9 @@ def test_only_rows_with_new_slices_are_analysed_again(monkeypatch):
     analysed = []
     whole = flags.evidence
 
-    def counted(run, configuration, measurements, typical):
+    def counted(run, configuration, *others):
         analysed.append(configuration.size)
-        return whole(run, configuration, measurements, typical)
+        return whole(run, configuration, *others)
 
     monkeypatch.setattr(flags, "evidence", counted)
     first = [runs.measurement("shm", size, "spin", 500.0, slice=0) for size in SIZES]

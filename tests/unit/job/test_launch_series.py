@@ -257,7 +257,7 @@ def test_a_later_launch_that_cannot_begin_ends_the_run(tmp_path, monkeypatch):
         def __init__(self, job, listener, records, view):
             pass
 
-        def run(self, plan, start, number, done, limit, earlier):
+        def run(self, *arguments):
             pass
 
     monkeypatch.setattr(registry.LAUNCHERS, "load", lambda name: GoneLauncher)
