@@ -10,119 +10,27 @@ import msgspec
 
 from halftrip.errors import HalftripError, Interrupted, Stopped, UsageError
 from halftrip.job.deaths import HostsLost
+from halftrip.job.intervals import Intervals
 from halftrip.job.limit import TimeLimit
-from halftrip.job.resumption import Done, Due, Resumption, rounds, whole_in
+from halftrip.job.resumption import Due, Resumption, rounds, whole_in
 from halftrip.job.view import RunView
-from halftrip.measure.progress import ConfigurationProgress, Earlier
+from halftrip.measure.progress import Earlier
 from halftrip.plan.launches import plan_of_launch
 from halftrip.plan.plan import FEWEST_UNTIL_CI, Plan
 from halftrip.plan.variants import variants
 from halftrip.results.configuration import Configuration
-from halftrip.results.reading import decode
 from halftrip.results.records import (
-    Failure,
     Launch,
     LaunchFailure,
     LostHost,
-    Measurement,
     RunEnd,
 )
 from halftrip.results.reported import Variant, variant_text
 from halftrip.results.run_file import RunFile, encode, load
-from halftrip.stats.median import FEWEST_FOR_INTERVAL
-from halftrip.stats.series import configuration_times, summarize_configuration
-from halftrip.stats.summary import relative_width
 from halftrip.transports.refusals import plans_of
 
-# How the lines of some records begin.
+# How the line of a skip begins.
 _SKIP = b'{"record":"skip"'
-_MEASURED = (b'{"record":"measurement"', b'{"record":"failure"')
-
-
-class Intervals:
-    """The confidence intervals of all configurations, while launches go on. It keeps times only
-    where they end a run, or rows of it: they take as much memory as the file takes on disk."""
-
-    def __init__(self, plan: Plan) -> None:
-        self._is_dealt = plan.dealt
-        self._keeps = plan.until_ci or plan.dealt
-        self._ci = plan.ci if self._keeps else None
-        self._until = plan.until_ci
-        # Before as many launches, no row is narrow.
-        self._fewest = max(plan.launches, FEWEST_UNTIL_CI) if plan.until_ci else FEWEST_FOR_INTERVAL
-        # Not looked at while ranks measure.
-        self._lines: list[bytes] = []
-        self._measurements: dict[Configuration, list[Measurement]] = {}
-        self._progress: dict[Configuration, ConfigurationProgress] = {}
-        self._failed: set[Configuration] = set()
-        self._narrow: set[Configuration] = set()
-
-    def take(self, line: bytes) -> None:
-        """Takes a line of the run file."""
-        if self._keeps and line.startswith(_MEASURED):
-            self._lines.append(line)
-
-    def are_narrow(self, launches: int) -> bool:
-        """Whether a run with --until-ci, or one that is dealt, ends after this many launches: every
-        row's interval is as narrow as requested."""
-        if self._ci is None or launches < self._fewest:
-            return False
-        narrow = self.narrow()
-        if not self._failed <= self._measurements.keys():
-            return False
-        return len(narrow) == len(self._measurements) > 0
-
-    def narrow(self) -> Done:
-        """The configurations whose intervals are as narrow as requested. Where a launch leaves them
-        out, they stay so."""
-        if self._ci is None:
-            return frozenset()
-        self._decode()
-        fewest = FEWEST_UNTIL_CI if self._until else self._fewest
-        if self._until:
-            # All are measured again in each launch.
-            self._narrow.clear()
-        self._narrow |= {
-            configuration
-            for configuration, measured in self._measurements.items()
-            if configuration not in self._narrow and _width(measured, fewest) <= self._ci
-        }
-        return frozenset(self._narrow)
-
-    def earlier(self, due: Due) -> list[Earlier]:
-        """What is known of the configurations that are due in a launch."""
-        self._decode()
-        return [
-            Earlier(configuration, progress.spread, progress.iteration_ns)
-            for configuration, progress in self._progress.items()
-            if configuration.variant == due.variant
-            and configuration not in due.done
-            and progress.iteration_ns is not None
-        ]
-
-    def _decode(self) -> None:
-        for line in self._lines:
-            record = decode(line)
-            if isinstance(record, Measurement):
-                self._measurements.setdefault(record.configuration, []).append(record)
-                if self._is_dealt:
-                    progress = self._progress.setdefault(
-                        record.configuration, ConfigurationProgress()
-                    )
-                    progress.add(record)
-            elif isinstance(record, Failure):
-                self._failed.add(record.configuration)
-        self._lines.clear()
-
-
-def _width(measurements: list[Measurement], fewest: int) -> float:
-    """The relative width of a configuration's interval; infinite before so many launches."""
-    if len({each.launch for each in measurements}) < fewest:
-        return float("inf")
-    times = configuration_times(measurements)
-    if len(times.by_launch) < fewest:
-        return float("inf")
-    return relative_width(summarize_configuration(times))
 
 
 class LaunchRecords:
@@ -285,8 +193,15 @@ class _Launches:
         return len(self._failed) < len(self._variants)
 
     def _has_room(self, limit: TimeLimit) -> bool:
-        """Whether there is time for another launch; there always is for the first."""
-        return not self._durations or limit.has_room(min(self._durations))
+        """Whether there is time for another launch; there always is for the first. One that has
+        to follow is begun if any has been as short."""
+        longest = max if self._needs_no_more else min
+        return not self._durations or limit.has_room(longest(self._durations))
+
+    @property
+    def _needs_no_more(self) -> bool:
+        """Whether all rows have been measured, and other launches only make intervals narrower."""
+        return self._plan.dealt and self._is_whole
 
     def _take(self, due: Due, most: int, fewest: int) -> bool:
         """Takes a launch, after which at least `fewest` and at most `most` are left, this one
@@ -311,7 +226,10 @@ class _Launches:
                 break
             except HostsLost as error:
                 due = self._lose(due, error)
-            except Stopped:
+            except Stopped as error:
+                if self._needs_no_more and error.args == _limit_error(self._limit):
+                    # The end of the time came sooner than the launches before it had told.
+                    return False
                 raise
             except HalftripError as error:
                 if not due.variant:
@@ -376,6 +294,11 @@ class _Launches:
                 clock_drift=_worst([end.clock_drift for end in ends]),
             )
         )
+
+
+def _limit_error(limit: TimeLimit | None) -> tuple[str, ...] | None:
+    """The arguments of the error with which a run is ended whose time is over."""
+    return None if limit is None else limit.error().args
 
 
 def _worst(drifts: list[list[float] | None]) -> list[float] | None:

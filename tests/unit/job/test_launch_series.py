@@ -7,12 +7,13 @@ import msgspec
 import pytest
 
 from halftrip import registry
-from halftrip.errors import Interrupted, Unavailable
+from halftrip.errors import Interrupted, Stopped, Unavailable
 from halftrip.job import start as launching
 from halftrip.job.deaths import HostsLost
+from halftrip.job.intervals import Intervals
 from halftrip.job.limit import TimeLimit
 from halftrip.job.resumption import Resumption
-from halftrip.job.series import Intervals, LaunchRecords, launch_all
+from halftrip.job.series import LaunchRecords, launch_all
 from halftrip.job.spec import Job
 from halftrip.job.view import NoView
 from halftrip.plan.plan import Plan
@@ -114,6 +115,23 @@ def test_a_run_whose_time_is_over_has_as_many_launches_as_there_was_time_for(tmp
     now = time.monotonic()
     run, done = dealt_to(tmp_path, lambda *_: 100, limit=TimeLimit(0.5, now + 0.5, now + 0.5))
     assert (len(done), run.interrupted) == (1, None)
+
+
+def test_a_launch_that_the_end_of_the_time_stops_ends_a_run_that_has_all_rows(tmp_path):
+    now = time.monotonic()
+    limit = TimeLimit(5.0, now + 1000, now + 1000)
+
+    def stop(number, last):
+        if number == last:
+            raise limit.error()
+
+    run, done = dealt_to(tmp_path, lambda *_: 100, limit=limit, end=lambda number: stop(number, 3))
+    assert (len(done), run.interrupted) == (4, None)
+    (tmp_path / "first").mkdir()
+    with pytest.raises(Stopped, match="5 s are over"):
+        dealt_to(
+            tmp_path / "first", lambda *_: 100, limit=limit, end=lambda number: stop(number, 0)
+        )
 
 
 def test_what_the_last_launch_lacks_is_missing_only_if_none_has_it(tmp_path):
