@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import socket
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -114,6 +115,34 @@ def full_command(mpiexec: Mpiexec) -> tuple[str, ...]:
     return mpiexec.command + tuple(
         word for option in added if option[0] not in mpiexec.command for word in option
     )
+
+
+# Where Linux lists network cards of the kinds that Open MPI's component btl/ofi can use.
+_FABRICS = ("/sys/class/infiniband", "/sys/class/cxi", "/sys/class/hfi1")
+_COMPONENTS = "OMPI_MCA_btl"
+# Files of Open MPI's parameters, below a home directory and below the directory of an installation.
+_PARAMETERS = (".openmpi/mca-params.conf", "etc/openmpi-mca-params.conf")
+
+
+def quick_start(
+    mpiexec: Mpiexec, environ: Mapping[str, str], fabrics: Sequence[str] = _FABRICS
+) -> dict[str, str]:
+    """Variables with which ranks on this host start sooner, and talk over the same components: Open
+    MPI 5 sleeps for a second where it gives up btl/ofi, as it does on every host without a network
+    card for it. Empty where there is such a card, and where somebody has chosen components."""
+    if mpiexec.family != "openmpi" or _COMPONENTS in environ:
+        return {}
+    if any(os.path.isdir(path) and os.listdir(path) for path in fabrics):
+        return {}
+    installation = Path(mpiexec.command[0]).resolve().parent.parent
+    for directory, name in zip((Path.home(), installation), _PARAMETERS, strict=True):
+        try:
+            text = (directory / name).read_text(errors="replace")
+        except OSError:
+            continue
+        if re.search(r"^\s*btl\s*=", text, re.MULTILINE):
+            return {}
+    return {_COMPONENTS: "^ofi"}
 
 
 # Set by schedulers under which an mpiexec may put ranks on other hosts without an argument, and by

@@ -121,3 +121,34 @@ def test_arguments_that_keep_ranks_on_this_host_are_known(arguments):
     # The environment may name other hosts.
     for name in ("SLURM_JOB_ID", "HYDRA_HOST_FILE"):
         assert launcher.may_span_hosts(mpiexec, {name: "1"})
+
+
+@pytest.mark.parametrize(
+    ("family", "environ", "card", "home", "installed", "expected"),
+    [
+        ("openmpi", {}, False, None, None, {"OMPI_MCA_btl": "^ofi"}),
+        ("openmpi", {}, False, "# btl = self\npml = ob1\n", "", {"OMPI_MCA_btl": "^ofi"}),
+        ("mpich", {}, False, None, None, {}),
+        (None, {}, False, None, None, {}),
+        ("openmpi", {"OMPI_MCA_btl": "self,sm"}, False, None, None, {}),
+        ("openmpi", {}, True, None, None, {}),
+        ("openmpi", {}, False, "btl = self,sm\n", None, {}),
+        ("openmpi", {}, False, None, " btl=^uct\n", {}),
+    ],
+)
+def test_ranks_start_sooner_where_nobody_has_chosen_components_and_no_card_may_want_one(
+    tmp_path, monkeypatch, family, environ, card, home, installed, expected
+):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    fabric = tmp_path / "class"
+    for path in (fabric, tmp_path / "home" / ".openmpi", tmp_path / "etc"):
+        path.mkdir(parents=True)
+    if card:
+        (fabric / "mlx5_0").touch()
+    if home is not None:
+        (tmp_path / "home" / ".openmpi" / "mca-params.conf").write_text(home)
+    if installed is not None:
+        (tmp_path / "etc" / "openmpi-mca-params.conf").write_text(installed)
+    mpiexec = launcher.Mpiexec((str(tmp_path / "bin" / "mpiexec"),), family, None)
+    none = str(tmp_path / "none")
+    assert launcher.quick_start(mpiexec, environ, (none, str(fabric))) == expected

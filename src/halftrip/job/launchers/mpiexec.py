@@ -22,6 +22,7 @@ from halftrip.mpi.launcher import (
     find_mpiexec,
     full_command,
     may_span_hosts,
+    quick_start,
     root_environment,
 )
 from halftrip.mpi.library import LIBRARY_VARIABLE, NO_MPI4PY
@@ -42,6 +43,8 @@ class MpiexecLauncher(Launcher):
         self._threads = plan.threads
         # Those that are not set are nowhere.
         self._variables = [name for name, value in plan.variables.items() if value is not None]
+        # One that the plan varies is chosen, also where it is not set.
+        self._chosen = dict.fromkeys(plan.variables, "")
         self._network = Network(plan.interface, plan.data_ports)
         # Removed at the end, with the files that a killed mpiexec, or a killed rank, leaves in it.
         self._directories = {"TMPDIR": _new_directory()}
@@ -81,6 +84,7 @@ class MpiexecLauncher(Launcher):
                 *RANK_COMMAND,
             ),
             env={name: each.name for name, each in self._directories.items()}
+            | self._quick_start()
             | os.environ
             | root_environment()
             | job.environment()
@@ -92,6 +96,12 @@ class MpiexecLauncher(Launcher):
         )
         name = os.path.basename(self._mpiexec.command[0])
         started.add(process, f"{name} (process {process.pid})", output)
+
+    def _quick_start(self) -> dict[str, str]:
+        """What makes ranks start sooner, where all are on this host."""
+        if self.reach != "unix":
+            return {}
+        return quick_start(self._mpiexec, dict(os.environ) | self._chosen)
 
 
 def _new_directory(parent: Path | None = None) -> tempfile.TemporaryDirectory[str]:
