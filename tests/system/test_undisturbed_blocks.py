@@ -34,7 +34,8 @@ def looks(process, path, seen, launch=1):
     while process.poll() is None and recorded(path, "measurement") < launch:
         if recorded(path, "environment") == 2 * launch:
             with contextlib.suppress(psutil.Error, FileNotFoundError, ProcessLookupError):
-                ranks = psutil.Process(process.pid).children()
+                children = psutil.Process(process.pid).children()
+                ranks = [each for each in children if each.name().startswith("halftrip:")]
                 found += [seen(ranks)] if len(ranks) == 2 else []
         time.sleep(LOOK_SECONDS)
     return found

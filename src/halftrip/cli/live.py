@@ -92,6 +92,7 @@ class LiveScreen:
         # What Ctrl-Z does otherwise.
         self._suspension: Any = signal.SIG_DFL
         self._next = 0.0
+        self._size = console.size
         self._warnings: list[str] = []
 
     @property
@@ -122,7 +123,8 @@ class LiveScreen:
         if not self.visible:
             return
         said = self._line.says(done, total, what, later)
-        if time.monotonic() < self._next:
+        # One that was drawn for another size is not readable.
+        if time.monotonic() < self._next and self._console.size == self._size:
             self._line.draw(said)
             return
         try:
@@ -140,13 +142,15 @@ class LiveScreen:
     def _show(self, said: Text) -> None:
         # Once only, and as long as it would take at the end of the run.
         self._progress.prepare()
-        began = time.monotonic()
+        # Of its own: beside other programs it takes longer, and is not drawn less often for that.
+        began = time.thread_time()
+        self._size = self._console.size
         if self._progress.read():
             self._draw(said)
         else:
             self._line.draw(said)
-        ended = time.monotonic()
-        self._next = ended + max(_LEAST_SECONDS, (ended - began) / _MOST_SHARE)
+        took = time.thread_time() - began
+        self._next = time.monotonic() + max(_LEAST_SECONDS, took / _MOST_SHARE)
 
     def _give_up(self) -> None:
         self.visible = False
