@@ -36,7 +36,8 @@ class Terminal:
         self._fed = 0
         self.resize(width, height)
         self.process = shell.start(
-            *("env", "-u", "COLUMNS", "setsid", "--ctty"),
+            # readline sets both in whatever process has imported it.
+            *("env", "-u", "COLUMNS", "-u", "LINES", "setsid", "--ctty"),
             *(HALFTRIP, "run", "-o", shell.path.name, *arguments),
             environment={"TERM": "xterm-256color"} | environment,
             stdin=follower,

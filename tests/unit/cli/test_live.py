@@ -8,6 +8,7 @@ from unittest import mock
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 from rich.text import Text
 
 from halftrip.analysis.expectation import Expectations
@@ -155,7 +156,7 @@ class Line:
 @pytest.mark.parametrize("failure", [ZeroDivisionError("of nothing"), FileNotFoundError()])
 def test_a_run_goes_on_where_its_screen_fails(tmp_path, failure):
     line = Line()
-    view = LiveScreen(line, None, tmp_path / "run.jsonl", Expectations({}))
+    view = LiveScreen(line, Console(), tmp_path / "run.jsonl", Expectations({}))
     view._progress = mock.Mock()
     view._progress.read.side_effect = failure
     view.update(1, 2, "shm")
@@ -167,7 +168,7 @@ def test_a_run_goes_on_where_its_screen_fails(tmp_path, failure):
 
 
 def test_a_signal_ends_the_run_while_its_screen_is_made(tmp_path):
-    view = LiveScreen(Line(), None, tmp_path / "run.jsonl", Expectations({}))
+    view = LiveScreen(Line(), Console(), tmp_path / "run.jsonl", Expectations({}))
     view._progress = mock.Mock()
     view._progress.read.side_effect = Stopped("stopped by SIGINT")
     with pytest.raises(Stopped):
@@ -179,7 +180,8 @@ def test_the_work_for_the_screen_is_a_small_share_of_the_run(monkeypatch):
     from halftrip.cli import live
 
     clock = SimpleNamespace(now=100.0)
-    monkeypatch.setattr(live, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    clocks = dict.fromkeys(("monotonic", "thread_time"), lambda: clock.now)
+    monkeypatch.setattr(live, "time", SimpleNamespace(**clocks))
     began = []
 
     class Progress:
@@ -191,7 +193,7 @@ def test_the_work_for_the_screen_is_a_small_share_of_the_run(monkeypatch):
             clock.now += 0.3
             return False
 
-    view = LiveScreen(Line(), None, "run.jsonl", Expectations({}))
+    view = LiveScreen(Line(), Console(), "run.jsonl", Expectations({}))
     view._progress = Progress()
     while clock.now < 200:
         view.update(1, 2, "shm")
