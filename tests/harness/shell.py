@@ -14,12 +14,15 @@ from unittest import mock
 
 import pytest
 
+from halftrip.analysis.figure import names
+from halftrip.analysis.setting_figures import CONFIGURATION
 from halftrip.cli import main
 from halftrip.results.run_file import load
 from harness.limits import AMPLE_SECONDS, END_SECONDS
 from harness.marked import Marked
 from harness.mpi import AS_ROOT
 
+_CONFIGURATION = names(CONFIGURATION)
 HALFTRIP = str(Path(sys.executable).with_name("halftrip"))
 _WARNING = "halftrip: warning: "
 # How often to look which segments a running command maps.
@@ -49,12 +52,24 @@ class Result:
         return load(self.path)
 
     def rows(self):
-        """The rows of the run, as CSV has them."""
-        return list(csv.DictReader(io.StringIO(self.show("--format", "csv").out)))
+        """The rows of the run, as CSV has them, each in the state of the machine that held most."""
+        return first_states(csv.DictReader(io.StringIO(self.show("--format", "csv").out)))
 
     def show(self, *arguments):
         """``halftrip show`` of the run file."""
         return call(self.path.parent, "show", self.path.name, *arguments)
+
+
+def first_states(rows):
+    """The first of the rows of each configuration, of which CSV and JSON have one for each state of
+    the machine where its times go with that: whether it changes, nobody knows."""
+    seen, found = set(), []
+    for row in rows:
+        configuration = tuple(str(row[name]) for name in _CONFIGURATION)
+        if not row["state"] or configuration not in seen:
+            found.append(row)
+        seen.add(configuration)
+    return found
 
 
 def call(directory, *arguments):

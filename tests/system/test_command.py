@@ -10,6 +10,7 @@ import halftrip
 from halftrip.analysis.one_way import one_way_times
 from halftrip.analysis.summaries import summarize_configuration
 from halftrip.errors import UsageError
+from harness.shell import first_states
 
 QUICK = ("--time", "10ms", "--slices", "2")
 LOCAL = ("shm", "pipe", "unix", "tcp")
@@ -22,7 +23,7 @@ def sizes(run):
 def test_every_path_has_a_row_for_each_size_in_every_form(measured):
     assert measured.err == ""
     expected = [(name, size) for name in LOCAL for size in (1, 8, 4096, 262144)]
-    rows = json.loads(measured.show("--format", "json").out)["rows"]
+    rows = first_states(json.loads(measured.show("--format", "json").out)["rows"])
     assert [(row["transport"], row["size_bytes"]) for row in rows] == expected
     assert [(row["transport"], int(row["size_bytes"])) for row in measured.rows()] == expected
     assert "run file: run.jsonl" in measured.out
