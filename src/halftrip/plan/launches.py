@@ -18,6 +18,8 @@ from halftrip.plan.vary import ENVIRONMENT
 from halftrip.registry import SIMULATED, needing
 from halftrip.results.memory_name import both_memories, is_of_host
 
+# Options of an mpiexec that say on which hosts ranks run.
+_HOST_OPTIONS = {"host", "hosts", "H", "hostfile", "hostlist", "machinefile", "machine", "f"}
 # An interval over ten medians is from the second lowest to the second highest, so that one launch
 # that something disturbed does not widen it.
 MOST_DEALT = 10
@@ -45,7 +47,8 @@ _START_SHARE = 0.6
 def deal(plan: Plan) -> Plan:
     """The plan, whose slices are dealt to as many launches as its time holds, if they can be.
 
-    They are not where a launch takes long and pages matter little (other hosts, devices, Dragon),
+    They are not where a launch takes long and pages matter little (other hosts, also by arguments
+    of an mpiexec, devices, Dragon),
     in virtual time, with a fixed count, which is that of a launch, and where a launch finds out
     itself what it measures (--refine, --placement-state)."""
     plan = msgspec.structs.replace(plan, launches=1, dealt=False)
@@ -75,6 +78,8 @@ def _suits(plan: Plan) -> bool:
     has_count = any(part.iterations is not None for part in plan.part_plans)
     chosen = (plan.until_ci, plan.refine, plan.placement_state is not None, has_count)
     elsewhere = plan.spans_hosts or plan.launcher not in (None, "local", "mpiexec")
+    mpiexecs = [plan.mpiexec or "", *dict(plan.vary).get("mpiexec", ())]
+    elsewhere |= any(map(_names_hosts, mpiexecs))
     # What else is varied may be where ranks run.
     elsewhere |= any(
         not name.startswith(ENVIRONMENT) and name not in ("mpiexec", "cores")
@@ -88,6 +93,12 @@ def _suits(plan: Plan) -> bool:
     starts_dragon = bool(needing("dragon", plan.transports))
     is_simulated = set(plan.transports) <= {SIMULATED}
     return not (any(chosen) or elsewhere or starts_dragon or is_simulated)
+
+
+def _names_hosts(mpiexec: str) -> bool:
+    """Whether the arguments of an mpiexec name hosts, or a file of hosts."""
+    options = {word.lstrip("-").partition("=")[0] for word in mpiexec.split() if word[0] == "-"}
+    return not options.isdisjoint(_HOST_OPTIONS)
 
 
 def _most_by_slices(plan: Plan) -> int:

@@ -89,6 +89,9 @@ def test_a_short_run_has_fewer_launches():
         {"transport": "simulated"},
         {"memory": "host:cuda"},
         {"vary": {"interface": ["lo", "eth0"]}},
+        {"mpiexec": "mpiexec --host a,b", "transport": "mpi"},
+        {"mpiexec": "mpiexec -hosts=a,b", "transport": "mpi"},
+        {"vary": {"mpiexec": ["mpiexec", "mpirun -machinefile nodes"]}},
     ],
 )
 def test_what_is_not_dealt(keys):
