@@ -148,6 +148,7 @@ class _Launches:
         self._number = left.first
         self._ends: list[RunEnd] = []
         self._durations: list[float] = []
+        self._began: float | None = None
         self._lost: list[str] = []
         # The variants that have been measured in a launch, and why others have not.
         self._measured: set[Variant] = set()
@@ -221,6 +222,7 @@ class _Launches:
                 begun = Launch(number=self._number, round=due.round, variant=due.variant)
                 self._run_file.append(encode(begun))
             began = time.monotonic()
+            self._began = self._began or began
             try:
                 self._launch(LaunchTask(self._number, due, records, shown, of_launch, earlier))
                 break
@@ -288,12 +290,20 @@ class _Launches:
         self._run_file.end(
             RunEnd(
                 reason=reason or self._short or "; ".join(self._lost) or None,
-                seconds=_sum([end.seconds for end in ends]),
+                seconds=self._seconds(ends),
                 timed=_sum([end.timed for end in ends]),
                 logged=_sum([end.logged for end in ends]),
                 clock_drift=_worst([end.clock_drift for end in ends]),
             )
         )
+
+    def _seconds(self, ends: list[RunEnd]) -> float | None:
+        """How long the launches took, s; of several in this command, with their starts."""
+        measured = _sum([end.seconds for end in ends])
+        if len(self._ends) < 2 or measured is None or self._began is None:
+            return measured
+        before = self._left.end.seconds if self._left.end is not None else None
+        return max(measured, (before or 0.0) + time.monotonic() - self._began)
 
 
 def _limit_error(limit: TimeLimit | None) -> tuple[str, ...] | None:

@@ -66,6 +66,22 @@ def test_the_end_is_of_all_launches(tmp_path):
     assert (end.seconds, end.timed, end.clock_drift) == (4.0, 2.0, [-2.0, -3.0])
 
 
+@pytest.mark.parametrize(("launches", "count"), [(1, 0), (3, 3)])
+def test_the_starts_of_several_launches_are_part_of_its_seconds(tmp_path, launches, count):
+    run_file = created(tmp_path)
+
+    def launch(task):
+        time.sleep(0.02)
+        task.records.append(encode(RunEnd(reason=None, seconds=0.0)), last=True)
+
+    plan = Plan(launches=launches)
+    launch_all(plan, run_file, NoView(), launch, Resumption(launches=launches))
+    run_file.close()
+    seconds = load(run_file.path).end.seconds
+    assert seconds >= 0.02 * count
+    assert (seconds > 0) == (count > 0)
+
+
 # Where slices are dealt.
 
 DEALT = Plan(transport=("tcp",), sizes=(8, 64), launches=10, dealt=True, ci=0.02)
