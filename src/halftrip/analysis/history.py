@@ -15,7 +15,7 @@ import numpy as np
 
 from halftrip.analysis.environments import Change
 from halftrip.analysis.environments import changes as environment_changes
-from halftrip.analysis.states import Quantity, parts, run_states
+from halftrip.analysis.states import Quantity, goes_with_state, parts, run_states
 from halftrip.analysis.summaries import configuration_times, summarize_configuration
 from halftrip.registry import TRANSPORTS
 from halftrip.results.configuration import Configuration
@@ -60,7 +60,8 @@ class RunFigures(NamedTuple):
     measurements), the figure of each row (the latency, ns, or the bandwidth, bytes per second), and
     its median core-to-core round trip, ns (NaN: not known). `levels` has the figures of a row by
     the level of the machine that they were measured at, the one that held most first; none where it
-    is not known, and of a row that does not go with it."""
+    is not known, and of a row that does not go with it. `goes` says of rows whether they go with
+    the level, where the run shows it."""
 
     name: str
     measured: datetime
@@ -68,6 +69,7 @@ class RunFigures(NamedTuple):
     figures: Mapping[Configuration, Estimate]
     core_to_core_rtt: float
     levels: Mapping[Configuration, Sequence[LevelFigure]] = {}
+    goes: Mapping[Configuration, bool] = {}
 
 
 class LevelChange(NamedTuple):
@@ -151,13 +153,19 @@ def run_figures(name: str, run: Run) -> RunFigures:
         measurements.setdefault(configuration.without_cores, []).extend(found)
     figures: dict[Configuration, Estimate] = {}
     levels: dict[Configuration, list[LevelFigure]] = {}
+    goes: dict[Configuration, bool] = {}
     states = run_states(run)
     for configuration, found in measurements.items():
-        by_level = parts(states.of(configuration), found)
+        host = states.of(configuration)
+        by_level = parts(host, found)
         made = [(part, _figure(configuration, part.measurements, found)) for part in by_level]
         known = [(part, figure) for part, figure in made if figure is not None]
-        if known:
-            figures[configuration] = known[0][1]
+        whole = made[0][1] if len(made) == 1 else _figure(configuration, found, found)
+        if whole is not None:
+            figures[configuration] = whole
+        shown = goes_with_state(host, found)
+        if shown is not None:
+            goes[configuration] = shown
         levels[configuration] = [
             LevelFigure(part.quantity, part.level.middle, figure)
             for part, figure in known
@@ -179,6 +187,7 @@ def run_figures(name: str, run: Run) -> RunFigures:
         figures=figures,
         core_to_core_rtt=median(rtts) if rtts else math.nan,
         levels=levels,
+        goes=goes,
     )
 
 
@@ -204,8 +213,9 @@ def history(runs: Iterable[RunFigures]) -> History:
     by_row: dict[Configuration, dict[int, _Figures]] = {}
     for number, each in enumerate(ordered):
         for configuration, figure in each.figures.items():
-            known = not math.isnan(each.core_to_core_rtt)
-            found = _Figures(figure, each.levels.get(configuration, ()), known)
+            found = _Figures(
+                figure, each.levels.get(configuration, ()), each.goes.get(configuration)
+            )
             by_row.setdefault(configuration, {})[number] = found
     rows = _rows([each for row, found in by_row.items() for each in _by_level(row, found)])
     rows.sort(key=lambda row: (not row.changes, *_order(row.configuration)))
@@ -223,22 +233,22 @@ def _order(configuration: Configuration) -> tuple[object, ...]:
 
 
 class _Figures(NamedTuple):
-    """The figure of a row in a run, and those at each level that it was measured at; `is_known`:
-    where there is none of these, the row does not go with it."""
+    """The figure of a row in a run, and those at each level that it was measured at; whether it
+    `goes` with the level, where the run shows it."""
 
     figure: Estimate
     at: Sequence[LevelFigure]
-    is_known: bool
+    goes: bool | None
 
 
 def _by_level(configuration: Configuration, figures: Mapping[int, _Figures]) -> list[RowHistory]:
     """A row, not judged yet, in each of the states in which runs have measured it: like is compared
-    with like. It is one row where all runs were in the same state, and where one that saw several
-    shows that the row does not go with it."""
+    with like. It is one row where all runs were in the same state, and where more runs show that
+    the row does not go with it than that it does: a few seem to by chance."""
     at = [each for found in figures.values() for each in found.at]
     quantities = {id(each.quantity): each.quantity for each in at}
-    several = any(len(found.at) > 1 for found in figures.values())
-    regardless = not several and any(found.is_known and not found.at for found in figures.values())
+    shown = [found.goes for found in figures.values()]
+    regardless = shown.count(False) > shown.count(True)
     levels = np.sort([each.level for each in at])
     cuts = levels[1:][levels[1:] > _OTHER_STATE * levels[:-1]].tolist()
     if not cuts or len(quantities) > 1 or regardless:
@@ -249,14 +259,17 @@ def _by_level(configuration: Configuration, figures: Mapping[int, _Figures]) -> 
         own = {
             number: each
             for number, found in figures.items()
-            for each in found.at
+            # Of two such levels of a run, the one that held most is the first.
+            for each in reversed(found.at)
             if low <= each.level < high
         }
         (quantity,) = quantities.values()
         level = median([each.level for each in own.values()])
         of_level = {number: each.figure for number, each in own.items()}
         rows.append(RowHistory(configuration, of_level, [], None, quantity, level))
-    return rows
+    # Those of which nothing is known, such as imported ones.
+    rest = {number: found.figure for number, found in figures.items() if not found.at}
+    return [*rows, RowHistory(configuration, rest, [], None)] if rest else rows
 
 
 def _rows(found: Sequence[RowHistory]) -> list[RowHistory]:

@@ -172,9 +172,13 @@ def parts(
     host: HostStates | None, measurements: Sequence[Measurement], always: bool = False
 ) -> list[Part]:
     """The slices of a row by level, to be compared with those of another run; see `by_state`."""
+    slices = by_state(host, measurements, always)
+    if not slices and not _could_tell(host, measurements):
+        # Whether it goes with the state is not known: that it does not is no finding.
+        slices = by_state(host, measurements, always=True)
     found = [
         Part(each.state.quantity, each.state.level, each.state.word, each.measurements)
-        for each in by_state(host, measurements, always)
+        for each in slices
     ]
     if found:
         return found
@@ -183,6 +187,9 @@ def parts(
     return [Part(host.quantity, host.levels[0], "", measurements)]
 
 
+# A row that was seen in a state in fewer launches (of one launch: slices) does not show whether it
+# goes with that.
+_FEWEST_TO_TELL = 3
 # Levels of two runs that are no farther apart than this factor are of the same state: within one, a
 # level wanders by a tenth or two.
 _SAME = 1.25
@@ -267,25 +274,49 @@ def by_state(
     where its figures are of all slices: its times do not go with the state, or nothing tells.
     `always`: also where they do not.
 
-    A row whose slices are all in one state, of several that there were, is of that state.
+    A row most of whose slices are in one state, and no other in another, is of that state.
     """
     states = [] if host is None else host.states
     if host is None or not states:
         return []
-    sampled = [each for each in measurements if each.is_sampled]
-    numbers = [host.held(each).level for each in sampled]
-    seen = {number for number in numbers if number is not None}
-    if len(seen) == 1 and None not in numbers:
-        return [StateSlices(states[seen.pop()], measurements)]
-    medians = [median(each.one_way_times) for each in sampled]
-    values = [None if number is None else states[number].value for number in numbers]
-    if not always and not goes_with(values, [each.launch for each in sampled], medians):
+    by_number: dict[int, list[Measurement]] = {}
+    for each in measurements:
+        number = host.held(each).level
+        if number is not None:
+            by_number.setdefault(number, []).append(each)
+    found = [StateSlices(states[number], slices) for number, slices in by_number.items()]
+    if len(found) == 1:
+        known = sum(each.is_sampled for each in found[0].measurements)
+        is_most = 2 * known > sum(each.is_sampled for each in measurements)
+        return found if is_most or always else []
+    if not always and not _goes_with(found):
         return []
-    found = [
-        StateSlices(
-            states[number],
-            [each for each, own in zip(sampled, numbers, strict=True) if own == number],
-        )
-        for number in seen
-    ]
     return sorted(found, key=lambda each: -each.state.level.share)
+
+
+def _goes_with(found: Sequence[StateSlices]) -> bool:
+    sampled = [
+        (each.state.value, slice_) for each in found for slice_ in each.measurements
+        if slice_.is_sampled
+    ]  # fmt: skip
+    values, slices = [value for value, _ in sampled], [slice_ for _, slice_ in sampled]
+    medians = [median(each.one_way_times) for each in slices]
+    return goes_with(values, [each.launch for each in slices], medians)
+
+
+def goes_with_state(host: HostStates | None, measurements: Sequence[Measurement]) -> bool | None:
+    """Whether the times of a row go with the state; None where the run does not show it."""
+    if len(by_state(host, measurements)) > 1:
+        return True
+    return False if _could_tell(host, measurements) else None
+
+
+def _could_tell(host: HostStates | None, measurements: Sequence[Measurement]) -> bool:
+    """Whether a row has seen two states often enough to show that its times do not go with them: in
+    so many launches each, or, of a single launch, in so many slices."""
+    alone = len({each.launch for each in measurements}) == 1
+    counts = [
+        len(each.measurements) if alone else len({slice_.launch for slice_ in each.measurements})
+        for each in by_state(host, measurements, always=True)
+    ]
+    return sum(count >= _FEWEST_TO_TELL for count in counts) > 1

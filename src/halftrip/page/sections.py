@@ -198,14 +198,17 @@ def _views(document: Document) -> dict[str, list[Block]]:
     the section that they stand in."""
     found: dict[str, list[Block]] = {}
     for name, entry in VIEWS.entries():
-        if isinstance(entry, UsageError):
+        try:
+            if isinstance(entry, UsageError):
+                raise entry
+            place = entry.in_report
+            if place is None or document.run.sources:
+                continue
+            view: View = VIEWS.load(name)(document)
+        except UsageError as error:
             # The rest of the report needs nothing of a plug-in.
-            found.setdefault("Not shown", []).append(Paragraph(str(entry)))
+            found.setdefault("Not shown", []).append(Paragraph(str(error)))
             continue
-        place = entry.in_report
-        if place is None or document.run.sources:
-            continue
-        view: View = VIEWS.load(name)(document)
         if not tables_in(view.blocks):
             continue
         made = _shortened(view.blocks, place.most)

@@ -17,6 +17,7 @@ import numpy as np
 from halftrip.analysis.rows import Row
 from halftrip.report.document import Document
 from halftrip.results.configuration import UNKNOWN, Configuration
+from halftrip.results.counts import add_deliveries
 from halftrip.results.patterns import Pattern
 from halftrip.results.reported import Spread
 from halftrip.tools.lines import Lines, last_place, number, positive, size_by, whole, wrong
@@ -274,7 +275,7 @@ def _test(curve: PrintedCurve, row: Row) -> list[str]:
         raise StyleError(TOOL, f"{title}: percentiles are of single messages; measure it with -i")
     us = times / 1e3
     seconds = sum(int(each.samples.sum()) for each in measured) / 1e9
-    delivery = row.delivery
+    delivery = add_deliveries(each.delivery for each in measured)
     lost, reordered = (0, 0) if delivery is None else (delivery.lost, delivery.reordered)
     mean = f"{us.mean():.3f}"
     counts = f"SentMessages={us.size + lost}; ReceivedMessages={us.size}"

@@ -158,6 +158,40 @@ def test_runs_without_a_common_state_cannot_be_told():
     assert all(row.launches is None for row in found.rows)
 
 
+def changed(measurement):
+    """The same slice, in which the state changed."""
+    (block,) = measurement.blocks
+    moved = msgspec.structs.replace(block, core_to_core_rtt=RoundTrips(FAR, NEAR))
+    return msgspec.structs.replace(measurement, blocks=[moved])
+
+
+def hardly_near(seed, near):
+    """A run whose shm was far but for so many launches, or, with none, for a slice in which the
+    state changed; whose tcp has seen both."""
+    shm = [
+        measurement
+        for launch in range(10)
+        for measurement in moving(100 * seed + launch, share=float(launch >= near)).measurements
+        if measurement.launch == launch and measurement.configuration.transport == "shm"
+    ]
+    if not near:
+        shm[0] = changed(shm[0])
+    both = moving(seed, share=0.6).measurements
+    return runs.run(*shm, *(each for each in both if each.configuration.transport == "tcp"))
+
+
+@pytest.mark.parametrize("near", [0, 1])
+def test_a_run_that_hardly_saw_one_state_calls_a_move_of_the_cores_no_change(near):
+    found = compared(moving(1, share=0.0), hardly_near(2, near))
+    assert {row.word for row in found.rows if row.configuration.transport == "shm"} == {
+        "cannot tell"
+    }
+    past = [moving(number + 1, share=0.0) for number in range(4)]
+    past += [hardly_near(number, near) for number in range(4, 8)]
+    figures = (run_figures(str(n), dated(run, n)) for n, run in enumerate(past))
+    assert history(figures).events == []
+
+
 # Many runs.
 
 
@@ -189,6 +223,22 @@ def test_runs_that_do_not_know_the_round_trip_hide_no_state():
     made = [figures_of(number) for number in range(8)]
     blind = made[0]._replace(levels={}, core_to_core_rtt=float("nan"))
     assert any(row.quantity is not None for row in history([blind, *made[1:]]).rows)
+
+
+def test_a_run_has_one_figure_in_a_history_of_a_state_and_none_is_lost():
+    """Of two levels that are one state of all runs, that which held most; what no level is known of
+    has a row of its own."""
+    first = figures_of(0)
+    (shm,) = [each for each in first.levels if each.transport == "shm"]
+    near, far = first.levels[shm]
+    beside = near._replace(level=1.1 * near.level, figure=far.figure)
+    two = first._replace(levels={shm: [near, beside]})
+    blind = figures_of(1)._replace(levels={}, goes={})
+    found = history([two, figures_of(2), blind])
+    of_row = [row for row in found.rows if row.configuration.transport == "shm"]
+    (of_near,) = [row for row in of_row if row.level is not None and row.level < 100]
+    assert of_near.figures[0] == near.figure
+    assert sorted(number for row in of_row for number in row.figures) == [0, 1, 2, 2]
 
 
 # Known truths.
