@@ -99,7 +99,10 @@ def between_medians(ordered: Floats) -> Interval | None:
     ascending; they are independent.
 
     Of six or more, by order statistics, which need no distribution (Conover, Practical
-    Nonparametric Statistics, 1999, section 3.2). Of two to five these cannot reach 95 %; then it is
+    Nonparametric Statistics, 1999, section 3.2), and between two of them, as these reach 95 % in
+    steps: of ten values, the second from each end reach 97.9 % and the third 89.1 % (Hettmansperger
+    and Sheather, Statistics and Probability Letters 4, 1986). Of two to five these cannot reach
+    95 %; then it is
     Student's t about the mean of the logarithms, which supposes that these vary normally: of two
     it is wide, but never below 0. None where a value is 0, and of one.
     """
@@ -107,8 +110,12 @@ def between_medians(ordered: Floats) -> Interval | None:
     if k < 2:
         return None
     if k >= FEWEST_FOR_INTERVAL:
-        outside = _outside(k)
-        return Interval(float(ordered[outside]), float(ordered[k - 1 - outside]))
+        outside, inward = _bounds(k)
+        low, high = ordered[outside], ordered[k - 1 - outside]
+        return Interval(
+            float(low + inward * (ordered[outside + 1] - low)),
+            float(high - inward * (high - ordered[k - 2 - outside])),
+        )
     if ordered[0] <= 0:
         return None
     logarithms = np.log(ordered)
@@ -118,14 +125,22 @@ def between_medians(ordered: Floats) -> Interval | None:
 
 
 @lru_cache(maxsize=64)
-def _outside(k: int) -> int:
+def _bounds(k: int) -> tuple[int, float]:
     """How many order statistics of `k` lie outside the median's interval on either side: the most
-    for which the median lies outside there in no more than 2.5 % of cases."""
+    for which the median lies outside there in no more than 2.5 % of cases; and how far towards the
+    next ones its ends are, as a share of the distance.
+
+    Between them the share of cases does not change in proportion to the distance; how it does
+    depends little on the distribution (Hettmansperger and Sheather, 1986, equation 2.2).
+    """
     # In whole numbers, of the 2**k ways to lie: more than a thousand medians overflow a float.
     ways, below, outside = 1, 1, 0
     while True:
         ways = ways * (k - outside) // (outside + 1)
+        if 40 * (below + ways) > 1 << k:
+            break
         below += ways
-        if 40 * below > 1 << k:
-            return outside
         outside += 1
+    excess = ((1 << k) - 40 * below) / (40 * ways)
+    number = outside + 1
+    return outside, (k - number) * excess / (number + (k - 2 * number) * excess)

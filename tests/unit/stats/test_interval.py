@@ -11,6 +11,8 @@ from scipy import stats
 from halftrip.stats.interval import SliceMedian, between_medians, interval, of_samples
 from halftrip.stats.median import median_interval
 
+_TRIALS = 2000
+
 values = st.floats(1, 1e6)
 slices = st.builds(SliceMedian, values, st.just(math.nan) | st.floats(0, 1e5), st.floats(0, 1e4))
 
@@ -32,12 +34,26 @@ def test_the_interval_holds_the_median_and_half_a_step_on_either_side(of_configu
 
 
 @pytest.mark.parametrize("k", [*range(6, 60), 1029, 1030, 5000])
-def test_six_or_more_use_the_narrowest_order_statistics(k):
+def test_six_or_more_lie_between_order_statistics_that_reach_more_and_less(k):
     found = between_medians(np.arange(float(k)))
     outside = int(found.low)
-    assert found.high == k - 1 - outside
+    assert found.high == pytest.approx(k - 1 - found.low)
     assert 2 * stats.binom.cdf(outside, k, 0.5) <= 0.05 < 2 * stats.binom.cdf(outside + 1, k, 0.5)
     assert interval([SliceMedian(float(n)) for n in range(k)]) == found
+
+
+@pytest.mark.parametrize("k", [6, 7, 8, 10, 13, 20, 40])
+@pytest.mark.parametrize("draw", ["normal", "exponential", "standard_cauchy"])
+def test_the_interval_of_six_or_more_covers_as_often_as_it_says(k, draw):
+    generator = np.random.default_rng(k)
+    true = math.log(2) if draw == "exponential" else 0.0
+    covered = 0
+    for _ in range(_TRIALS):
+        found = between_medians(np.sort(getattr(generator, draw)(size=k)))
+        covered += found.low <= true <= found.high
+    # 94 to 96 %, and four standard errors of so few trials.
+    slack = 4 * math.sqrt(0.95 * 0.05 / _TRIALS)
+    assert 0.94 - slack <= covered / _TRIALS <= 0.96 + slack
 
 
 @pytest.mark.parametrize("k", range(2, 6))
