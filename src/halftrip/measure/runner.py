@@ -188,12 +188,10 @@ class Runner:
         items = [item for item in self._items(wanted) if not self._is_done(*item)]
         refinement = Refinement(wanted) if self._plan.refine else None
         timed: list[Item] = []
-        # What is seen first is measured first. Only once: where each launch has one slice of a row,
-        # its place in the order would be the same in all of them.
-        first = shown_first(wanted) if self._launch == 0 else set()
-        head = {item for item in items if item[1] in first}
+        first = shown_first(wanted)
+        shown = {item for item in items if item[1] in first}
         while items:
-            timed += self._walk(items, refinement, head=head)
+            timed += self._walk(items, refinement, shown=shown)
             items = refinement.more() if refinement is not None else []
         if self._counts:
             self._walk([item for item in timed if not item[1].is_simulated], None, counts=True)
@@ -229,12 +227,22 @@ class Runner:
         items: Sequence[Item],
         refinement: Refinement | None,
         counts: bool = False,
-        head: Collection[Item] = (),
+        shown: Collection[Item] = (),
     ) -> list[Item]:
-        """Measures all slices of these items, those of `head` first, or has them counted; those
-        that can be measured."""
+        """Measures all slices of these items, those that are `shown` first, or has them counted;
+        those that can be measured."""
         budget = self._budget(items, refinement is not None, counts)
-        walk = Walk(self._setup.plans, items, budget=budget, counts=counts, head=head)
+        # Only in the first launch: where each launch has one slice of a row, its place in the order
+        # would be the same in all of them.
+        head = shown if self._launch == 0 else ()
+        walk = Walk(
+            self._setup.plans,
+            items,
+            budget=budget,
+            counts=counts,
+            head=head,
+            shown=shown if self._plan.dealt else (),
+        )
         refusals: list[Refusal] = []
         possible: dict[Item, None] = {}
         for done, turn in enumerate(walk.turns()):

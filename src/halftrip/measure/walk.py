@@ -137,6 +137,10 @@ def _mean(values: Collection[float]) -> float:
 # long as others need fewer.
 _MOST_TIMES = 3
 
+# Where slices are dealt to launches, what the first screen shows has up to so many times as many as
+# the other rows. They take about as long as half of the other rows' slices at most.
+_MOST_SHOWN_TIMES = 4
+
 # A run whose slices are over early still samples for this long, s, if it may take as long: within
 # less, it sees too little of what wanders.
 _LEAST_RUN_SECONDS = 2.0
@@ -169,6 +173,11 @@ class SliceTurn(msgspec.Struct, frozen=True):
         return slice_seconds(plan, self.counts) if self.seconds is None else self.seconds
 
 
+def shown_times(rows: int, shown: int) -> int:
+    """How many times as many slices each of the `shown` rows has, of all `rows` of a run."""
+    return min(1 + rows // (2 * shown), _MOST_SHOWN_TIMES) if shown else 1
+
+
 class Walk:
     """Deals the slices of all `items`: pass after pass over those that need more, each in an order
     of its own, so that what wanders meets all alike. After every turn, `close` says which item
@@ -176,7 +185,8 @@ class Walk:
     fixed count. `plans` says how many slices an item has; `generator` draws the orders; a `budget`
     ends the walk when the time is up. With `counts`, slices are counted, not timed. The first pass
     begins with the items of `head`, so that these are known soon; later passes mix them with the
-    others, but that these wait where the budget is too small for an interval of all."""
+    others, but that these wait where the budget is too small for an interval of all. Items of
+    `shown` have more slices, see `shown_times`."""
 
     def __init__(
         self,
@@ -186,6 +196,7 @@ class Walk:
         budget: Budget | None = None,
         counts: bool = False,
         head: Collection[Item] = (),
+        shown: Collection[Item] = (),
     ) -> None:
         self._items = list(items)
         self._head = [item in head for item in items]
@@ -196,7 +207,11 @@ class Walk:
         self._taken = [0] * len(items)
         self._counts = counts
         slices = counting_slices if counts else planned_slices
-        self._slices = [slices(plan) for plan in self._plans]
+        times = shown_times(len(items), len(shown))
+        self._slices = [
+            slices(plan) * (times if item in shown and plan.iterations is None else 1)
+            for item, plan in zip(items, self._plans, strict=True)
+        ]
         self._spare = 0
         self._left = sum(self._slices)
         self._random = generator or random.Random()  # noqa: S311 (not a secret)

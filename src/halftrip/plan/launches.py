@@ -27,7 +27,7 @@ MOST_DEALT = 10
 FEWEST_DEALT = 4
 # The time of a configuration, s, where nobody says it: half of what it is in one launch. Its figure
 # is not known better than launches differ, and each launch opens its paths and warms up anew.
-DEALT_SECONDS = 0.15
+DEALT_SECONDS = 0.1
 # Two slices of a launch tell how much its own level is worth.
 _SLICES_EACH = 2
 # Until ranks measure, this takes about so long, s: forks of a process, or an mpiexec and MPI_Init.
