@@ -43,11 +43,11 @@ class Sampling:
     def give(self, batch, times, timed_out=0):
         """Gives the sampler the result of a batch; all batches that are to be kept count."""
         sampled = Sampled(np.asarray(times, dtype=np.int64), timed_out)
-        if batch.keep:
+        if not batch.keep:
+            self.sampler.feed(sampled)
+        elif not self.sampler.warms_up(sampled):
             self.kept.append(sampled)
             self.sampler.keep(sampled, self.kept, [])
-        else:
-            self.sampler.feed(sampled)
 
     def run(self, take):
         """Gives `take(batch)`, the times of the samples of a batch and how long it timed out, until

@@ -17,6 +17,8 @@ UNTIMED_ITERATIONS = 1
 # Before a batch whose samples are kept, so many, or as many as take so long, whichever is more:
 # what ran between two batches has displaced the loop's code and data from the caches.
 _WARM_ITERATIONS, _WARM_NS = 3, 20_000.0
+# Before the first batch of a later slice, which has no warm-up of its own: as many as take so long.
+_LATER_WARM_NS = 200_000.0
 # But beyond the first no more than take this long: a cold cache costs microseconds.
 _LONGEST_WARM_NS = 1e6
 
@@ -38,10 +40,10 @@ def stopping(plan: Plan) -> Stopping:
     return Stopping(ci=plan.ci, time=plan.time / slices, slices=slices, warmup=plan.warmup)
 
 
-def untimed_iterations(ns: float) -> int:
+def untimed_iterations(ns: float, begins: bool = False) -> int:
     """How many untimed iterations go before a batch whose samples are kept, where an iteration
-    takes `ns`."""
-    count = max(_WARM_ITERATIONS, math.ceil(_WARM_NS / ns))
+    takes `ns`. `begins`: other configurations were measured just before it."""
+    count = max(_WARM_ITERATIONS, math.ceil((_LATER_WARM_NS if begins else _WARM_NS) / ns))
     return max(UNTIMED_ITERATIONS, min(count, int(_LONGEST_WARM_NS / ns)))
 
 

@@ -2,7 +2,10 @@
 times of each batch.
 
     first -> calibrate -> warm up -> sample -> done        (the first slice)
-                          warm up -> sample -> done        (every later one)
+                                     sample -> done        (every later one)
+
+A later slice begins with untimed iterations. Where its first block shows that they did not do, as
+the path has got faster or still does, that block is the beginning of a warm-up.
 
 It reads no clock and sends nothing, so that tests can check every decision with made-up times.
 """
@@ -24,10 +27,11 @@ from halftrip.measure.batch import (
     Stopping,
     untimed_iterations,
 )
-from halftrip.measure.warm_up import WarmUpBlocks
+from halftrip.measure.warm_up import TOLERANCE, WarmUpBlocks
 from halftrip.results.block import Times
 from halftrip.results.records import Stopped, WarmUp
 from halftrip.stats.median import half_width, median
+from halftrip.stats.settle import fades
 
 # A sample of several iterations lasts at least this long: it cannot show tails, and fewer, longer
 # samples make smaller files.
@@ -40,6 +44,8 @@ _SLOW_SHARE = 0.1
 # share of the time of all before it.
 FIRST_BLOCK_SHARE = 0.1
 BLOCK_GROWTH = 3.0
+# But a block is at least this long: what surrounds it, at both ends, takes a tenth of that.
+_LEAST_BLOCK_NS = 2e6
 # A slice is over early when the interval of its own median is within this share of the requested
 # one, or within what half of the slices of the configuration differ by: a longer one would tell
 # little more about the configuration.
@@ -125,6 +131,8 @@ class Sampler:
         # The relative half-width with which a slice is over.
         self._enough = 0.0
         self._least_ns = 0.0
+        # Whether this slice has done without a warm-up so far.
+        self._is_warm = False
         self._begin(None)
 
     def begin(self, iterations: int | None = None, spread: float = 0.0, least: float = 0.0) -> None:
@@ -142,12 +150,20 @@ class Sampler:
         self._iterations = iterations
         self.stopped: Stopped | None = None
         is_first = not self._is_calibrated
+        self._is_warm = not is_first and self._may_be_warm
         self._warm = WarmUpBlocks(is_first, self._ci, self._allowed_ns, self._warm_up_count)
         # Samples requested (of a fixed count), batches that count, time of the rejected ones, ns.
         self._requested = 0
         self._kept: Sequence[Sampled] = ()
         self._rejected_ns = 0.0
         self._next_look_ns = _LEAST_LOOK_SHARE * self._allowed_ns
+
+    @property
+    def _may_be_warm(self) -> bool:
+        """Whether a later slice may do without a warm-up: a batch may begin with as many untimed
+        iterations as a path takes after a rest."""
+        may_be_many = self._warm_up_count is None and self._most_iterations == math.inf
+        return may_be_many and bool(self._growth)
 
     def allow(self, seconds: float) -> None:
         """Lets a slice sample for so long, from the next on."""
@@ -202,6 +218,20 @@ class Sampler:
             self._take_warm(times)
         else:
             raise RuntimeError("warm-up is over")
+
+    def warms_up(self, latest: Sampled) -> bool:
+        """Whether `latest`, the result of a batch of samples to keep, is warm-up after all; then
+        this takes it, as `feed`. Only the first block of a later slice is, where those who talk at
+        the same time do not have all their samples in it."""
+        times = latest.times
+        if not self._is_warm or self._kept or self._first_block >= 1.0 or not times.size:
+            return False
+        self._is_warm = False
+        if not self._is_too_short(median(times)) and not fades(times, self._ci or TOLERANCE):
+            return False
+        self._phase = "warm up"
+        self.feed(latest)
+        return True
 
     def keep(self, latest: Sampled, kept: Sequence[Sampled], rejected: Sequence[Sampled]) -> None:
         """Takes `latest`, the result of a batch of samples to keep. `kept` are all such batches of
@@ -262,7 +292,8 @@ class Sampler:
         arrivals = keep and self._arrivals.are_wanted(self.iterations, self._sample_ns)
         ns = self._sample_ns / self.iterations
         may_be_many = keep and self._most_iterations == math.inf
-        untimed = untimed_iterations(ns) if may_be_many else UNTIMED_ITERATIONS
+        begins = self._is_warm and not self._kept
+        untimed = untimed_iterations(ns, begins) if may_be_many else UNTIMED_ITERATIONS
         count = min(max(1, int(samples)), most)
         return Batch(self.iterations, count, untimed, keep=keep, arrivals=arrivals)
 
@@ -276,9 +307,13 @@ class Sampler:
             return self._requested - self._kept_count
         kept_ns = self._kept_ns
         block_ns = self._first_block * self._allowed_ns
+        left_ns = self._allowed_ns - kept_ns
         if self._growth:
             block_ns = self._growth * kept_ns if kept_ns else max(block_ns, self._least_ns)
-        return min(block_ns, self._allowed_ns - kept_ns) / self._turn_ns
+            block_ns = max(block_ns, _LEAST_BLOCK_NS)
+            if left_ns - block_ns < _LEAST_BLOCK_NS:
+                block_ns = left_ns
+        return min(block_ns, left_ns) / self._turn_ns
 
     # How many iterations a sample holds.
 
@@ -312,7 +347,7 @@ class Sampler:
             self.iterations = 1 if self._single else math.ceil(count / self._requested)
         self._sample_ns = max(ns * self.iterations, 1.0)
         self._phase = "warm up"
-        if self._warm.left == 0:
+        if self._warm.left == 0 or self._is_warm:
             self._start_sampling()
 
     def _fewest_iterations(self, ns: float) -> int:
@@ -330,8 +365,7 @@ class Sampler:
         self._warm.count(times, self.iterations)
         self._warm.spend(float(times.sum()))
         self._sample_ns = max(median(times), 1.0)
-        too_short = self._sample_ns < self._least_sample_ns
-        if too_short and self.iterations < self._most_iterations:
+        if self._is_too_short(self._sample_ns):
             self._lengthen_samples()
         elif self._warm.is_guess:
             self._warm.is_guess = False
@@ -339,6 +373,10 @@ class Sampler:
             self._warm.look(times)
         if self._warm.is_over:
             self._start_sampling()
+
+    def _is_too_short(self, ns: float) -> bool:
+        """Whether samples that take `ns` have to hold more iterations, and may."""
+        return ns < self._least_sample_ns and self.iterations < self._most_iterations
 
     def _take_fixed(self, times: Times) -> None:
         self._warm.count(times, 1)

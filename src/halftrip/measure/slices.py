@@ -32,11 +32,13 @@ class Ended(msgspec.Struct, frozen=True):
 
 
 class SliceRequest(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What the initiator asks the responder for: a probe, then a batch, or either. `is_last`: then
-    it has done with warm-up, or with the slice. `ended`: how the slice failed."""
+    """What the initiator asks the responder for: a probe, a batch, and another probe, or some of
+    these. `is_last`: then it has done with warm-up, or with the slice. `ended`: how the slice
+    failed."""
 
     batch: Batch | None = None
     probe: bool = False
+    probe_after: bool = False
     is_last: bool = False
     ended: Ended | None = None
 
@@ -56,7 +58,10 @@ def serve(pair: PairEnd, runner: BatchRunner) -> Ended | None:
             pair.probe()
         if request.batch is not None:
             runner.prepare(request.batch)
-            pair.link.send(runner.run(request.batch))
+            report = runner.run(request.batch)
+            if request.probe_after:
+                pair.probe()
+            pair.link.send(report)
         if request.is_last:
             return request.ended
 
@@ -93,7 +98,9 @@ class InitiatorSlice:
         self._virtual = pair.path(runner.configuration).virtual_time
         self._blocks: list[Block] = []
         self._verified = 0
+        # The probes around the latest block.
         self._before: Probed | None = None
+        self._after: Probed | None = None
         self._began = time.monotonic()
 
     def warm_up(
@@ -121,10 +128,14 @@ class InitiatorSlice:
             if until is not None and raw_now() >= until and self._blocks:
                 self._sampler.end()
                 return
-            # The probe after a block is also the one before the next.
-            block = self._run(batch, probe=self._before is None)
-            if self.ended is None:
-                self._keep(self._with_probes(block))
+            block = self._with_probes(self._run(batch))
+            if self.ended is not None:
+                return
+            sampled = Sampled(block.times, block.timed_out)
+            if not batch.keep:
+                self._sampler.feed(sampled)
+            elif self._counts or not self._sampler.warms_up(sampled):
+                self._keep(block)
 
     def end(self) -> tuple[CoreUse | None, CoreUse | None]:
         """Ends the slice at both ends; how their cores were used."""
@@ -168,16 +179,19 @@ class InitiatorSlice:
             ends=(initiator, responder),
         )
 
-    def _run(self, batch: Batch, probe: bool = False) -> Block:
-        """A batch at both ends, after a probe."""
+    def _run(self, batch: Batch) -> Block:
+        """A batch at both ends, between two probes where it is kept."""
         if self._counts and batch.keep:
             batch = msgspec.structs.replace(batch, counts=True)
-        probe &= self._can_probe
-        self._pair.link.send(SliceRequest(batch, probe=probe))
-        if probe:
+        probes = batch.keep and self._can_probe
+        # The probe after a block is also the one before the next.
+        before = probes and self._before is None
+        self._pair.link.send(SliceRequest(batch, before, probes))
+        if before:
             self._before = self._pair.probe()
         self._runner.prepare(batch)
         own = self._runner.run(batch)
+        self._after = self._pair.probe() if probes else None
         peer: BatchReport = self._pair.link.receive(BatchReport)
         self.ended = self._ended(own, peer)
         self._verified += own.verified + peer.verified
@@ -204,8 +218,8 @@ class InitiatorSlice:
         return Ended(problem, own.gives_up or peer.gives_up)
 
     def _with_probes(self, block: Block) -> Block:
-        before, self._before = self._before, self._probe()
-        after = self._before
+        after = self._after if self._virtual is None else self._probe()
+        before, self._before = self._before, after
         if before is None or after is None:
             return block
         farthest = None

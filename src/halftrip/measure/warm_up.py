@@ -19,7 +19,7 @@ _FEWEST_SAMPLES = 3
 _GROWTH = 2.0
 # Warm-up ends when the times of a block have settled, to within the requested interval (or this,
 # where there is none), or after this share of the time allowed.
-_TOLERANCE = 0.01
+TOLERANCE = 0.01
 _SHARE = 0.5
 # Where iterations are long, a block has fewer samples than this, and those before it are looked at,
 # too.
@@ -38,7 +38,7 @@ class WarmUpBlocks:
     ) -> None:
         self.is_guess = False
         self._count = count
-        self._tolerance = ci or _TOLERANCE
+        self._tolerance = ci or TOLERANCE
         self._most_ns = _SHARE * allowed_ns
         self._block_ns = _FIRST_BLOCK_NS if is_first else _BLOCK_NS
         # What `record` reports, calibration included.
@@ -54,8 +54,8 @@ class WarmUpBlocks:
     @property
     def record(self) -> WarmUp:
         """What preceded the kept samples of the slice, without the first iteration."""
-        # Nobody looks whether a fixed count was enough.
-        settled = self._settled if self._count is None else None
+        # Nobody looks whether a fixed count was enough, or none.
+        settled = self._settled if self._count is None and self._ns else None
         return WarmUp(iterations=self._iterations, ns=self._ns, settled=settled)
 
     @property

@@ -55,8 +55,7 @@ def settled(times: Samples, tolerance: float) -> bool:
     n = times.size
     if n < 2:
         return False
-    last = times[n - int(_LAST * n) :]
-    first = times[: int(_FIRST * n)] if n >= _FEWEST else times[: n - last.size]
+    first, last = _parts(times)
     middle, last_middle = median(first), median(last)
     if abs(middle - last_middle) <= tolerance * last_middle:
         return True
@@ -72,6 +71,22 @@ def settled(times: Samples, tolerance: float) -> bool:
     dof = min(dof for _, dof in estimates)
     difference = abs(float(parts[0].mean()) - float(parts[1].mean()))
     return difference <= _STRICTER * student_95(dof) * math.sqrt(variance)
+
+
+def fades(times: Samples, tolerance: float) -> bool:
+    """Whether `times`, as of `settled`, have not settled, but are slower at first. Of fewer than
+    two nothing can be told: then not."""
+    if times.size < 2:
+        return False
+    first, last = _parts(times)
+    return median(first) > median(last) and not settled(times, tolerance)
+
+
+def _parts(times: Samples) -> tuple[Samples, Samples]:
+    """The times, at least two, that are compared: those at the beginning, and the last half."""
+    n = times.size
+    last = times[n - int(_LAST * n) :]
+    return (times[: int(_FIRST * n)] if n >= _FEWEST else times[: n - last.size]), last
 
 
 def settled_from(medians: Sequence[float]) -> int:

@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halftrip.control.watchdog import GRACE_SECONDS
-from halftrip.measure.batch import CLOCK_SHARE, Batch, Stopping
+from halftrip.measure.batch import CLOCK_SHARE, Batch, Stopping, untimed_iterations
 from halftrip.measure.sampler import LONGEST_CALL_NS
+from halftrip.results.records import WarmUp
 from halftrip.stats.median import half_width
 from harness.sampling import CLOCK_COST, Sampling, noisy, sample, settling, steady
 
@@ -140,14 +141,14 @@ def slices_of(sampling, exchange, count, iterations=None):
 def test_only_the_first_slice_has_a_first_iteration_and_calibrates(ns):
     sampling = sample(Stopping(ci=None, time=0.03, slices=10), steady(ns))
     first, held = sampling.sampler.first, sampling.sampler.iterations
-    warmed = sampling.sampler.warm_up.ns
     for batches, samples in slices_of(sampling, steady(ns), 3):
         assert {batch.iterations for batch in batches} == {held}
         assert not any(batch.cold for batch in batches)
-        # It warms up, briefly.
-        assert not batches[0].keep
-        assert sampling.sampler.warm_up.settled
-        assert 0 < sampling.sampler.warm_up.ns < warmed
+        # It begins with iterations that are not timed, more than a later block has.
+        assert all(batch.keep for batch in batches)
+        assert batches[0].untimed == untimed_iterations(ns, begins=True)
+        assert {batch.untimed for batch in batches[1:]} <= {untimed_iterations(ns)}
+        assert sampling.sampler.warm_up == WarmUp(iterations=0, ns=0, settled=None)
         assert sampling.sampler.stopped == "time"
         assert samples.sum() == pytest.approx(0.03e9, rel=0.05)
     assert sampling.sampler.first == first
@@ -160,12 +161,15 @@ def test_a_later_slice_warms_up_for_as_long_as_its_own_drift():
     warmed = []
     for length in (100, 5000):
         sampling.begin().sample(settling(2500.0, extra=1, length=length))
-        assert sampling.sampler.warm_up.settled
-        warmed.append(sampling.sampler.warm_up.iterations)
+        warmed.append(sampling.sampler.warm_up)
         assert np.median(sampling.samples) == pytest.approx(
             2500 * sampling.sampler.iterations, rel=0.02
         )
-    assert warmed[1] > 2 * warmed[0]
+    # What fades within the untimed iterations before the first block needs no more.
+    assert warmed[0] == WarmUp(iterations=0, ns=0, settled=None)
+    # What takes longer makes the first block the beginning of a warm-up.
+    assert warmed[1].settled
+    assert warmed[1].iterations > 5000
 
 
 def test_samples_of_a_path_that_got_faster_hold_more_iterations_and_never_fewer():
