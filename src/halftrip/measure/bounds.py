@@ -6,7 +6,7 @@ import contextlib
 import ctypes
 import mmap
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 import numpy as np
@@ -24,7 +24,11 @@ from halftrip.memory.pinned import PinnedRegion
 from halftrip.results.block import Times
 from halftrip.results.device import Device, DeviceCopy, DeviceLatency, Direction
 from halftrip.results.memory_name import parse_memory
+from halftrip.results.records import CopyTime
 from halftrip.stats.median import median
+
+if TYPE_CHECKING:
+    from halftrip.measure.setup import Setup
 
 # One probe of a page: this many samples of this many round trips, some 5 to 30 us in all.
 _LINE_SAMPLES = 3
@@ -118,6 +122,33 @@ _PTX = b""".version 6.0
 _KERNEL = b"halftrip_empty"
 
 _Timer = Callable[[int, Times], None]
+
+
+def measure_copies(
+    setup: Setup,
+    record: Callable[[CopyTime | DeviceCopy | DeviceLatency], None],
+    note: Callable[[int, Sequence[str]], None],
+) -> None:
+    """Measures how fast rank 0 copies, while the others rest, and then how fast the devices do
+    whose memory is in the plan. All ranks call this; rank 0 records what each has found, and notes
+    why there is no more of some."""
+    group = setup.group
+    # A device is at its fastest with all messages of a window at once.
+    under_way = 0
+    if group.rank == 0:
+        real = [setting for setting in setup.plans.settings if not setting.is_simulated]
+        under_way = max(each.bytes_in_flight for each in real)
+        for size in copy_sizes(max(each.size for each in real)):
+            record(CopyTime(rank=0, size=size, ns=copy_time(size, setup.clock)))
+    group.barrier()
+    devices = [each for each in setup.devices if each.rank not in setup.absent]
+    found = measure_devices(group, devices, setup.hosts, under_way, setup.clock)
+    for rank, measured in enumerate(found):
+        for copy in measured.copies:
+            record(copy)
+        for latency in measured.latencies:
+            record(latency)
+        note(rank, measured.reasons)
 
 
 class DeviceBounds(msgspec.Struct, frozen=True):

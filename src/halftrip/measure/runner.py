@@ -19,7 +19,6 @@ from halftrip.errors import Unavailable
 from halftrip.measure import bounds
 from halftrip.measure.adaptive_sizes import Refinement
 from halftrip.measure.aggregate import aggregate
-from halftrip.measure.bounds import measure_devices
 from halftrip.measure.clock_offsets import HostClocks
 from halftrip.measure.host_log import IDLE_SECONDS, HostLog, HostRecorder
 from halftrip.measure.progress import Earlier
@@ -36,7 +35,6 @@ from halftrip.registry import SIMULATED
 from halftrip.results.configuration import Configuration
 from halftrip.results.device import Device
 from halftrip.results.records import (
-    CopyTime,
     Environment,
     Measurement,
     Notice,
@@ -158,7 +156,7 @@ class Runner:
             whole.record("launch")
         self._compare_clocks()
         if has_real_time and 0 not in setup.absent:
-            self._measure_copies()
+            bounds.measure_copies(setup, self._record, self._note)
         if self._log is not None:
             self._log.rest("after")
         own = [] if setup.is_absent else setup.meter.reader.take_warnings()
@@ -316,28 +314,6 @@ class Runner:
     def _compare_clocks(self) -> None:
         for record in self._clocks.compare(self._launch):
             self._record(record)
-
-    def _measure_copies(self) -> None:
-        """Measures how fast rank 0 copies, while the others rest, and then how fast the devices do
-        whose memory is in the plan."""
-        setup = self._setup
-        # A device is at its fastest with all messages of a window at once.
-        under_way = 0
-        if self._group.rank == 0:
-            real = [setting for setting in setup.plans.settings if not setting.is_simulated]
-            under_way = max(each.bytes_in_flight for each in real)
-            for size in bounds.copy_sizes(max(each.size for each in real)):
-                ns = bounds.copy_time(size, setup.clock)
-                self._record(CopyTime(rank=0, size=size, ns=ns))
-        self._group.barrier()
-        devices = [each for each in setup.devices if each.rank not in setup.absent]
-        found = measure_devices(self._group, devices, setup.hosts, under_way, setup.clock)
-        for rank, measured in enumerate(found):
-            for copy in measured.copies:
-                self._record(copy)
-            for latency in measured.latencies:
-                self._record(latency)
-            self._note(rank, measured.reasons)
 
     # Records, on rank 0.
 

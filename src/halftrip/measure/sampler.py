@@ -16,8 +16,6 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
-import numpy as np
-
 from halftrip.measure.batch import (
     CLOCK_SHARE,
     UNTIMED_ITERATIONS,
@@ -27,10 +25,11 @@ from halftrip.measure.batch import (
     Stopping,
     untimed_iterations,
 )
+from halftrip.measure.kept_blocks import DEFAULT_LENGTHS, BlockLengths, KeptBlocks
 from halftrip.measure.warm_up import TOLERANCE, WarmUpBlocks
 from halftrip.results.block import Times
 from halftrip.results.records import Stopped, WarmUp
-from halftrip.stats.median import half_width, median
+from halftrip.stats.median import median
 from halftrip.stats.settle import fades
 
 # A sample of several iterations lasts at least this long: it cannot show tails, and fewer, longer
@@ -40,27 +39,8 @@ _LEAST_SEVERAL_NS = 10_000.0
 # where the first iteration, although cold, took this share of the time allowed.
 _CALIBRATION_SAMPLES = 3
 _SLOW_SHARE = 0.1
-# Sampling consists of blocks: the first takes this share of the time allowed, each later one this
-# share of the time of all before it.
-FIRST_BLOCK_SHARE = 0.1
-BLOCK_GROWTH = 3.0
-# But a block is at least this long: what surrounds it, at both ends, takes a tenth of that.
-_LEAST_BLOCK_NS = 2e6
-# A slice is over early when the interval of its own median is within this share of the requested
-# one, or within what half of the slices of the configuration differ by: a longer one would tell
-# little more about the configuration.
-_WITHIN_SHARE = 0.5
-# The interval is computed from this share of the time on, each time it has grown by this much.
-_LEAST_LOOK_SHARE = 0.05
-_LOOK_GROWTH = 0.25
-# A slice has sampled for as long as it has to, where a block took this share of what was planned.
-_ROUNDING = 0.9
 # The present time of a sample is the median of so many.
 _LATEST_SAMPLES = 8
-# Rejected batches may take this many times the time allowed. Each counts as this share of it at
-# least: a short one is probed for the state all the same.
-_MOST_REJECTED = 20
-_LEAST_REJECTED_SHARE = 0.005
 # At most about this many samples of a configuration are kept: for more time, each holds more
 # iterations, as far as there are buffers; where each has to be a single one, sampling ends then.
 # Drift, tails and the interval need all of them in time order.
@@ -76,9 +56,8 @@ class Sampler:
     batches until it returns None, and the result of each is given to `feed` until warm-up is over,
     then to `keep`.
 
-    `clock_cost` and `clock_resolution` are ns. The first block of a slice takes the share
-    `first_block` of the time allowed, a later one the share `growth` of the time of all before it.
-    An iteration is expected to take `expected_ns` (None: not known). `single`: every iteration is a
+    `clock_cost` and `clock_resolution` are ns. The blocks of a slice have these `lengths`. An
+    iteration is expected to take `expected_ns` (None: not known). `single`: every iteration is a
     sample by itself, whatever the clock costs. `most_iterations` is the limit of one batch, untimed
     iterations included (None: no limit). `arrivals_cost` is that of the clock readings in a sample,
     ns, in which the responder says when the message arrived (None: it never does).
@@ -92,19 +71,17 @@ class Sampler:
         stopping: Stopping,
         clock_cost: float,
         clock_resolution: float,
-        first_block: float = FIRST_BLOCK_SHARE,
+        lengths: BlockLengths = DEFAULT_LENGTHS,
         expected_ns: float | None = None,
         single: bool = False,
         most_iterations: int | None = None,
-        growth: float = BLOCK_GROWTH,
         arrivals_cost: float | None = None,
     ) -> None:
         self._ci = stopping.ci
         self._warm_up_count = stopping.warmup
         self._allowed_ns = stopping.time * 1e9
         self._most_samples_of_slice = max(1, MOST_SAMPLES // stopping.slices)
-        self._first_block = first_block
-        self._growth = growth
+        self._lengths = lengths
         self._single = single
         self._least_sample_ns = 0.0
         if not single:
@@ -128,9 +105,6 @@ class Sampler:
         # Of all batches: the time spent waiting for lost replies, and how many samples they gave.
         self._timed_out_ns = 0.0
         self._taken = 0
-        # The relative half-width with which a slice is over.
-        self._enough = 0.0
-        self._least_ns = 0.0
         # Whether this slice has done without a warm-up so far.
         self._is_warm = False
         self._begin(None)
@@ -139,31 +113,27 @@ class Sampler:
         """Begins the next slice, which ends after exactly `iterations` iterations, if that is
         given. Slices so far differ by the share `spread` of their median. It is not over early
         before it has sampled for `least` seconds."""
-        self._begin(iterations)
-        self._enough = max(_WITHIN_SHARE * (self._ci or 0.0), spread)
-        self._least_ns = least * 1e9
+        self._begin(iterations, spread, least)
         self._phase = "first"
         if self._is_calibrated:
             self._set_iterations(self._sample_ns / self.iterations)
 
-    def _begin(self, iterations: int | None) -> None:
+    def _begin(self, iterations: int | None, spread: float = 0.0, least: float = 0.0) -> None:
         self._iterations = iterations
         self.stopped: Stopped | None = None
         is_first = not self._is_calibrated
         self._is_warm = not is_first and self._may_be_warm
         self._warm = WarmUpBlocks(is_first, self._ci, self._allowed_ns, self._warm_up_count)
-        # Samples requested (of a fixed count), batches that count, time of the rejected ones, ns.
+        # Samples requested, of a fixed count.
         self._requested = 0
-        self._kept: Sequence[Sampled] = ()
-        self._rejected_ns = 0.0
-        self._next_look_ns = _LEAST_LOOK_SHARE * self._allowed_ns
+        self._kept = KeptBlocks(self._lengths, self._allowed_ns, self._ci, spread, least * 1e9)
 
     @property
     def _may_be_warm(self) -> bool:
         """Whether a later slice may do without a warm-up: a batch may begin with as many untimed
         iterations as a path takes after a rest."""
         may_be_many = self._warm_up_count is None and self._most_iterations == math.inf
-        return may_be_many and bool(self._growth)
+        return may_be_many and self._lengths.growth > 0
 
     def allow(self, seconds: float) -> None:
         """Lets a slice sample for so long, from the next on."""
@@ -177,7 +147,7 @@ class Sampler:
     @property
     def gave_up(self) -> bool:
         """Whether too much was rejected."""
-        return self._rejected_ns >= _MOST_REJECTED * self._allowed_ns
+        return self._kept.gave_up
 
     def next(self) -> Batch | None:
         """The next batch, or None when the slice is over."""
@@ -197,7 +167,7 @@ class Sampler:
 
     def end(self) -> None:
         """Ends the slice: its time, or that of all who talk at the same time, is over."""
-        self._end("time" if self._kept_count else None)
+        self._end("time" if self._kept.samples else None)
 
     def feed(self, batch: Sampled) -> None:
         """Takes the result of the batch that `next` requested, before sampling begins. Where
@@ -224,7 +194,7 @@ class Sampler:
         this takes it, as `feed`. Only the first block of a later slice is, where those who talk at
         the same time do not have all their samples in it."""
         times = latest.times
-        if not self._is_warm or self._kept or self._first_block >= 1.0 or not times.size:
+        if not self._is_warm or self._kept.samples or self._lengths.first >= 1 or not times.size:
             return False
         self._is_warm = False
         if not self._is_too_short(median(times)) and not fades(times, self._ci or TOLERANCE):
@@ -239,16 +209,11 @@ class Sampler:
         no longer do, or `latest`, if it does not count."""
         if self._phase != "sample":
             raise RuntimeError("these samples were not requested")
-        self._kept = kept
-        least_ns = _LEAST_REJECTED_SHARE * self._allowed_ns
-        self._rejected_ns += sum(max(batch.elapsed, least_ns) for batch in rejected)
+        self._kept.take(kept, rejected)
         if any(batch is latest for batch in rejected):
             if self.gave_up:
                 self.end()
             return
-        if rejected:
-            # The last interval was computed from samples that no longer count.
-            self._next_look_ns = _LEAST_LOOK_SHARE * self._allowed_ns
         self._count(latest)
         times = latest.times
         if not times.size:
@@ -264,7 +229,7 @@ class Sampler:
         """Ends the slice, and lets go of its samples: there may be many configurations."""
         self.stopped = stopped
         self._phase = "done"
-        self._kept = ()
+        self._kept = KeptBlocks(self._lengths, self._allowed_ns)
         self._warm.forget()
 
     def _count(self, batch: Sampled) -> None:
@@ -287,12 +252,12 @@ class Sampler:
     def _batch(self, samples: float) -> Batch:
         most = min(max(1, int(LONGEST_CALL_NS / self._turn_ns)), self._most_samples)
         if self._single and self._phase == "sample":
-            most = min(most, self._most_samples_of_slice - self._kept_count)
+            most = min(most, self._most_samples_of_slice - self._kept.samples)
         keep = self._phase == "sample"
         arrivals = keep and self._arrivals.are_wanted(self.iterations, self._sample_ns)
         ns = self._sample_ns / self.iterations
         may_be_many = keep and self._most_iterations == math.inf
-        begins = self._is_warm and not self._kept
+        begins = self._is_warm and not self._kept.samples
         untimed = untimed_iterations(ns, begins) if may_be_many else UNTIMED_ITERATIONS
         count = min(max(1, int(samples)), most)
         return Batch(self.iterations, count, untimed, keep=keep, arrivals=arrivals)
@@ -304,16 +269,8 @@ class Sampler:
 
     def _kept_block_samples(self) -> float:
         if self._iterations is not None:
-            return self._requested - self._kept_count
-        kept_ns = self._kept_ns
-        block_ns = self._first_block * self._allowed_ns
-        left_ns = self._allowed_ns - kept_ns
-        if self._growth:
-            block_ns = self._growth * kept_ns if kept_ns else max(block_ns, self._least_ns)
-            block_ns = max(block_ns, _LEAST_BLOCK_NS)
-            if left_ns - block_ns < _LEAST_BLOCK_NS:
-                block_ns = left_ns
-        return min(block_ns, left_ns) / self._turn_ns
+            return self._requested - self._kept.samples
+        return self._kept.next_ns() / self._turn_ns
 
     # How many iterations a sample holds.
 
@@ -410,29 +367,16 @@ class Sampler:
 
     # Sampling.
 
-    @property
-    def _kept_ns(self) -> int:
-        return sum(batch.elapsed for batch in self._kept)
-
-    @property
-    def _kept_count(self) -> int:
-        return sum(batch.times.size for batch in self._kept)
-
     def _why_stop(self) -> Stopped | None:
-        is_full = self._single and self._kept_count >= self._most_samples_of_slice
+        is_full = self._single and self._kept.samples >= self._most_samples_of_slice
         if self._iterations is not None:
-            if self._kept_count < self._requested:
+            if self._kept.samples < self._requested:
                 return None
             is_short = is_full and self._iterations > self._most_samples_of_slice
             return "full" if is_short else "count"
-        kept_ns = self._kept_ns
-        is_over = kept_ns + self._sample_ns / 2 >= self._allowed_ns
-        may_converge = self._ci is not None and kept_ns >= _ROUNDING * self._least_ns
-        if may_converge and (is_over or is_full or kept_ns >= self._next_look_ns):
-            self._next_look_ns = (1 + _LOOK_GROWTH) * kept_ns
-            times = np.concatenate([batch.times for batch in self._kept])
-            if half_width(times) <= self._enough:
-                return "converged"
+        is_over = self._kept.ns + self._sample_ns / 2 >= self._allowed_ns
+        if self._kept.have_converged(is_last=is_over or is_full):
+            return "converged"
         if is_over:
             return "time"
         return "full" if is_full else None

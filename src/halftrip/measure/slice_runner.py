@@ -12,10 +12,11 @@ import msgspec
 from halftrip.clock import raw_now
 from halftrip.measure.batch import stopping
 from halftrip.measure.clock_offsets import HostClocks
+from halftrip.measure.kept_blocks import BLOCK_GROWTH, FIRST_BLOCK_SHARE, BlockLengths
 from halftrip.measure.pair import PairEnd
 from halftrip.measure.placement_filter import PlacementFilter
 from halftrip.measure.progress import ConfigurationProgress, Earlier
-from halftrip.measure.sampler import BLOCK_GROWTH, FIRST_BLOCK_SHARE, Sampler
+from halftrip.measure.sampler import Sampler
 from halftrip.measure.selection import Refusal
 from halftrip.measure.setup import Setup
 from halftrip.measure.slice_run import ConfigurationState, SliceRun
@@ -192,14 +193,16 @@ class SliceRunner:
             rule if alone and not counts else msgspec.structs.replace(rule, ci=None),
             clock_cost=cost,
             clock_resolution=resolution,
-            first_block=FIRST_BLOCK_SHARE if alone else _FIRST_BLOCK_OF_SEVERAL,
+            lengths=BlockLengths(
+                FIRST_BLOCK_SHARE if alone else _FIRST_BLOCK_OF_SEVERAL,
+                # Short blocks: within one the state of the machine hardly changes.
+                0.0 if self._plan.placement_state else BLOCK_GROWTH,
+            ),
             expected_ns=self._expected_ns(configuration),
             # Windows between which memory is touched are timed one by one.
             single=self._setup.transport(configuration).capabilities.lossy
             or configuration.touch == "untimed",
             most_iterations=self._setup.most_iterations(configuration),
-            # Short blocks: within one the state of the machine hardly changes.
-            growth=0.0 if self._plan.placement_state else BLOCK_GROWTH,
             arrivals_cost=self._setup.arrivals_cost(configuration),
         )
 
