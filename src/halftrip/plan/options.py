@@ -171,7 +171,7 @@ OPTIONS: dict[str, Option] = {
     ),
     "time": Option(
         parsing.seconds,
-        "End a configuration after this much sampling; dealt to launches, after 0.15s. [0.3s]",
+        "End a configuration after this much sampling; dealt to launches, after 0.1s. [0.3s]",
         group="long",
     ),
     "iterations": Option(

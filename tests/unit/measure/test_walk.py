@@ -18,11 +18,11 @@ CHOICES = {"shm": {"wait": ("spin",)}}
 ITEMS = [(round_, runs.configuration(size=size)) for round_ in (0, 3) for size in (1, 2, 4, 8)]
 
 
-def turns_of(plan, items=ITEMS, closes=lambda item, number: None, seed=1):
+def turns_of(plan, items=ITEMS, closes=lambda item, number: None, seed=1, shown=()):
     """The items of all turns, with the numbers of their slices. `closes(item, number)` says after a
     turn whether its item needs no more: None: it does; True or False: not, and others may have what
     it leaves, or not."""
-    walk = Walk(PartPlans(plan, CHOICES), items, random.Random(seed))
+    walk = Walk(PartPlans(plan, CHOICES), items, random.Random(seed), shown=shown)
     found = []
     for turn in walk.turns():
         item = (turn.round, turn.setting)
@@ -67,6 +67,25 @@ def test_iterations_are_dealt_exactly(iterations, slices):
     assert min(dealt) >= 1
     # Without a count a slice has its time.
     assert iterations_of(Plan(), 3) is None
+
+
+@pytest.mark.parametrize(
+    ("plan", "shown", "times"),
+    [
+        (Plan(slices=2), 0, 1),
+        (Plan(slices=2), 1, 4),
+        (Plan(slices=2), 2, 3),
+        (Plan(slices=2), 5, 1),
+        # Others would not take part in these.
+        (Plan(slices=2), 8, 1),
+        (Plan(slices=2, iterations=100), 1, 1),
+    ],
+)
+def test_what_is_shown_has_more_slices_as_long_as_they_are_no_more_than_half(plan, shown, times):
+    found = numbers_of(turns_of(plan, shown=ITEMS[:shown]))
+    wanted = [2 * times] * shown + [2] * (len(ITEMS) - shown)
+    assert [len(found[item]) for item in ITEMS] == wanted
+    assert sum(wanted) <= 1.5 * 2 * len(ITEMS)
 
 
 # The order.
