@@ -89,6 +89,10 @@ class KeptBlocks:
             # The last interval was computed from samples that no longer count.
             self._next_look_ns = _LEAST_LOOK_SHARE * self._allowed_ns
 
+    def forget(self) -> None:
+        """Lets go of the samples."""
+        self._batches = ()
+
     def next_ns(self) -> float:
         """How long the next block is."""
         kept_ns = self.ns

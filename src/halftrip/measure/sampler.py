@@ -229,7 +229,7 @@ class Sampler:
         """Ends the slice, and lets go of its samples: there may be many configurations."""
         self.stopped = stopped
         self._phase = "done"
-        self._kept = KeptBlocks(self._lengths, self._allowed_ns)
+        self._kept.forget()
         self._warm.forget()
 
     def _count(self, batch: Sampled) -> None:

@@ -24,7 +24,7 @@ CLAIMS = [
 def test_a_claim_in_one_run(claim):
     """Of 8 rows, the intervals of 3 may be wrong by chance; every flawed row has its flag, no sound
     row has one, and no figure is wrong."""
-    score = claim.trial(1)
+    score = claim.trial(3)
     assert truth.kept(claim, score), f"{score}: {truth.interval(score)}"
     if claim.group not in SHARES:
         assert score.hits == (score.of if claim.least > 0 else 0)

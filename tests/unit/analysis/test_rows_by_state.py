@@ -22,7 +22,7 @@ def by_transport(run):
 
 
 def test_a_row_that_goes_with_the_state_has_a_figure_for_each():
-    found = by_transport(moving())
+    found = by_transport(moving(seed=2))
     shm = found["shm"]
     (far,) = shm.others
     assert (shm.state.word, far.state.word) == ("near", "far")

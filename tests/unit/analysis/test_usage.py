@@ -75,15 +75,17 @@ def counted(number, per_message, launch=0, responder=True, **settings):
 def test_a_cost_is_of_each_message_with_an_interval_over_slices():
     initiator, responder = message_costs([counted(n, each) for n, each in enumerate(PER_MESSAGE)])
     assert initiator == responder
-    assert tuple(initiator.instructions) == (102.5, 100, 105)
-    assert tuple(initiator.cycles) == (51.25, 50, 52.5)
+    # Of six, each end is 5/14 of the way from the last value to the one before it.
+    ends = (100 + 5 / 14, 105 - 5 / 14)
+    assert tuple(initiator.instructions) == pytest.approx((102.5, *ends))
+    assert tuple(initiator.cycles) == pytest.approx((51.25, ends[0] / 2, ends[1] / 2))
     assert (initiator.per_cycle, initiator.counted) == (2.0, "all")
 
 
 def test_of_several_launches_their_medians_count():
     slices = [counted(n, 100 + 10 * launch, launch) for launch in range(6) for n in range(3)]
     cost, _ = message_costs(slices)
-    assert tuple(cost.instructions) == (125, 100, 150)
+    assert tuple(cost.instructions) == pytest.approx((125, 100 + 50 / 14, 150 - 50 / 14))
 
 
 def test_an_end_that_cannot_count_has_no_cost_and_a_single_slice_no_interval():
@@ -111,7 +113,9 @@ def test_tables_and_csv_have_the_costs_of_a_run_that_counted(has_counted, tmp_pa
     row = next(csv.DictReader(io.StringIO(details.csv(of_run))))
     names = ("instructions_per_message", "cycles_per_message_high", "instructions_per_byte")
     found = [row[f"responder_{name}"] for name in (*names, "counted")]
-    assert found == (["102.5", "52.5", str(102.5 / 64), "all"] if has_counted else [""] * 4)
+    assert found == (
+        ["102.5", str((105 - 5 / 14) / 2), str(102.5 / 64), "all"] if has_counted else [""] * 4
+    )
 
 
 QUIET = runs.usage()

@@ -22,8 +22,8 @@ def verdict_of(*measurements, **changes):
 
 
 def spread(width, k=10):
-    """Slices whose interval, from the second to the ninth median, has this wider side."""
-    levels = [0, -1, 1, 0, 0, 0, 0, -1, 1, 0][:k]
+    """Slices whose interval, within the second and the ninth median, has this wider side."""
+    levels = [0, -1, 1, -1, 0, 0, 1, -1, 1, 0][:k]
     return dealt(lambda n: noise(seed=n) * (1 + width * levels[n]))
 
 

@@ -157,7 +157,7 @@ def test_the_interval_is_computed_anew_after_earlier_batches_were_rejected(monke
         looks.append(samples.size)
         return half_width(samples)
 
-    monkeypatch.setattr("halftrip.measure.sampler.half_width", look)
+    monkeypatch.setattr("halftrip.measure.kept_blocks.half_width", look)
     # With so much spread that 300 samples are not enough.
     times = noisy(100_000, 1.0)
     sampling, batch = warmed(Stopping(ci=0.001, time=0.1))

@@ -25,7 +25,7 @@ def dealt(**keys):
 def test_a_run_has_ten_launches_of_two_slices():
     for keys in ({}, {"transport": "shm"}, {"transport": "mpi,tcp"}, {"preset": "standard"}):
         plan = make_plan(python_layer(keys))
-        assert (plan.launches, plan.dealt, plan.slices, plan.time) == (10, True, 20, 0.15)
+        assert (plan.launches, plan.dealt, plan.slices, plan.time) == (10, True, 20, 0.1)
         of_launch = plan_of_launch(plan)
         assert (of_launch.slices, of_launch.time) == (2, pytest.approx(plan.time / 10))
 

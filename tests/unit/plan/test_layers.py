@@ -100,7 +100,7 @@ def test_a_wrong_file_is_named_with_its_key(tmp_path, content, message):
 
 
 def test_a_file_is_read_and_options_win_over_it(tmp_path):
-    usual = Plan(message_rate=True, launches=10, dealt=True, time=0.15)
+    usual = Plan(message_rate=True, launches=10, dealt=True, time=0.1)
     assert from_options(sizes=None) == make_plan() == usual
     path = tmp_path / "plan.toml"
     path.write_text(

@@ -97,15 +97,13 @@ def cold_start(row: Evidence) -> Flag | None:
 
 
 def unsettled(row: Evidence) -> Flag | None:
-    """In most slices with a warm-up it had not settled when its time was up. Not known of a fixed
-    count."""
-    known = [
-        (m.warm_up, len(m.samples))
+    """In most slices warm-up had not settled when its time was up. Not known of a fixed count."""
+    found = [
+        m.warm_up
         for m in row.measurements
-        if m.warm_up is not None and m.warm_up.settled is not None
+        if m.warm_up is not None and m.warm_up.settled is False and len(m.samples) >= FEWEST
     ]
-    found = [warm_up for warm_up, count in known if not warm_up.settled and count >= FEWEST]
-    if 2 * len(found) <= len(known):
+    if 2 * len(found) <= len(row.measurements):
         return None
     return Flag(
         "drift",

@@ -106,10 +106,11 @@ class _Launch:
                 batch.untimed, batch.iterations, batch.samples
             )
             sampled = Sampled(timed.times, timed.timed_out)
+            before, rtt = rtt, self._path.core_to_core_rtt()
             if not batch.keep:
                 sampler.feed(sampled)
+            if not batch.keep or sampler.warms_up(sampled):
                 continue
-            before, rtt = rtt, self._path.core_to_core_rtt()
             blocks.append(
                 Block(
                     start=timed.start,
