@@ -8,8 +8,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from halftrip.analysis.flags import NAMES
+from halftrip.analysis.flags.flag import Flag
+from halftrip.analysis.flags.table import KEEP_STATE, NO_INTERVAL
 from halftrip.analysis.rows import Row
-from halftrip.analysis.verdict import KEEP_STATE, NO_INTERVAL, NOT_OK, Cause
+from halftrip.analysis.verdict import NOT_OK
 from halftrip.render.blocks import (
     SPACE,
     Block,
@@ -39,7 +41,7 @@ class CauseGroup(NamedTuple):
     """The rows with one cause; `cause` is that of the worst of them, `example` its name and what
     was seen."""
 
-    cause: Cause
+    cause: Flag
     example: str
     rows: list[Row]
 
@@ -47,7 +49,7 @@ class CauseGroup(NamedTuple):
 def groups(document: Document) -> list[CauseGroup]:
     """The causes of its rows, the one of most rows first."""
     rows = document.rows
-    by_name: dict[str, list[tuple[Row, Cause]]] = {}
+    by_name: dict[str, list[tuple[Row, Flag]]] = {}
     for row in rows:
         if row.verdict.cause is not None:
             by_name.setdefault(row.verdict.cause.name, []).append((row, row.verdict.cause))

@@ -45,6 +45,16 @@ class Flag(NamedTuple):
     advice: str
 
 
+class Finding(NamedTuple):
+    """What was seen of a cause in a row, and the share that it has: of an end's time, or, of what
+    widens the interval, of the latency (NaN: none is known). `advice` is in place of that of the
+    table of causes, where it depends on what was seen."""
+
+    seen: str
+    share: float = math.nan
+    advice: str = ""
+
+
 @dataclass(frozen=True, eq=False)
 class Evidence:
     """What is known of one row of a run: its measurements, one for each slice, their times, its
@@ -67,9 +77,9 @@ class Evidence:
     median_rtt: float | None
     state: State | None = None
     others: Sequence[Evidence] = ()
-    _found: dict[Rule, Flag | None] = field(default_factory=dict)
+    _found: dict[Rule, Finding | None] = field(default_factory=dict)
 
-    def found_by(self, rule: Rule) -> Flag | None:
+    def found_by(self, rule: Rule) -> Finding | None:
         """What a rule finds. Rules are asked twice: for the flags and for the verdict."""
         if rule not in self._found:
             self._found[rule] = rule(self)
@@ -103,8 +113,8 @@ class Evidence:
         return self.times.steady
 
 
-# A rule finds a flag of a row in what is known of it, or none.
-Rule = Callable[[Evidence], Flag | None]
+# A rule finds a cause in what is known of a row, or none.
+Rule = Callable[[Evidence], Finding | None]
 
 
 def evidence(

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 import numpy as np
 
-from halftrip.analysis.flags.flag import Evidence, Flag, percent, us
+from halftrip.analysis.flags.flag import Evidence, Finding, percent, us
 from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import STREAM
 from halftrip.stats.median import FEWEST_FOR_INTERVAL, median
@@ -38,10 +38,6 @@ _OFF_ALONE = 2.0
 _FEWEST_ALIKE = 3
 _ALIKE = 1.1
 _TICK = 1e5
-_SLOWER_ADVICE = (
-    "take several --launches first: one may be what the machine did just then; if it stays, look "
-    "for a change of protocol between them"
-)
 _ALIKE_ADVICE = (
     "all such sizes take as long: they wait for a timer; look for what delays small messages or "
     "acknowledgements (Nagle's algorithm, a progress thread, interrupt coalescing)"
@@ -58,12 +54,12 @@ def curves(rows: Iterable[Evidence]) -> list[CurveRows]:
     return [sorted(curve, key=lambda row: row.configuration.size) for curve in groups.values()]
 
 
-def outlier_sizes(curve: CurveRows) -> dict[Configuration, Flag]:
+def outlier_sizes(curve: CurveRows) -> dict[Configuration, Finding]:
     """Sizes whose time does not fit their neighbours: neither those on both sides nor, as at a
     change of protocol, those on one side. The worst is found first and left out of the curve, so
     that it does not spoil what its neighbours are compared with."""
     rows = [row for row in curve if row.summary.latency > 0]
-    found: dict[Configuration, Flag] = {}
+    found: dict[Configuration, Finding] = {}
     while len(rows) >= _FEWEST_IN_CURVE:
         points = [(float(row.configuration.size), row.summary.latency) for row in rows]
         departures = [_departure(points, i) for i in range(len(rows))]
@@ -76,10 +72,8 @@ def outlier_sizes(curve: CurveRows) -> dict[Configuration, Flag]:
         if surely[worst] <= math.log(_OFF):
             break
         expected = row.summary.latency / math.exp(departures[worst])
-        found[row.configuration] = Flag(
-            "outlier-size",
-            f"{us(row.summary.latency)}, where the sizes around it lead to {us(expected)}",
-            "measure it again with sizes close by (--perturb 8, --refine) and several --launches",
+        found[row.configuration] = Finding(
+            f"{us(row.summary.latency)}, where the sizes around it lead to {us(expected)}"
         )
         rows = [other for other in rows if other is not row]
     return found
@@ -128,7 +122,7 @@ def _uncertainty(row: Evidence) -> float:
     return math.log(summary.high / summary.low)
 
 
-def faster_when_larger(curve: CurveRows) -> dict[Configuration, Flag]:
+def faster_when_larger(curve: CurveRows) -> dict[Configuration, Finding]:
     """Messages that are slower than a larger one, which could carry them: a guideline of Traeff,
     Gropp and Thakur, Self-consistent MPI Performance Guidelines (TPDS 2010)."""
     bounds = [_bounds(row) for row in curve]
@@ -142,11 +136,10 @@ def faster_when_larger(curve: CurveRows) -> dict[Configuration, Flag]:
             slower.append((row, larger))
     waits = _waits([row.summary.latency for row, _ in slower])
     return {
-        row.configuration: Flag(
-            "contradiction",
+        row.configuration: Finding(
             f"{us(row.summary.latency)}, where {format_size(larger.configuration.known_size)} take "
             f"{us(larger.summary.latency)}: more goes faster",
-            _ALIKE_ADVICE if waits else _SLOWER_ADVICE,
+            advice=_ALIKE_ADVICE if waits else "",
         )
         for row, larger in slower
     }
@@ -157,7 +150,7 @@ def _waits(times: Sequence[float]) -> bool:
     return len(times) >= _FEWEST_ALIKE and max(times) <= _ALIKE * min(times) and min(times) >= _TICK
 
 
-def cold_first_row(curve: Sequence[Evidence]) -> dict[Configuration, Flag]:
+def cold_first_row(curve: Sequence[Evidence]) -> dict[Configuration, Finding]:
     """The first row of a table whose tool did not warm up, where a larger message was faster;
     `curve` is in order of size."""
     if len(curve) < 2:
@@ -171,17 +164,15 @@ def cold_first_row(curve: Sequence[Evidence]) -> dict[Configuration, Flag]:
     if not times >= _CONTRADICTS:
         return {}
     return {
-        first.configuration: Flag(
-            "cold-start",
+        first.configuration: Finding(
             f"{us(first.summary.latency)}, {significant(times, 2)} times as long as "
             f"{format_size(fastest.configuration.known_size)}: the first row, and {source.tool} "
             "does not warm up",
-            "leave it out, or measure it again behind another row",
         )
     }
 
 
-def slower_in_a_stream(rows: Iterable[Evidence]) -> dict[Configuration, Flag]:
+def slower_in_a_stream(rows: Iterable[Evidence]) -> dict[Configuration, Finding]:
     """Streams that get less through than a ping-pong, whose messages wait for each other; and
     streams both ways at once that get less through than one way."""
     # At a rate, or with a delay, the time between messages is not the path's.
@@ -190,7 +181,7 @@ def slower_in_a_stream(rows: Iterable[Evidence]) -> dict[Configuration, Flag]:
         for row in rows
         if row.configuration.rate is None and not row.configuration.delay
     }
-    found: dict[Configuration, Flag] = {}
+    found: dict[Configuration, Finding] = {}
     for configuration, row in configurations.items():
         if configuration.mode not in ("blocking", "nonblocking"):
             continue
@@ -210,17 +201,15 @@ def slower_in_a_stream(rows: Iterable[Evidence]) -> dict[Configuration, Flag]:
 
 def _less_through(
     row: Evidence, other: Evidence | None, factor: float
-) -> dict[Configuration, Flag]:
+) -> dict[Configuration, Finding]:
     """A flag on `row` if a message takes longer there than `factor` messages of `other`."""
     if other is None or not _is_slower(row, other, factor):
         return {}
     share = row.configuration.directions * other.summary.latency / row.summary.latency
     return {
-        row.configuration: Flag(
-            "contradiction",
+        row.configuration: Finding(
             f"it gets {percent(share)} of the bandwidth of {other.configuration.pattern} "
-            "through at the same size",
-            "look at the window, at how the receiver waits, and at what fills up on the way",
+            "through at the same size"
         )
     }
 
@@ -249,7 +238,7 @@ def _bounds(row: Evidence) -> Interval:
     return Interval(summary.latency / _OFF_ALONE, most)
 
 
-def unlike_itself(rows: Iterable[Evidence]) -> dict[Configuration, Flag]:
+def unlike_itself(rows: Iterable[Evidence]) -> dict[Configuration, Finding]:
     """Rows of a few launches, or slices of one launch, of which one is several times slower than
     another. Where there are more, the interval tells where the latency is."""
     found = {}
@@ -264,10 +253,8 @@ def unlike_itself(rows: Iterable[Evidence]) -> dict[Configuration, Flag]:
         times = significant(slowest / fastest, 2)
         if row.measurements[0].reported is not None:
             kind = "table of its source"
-        found[row.configuration] = Flag(
-            "contradiction",
-            f"one {kind} took {us(slowest)}, {times} times as long as another, {us(fastest)}",
-            "take more --launches: nothing tells which of these is right",
+        found[row.configuration] = Finding(
+            f"one {kind} took {us(slowest)}, {times} times as long as another, {us(fastest)}"
         )
     return found
 
