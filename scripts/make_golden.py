@@ -1,5 +1,6 @@
 """Writes what is made of the tables of options, settings and figures, or printed by views of a run:
-the schema, docs/options.md and the golden files of the present format. ``make golden`` calls it.
+the schema, docs/options.md, docs/flags.md and the golden files of the present format. ``make
+golden`` calls it.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ import contextlib
 import io
 from pathlib import Path
 
+import flags_page
 import json_schema
 import options_page
 
@@ -40,6 +42,7 @@ def main() -> None:
     write.main()
     (ROOT / "docs/schema" / f"halftrip-{FORMAT}.schema.json").write_text(json_schema.text())
     (ROOT / "docs/options.md").write_text(options_page.page())
+    (ROOT / "docs/flags.md").write_text(flags_page.page())
     for suffix in SHOWN:
         (GOLDEN / f"{FORMAT}{suffix}").write_text(shown(suffix))
 

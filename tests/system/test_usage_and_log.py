@@ -153,8 +153,8 @@ def test_a_busy_neighbour_is_flagged_with_its_share(shell):
         (seen,) = (flag.seen for flag in flags if flag.name == "disturbed")
         # Somebody else may have had the other core.
         said = re.search(
-            rf"others had core {cores[1]} \(rank 1\) for ([\d.]+) % of the time; "
-            r"just after, .+ \(process (\d+)\) had ([\d.]+) %",
+            rf"other programs had (?:.* and )?([\d.]+) % of core {cores[1]} "
+            r"\(just after, .+ \(process (\d+)\) had ([\d.]+) %\)",
             seen,
         )
         assert said is not None, seen

@@ -126,20 +126,26 @@ _Timer = Callable[[int, Times], None]
 
 def measure_copies(
     setup: Setup,
+    launch: int,
     record: Callable[[CopyTime | DeviceCopy | DeviceLatency], None],
     note: Callable[[int, Sequence[str]], None],
 ) -> None:
-    """Measures how fast rank 0 copies, while the others rest, and then how fast the devices do
+    """Measures how fast a rank copies, while the others rest, and then how fast the devices do
     whose memory is in the plan. All ranks call this; rank 0 records what each has found, and notes
     why there is no more of some."""
     group = setup.group
     # A device is at its fastest with all messages of a window at once.
-    under_way = 0
-    if group.rank == 0:
-        real = [setting for setting in setup.plans.settings if not setting.is_simulated]
-        under_way = max(each.bytes_in_flight for each in real)
-        for size in copy_sizes(max(each.size for each in real)):
-            record(CopyTime(rank=0, size=size, ns=copy_time(size, setup.clock)))
+    real = [setting for setting in setup.plans.settings if not setting.is_simulated]
+    under_way = max(each.bytes_in_flight for each in real)
+    # Cores differ, and what else runs beside them: another rank in every other launch.
+    turn = launch % min(2, group.size)
+    if turn in setup.absent:
+        turn = 0
+    sizes = copy_sizes(max(each.size for each in real)) if group.rank == turn else []
+    copies = [CopyTime(rank=turn, size=size, ns=copy_time(size, setup.clock)) for size in sizes]
+    for found_by_rank in group.gather(copies, list[CopyTime]) or []:
+        for copy_of_host in found_by_rank:
+            record(copy_of_host)
     group.barrier()
     devices = [each for each in setup.devices if each.rank not in setup.absent]
     found = measure_devices(group, devices, setup.hosts, under_way, setup.clock)

@@ -156,7 +156,7 @@ class Runner:
             whole.record("launch")
         self._compare_clocks()
         if has_real_time and 0 not in setup.absent:
-            bounds.measure_copies(setup, self._record, self._note)
+            bounds.measure_copies(setup, self._launch, self._record, self._note)
         if self._log is not None:
             self._log.rest("after")
         own = [] if setup.is_absent else setup.meter.reader.take_warnings()

@@ -6,8 +6,9 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+from halftrip.analysis.flags.machine_causes import IMPOSSIBLE
+from halftrip.analysis.flags.table import NO_INTERVAL
 from halftrip.analysis.rows import Row
-from halftrip.analysis.verdict import IMPOSSIBLE, NO_INTERVAL
 from halftrip.page.asked import counted
 from halftrip.report.document import Document
 from halftrip.report.fields import curve_name, varying_within_patterns

@@ -20,13 +20,14 @@ from halftrip.results.memory_name import both_memories, is_of_host
 
 # Options of an mpiexec that say on which hosts ranks run.
 _HOST_OPTIONS = {"host", "hosts", "H", "hostfile", "hostlist", "machinefile", "machine", "f"}
-# An interval over ten medians is within the second lowest and the second highest, so that one launch
-# that something disturbed does not widen it.
+# An interval over ten medians is within the second lowest and the second highest, so that one
+# launch that something disturbed does not widen it.
 MOST_DEALT = 10
 # Of two or three, Student's interval is so wide that slices of one launch say more.
 FEWEST_DEALT = 4
-# The time of a configuration, s, where nobody says it: a third of what it is in one launch. Its figure
-# is not known better than launches differ, and each launch opens its paths and warms up anew.
+# The time of a configuration, s, where nobody says it: a third of what it is in one launch. Its
+# figure is not known better than launches differ, and each launch opens its paths and warms up
+# anew.
 DEALT_SECONDS = 0.1
 # Two slices of a launch tell how much its own level is worth.
 _SLICES_EACH = 2

@@ -201,11 +201,11 @@ def add_usages(usages: Sequence[Usage]) -> Usage:
         major_faults=sum([usage.major_faults for usage in usages]),
         peak_memory=max([usage.peak_memory for usage in usages]),
         waited=_sum([usage.waited for usage in usages]),
-        core=_add_cores([c for c in cores if c is not None]) if None not in cores else None,
+        core=add_cores([c for c in cores if c is not None]) if None not in cores else None,
     )
 
 
-def _add_cores(cores: Sequence[CoreUse]) -> CoreUse | None:
+def add_cores(cores: Sequence[CoreUse]) -> CoreUse | None:
     """The sum, with the busiest task of the part in which others had the core longest. None where
     the parts are of different cores, as those of several launches may be."""
     if len({core.number for core in cores}) != 1:

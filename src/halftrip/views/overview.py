@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from halftrip.analysis.figure import ALWAYS, BRIEF, MORE
+from halftrip.analysis.flags.table import NO_INTERVAL
 from halftrip.analysis.rows import Row
-from halftrip.analysis.verdict import NO_INTERVAL
 from halftrip.plan.shown import shown_sizes
 from halftrip.render.blocks import SPACE, Block, Column, Items, Legend, table
 from halftrip.report.document import Document

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shlex
 
+from halftrip.analysis.flags.cause import KEEP_STATE
 from halftrip.analysis.layers import related
-from halftrip.analysis.verdict import KEEP_STATE, NOT_OK
+from halftrip.analysis.verdict import NOT_OK
 from halftrip.render.blocks import SPACE, Block, Items, SummaryLine, Terms, View
 from halftrip.report.document import Document
 from halftrip.views import (

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from operator import is_
 from typing import NamedTuple
 
-from halftrip.analysis.flags import machine, neighbours, samples
-from halftrip.analysis.flags.flag import Evidence, Flag, Rule, evidence, typical_rtts
+from halftrip.analysis.flags import machine, neighbours
+from halftrip.analysis.flags.cause import Cause
+from halftrip.analysis.flags.flag import Evidence, Finding, Flag, evidence, together, typical_rtts
+from halftrip.analysis.flags.table import (
+    CAUSES,
+    COLD_TABLE,
+    CONTRADICTED,
+    OUTLIER,
+    SLOWER,
+    UNLIKE_ITSELF,
+    largest_first,
+)
 from halftrip.analysis.states import run_states
 from halftrip.results.configuration import Configuration
 from halftrip.results.records import Measurement
@@ -25,42 +36,8 @@ __all__ = [
     "flags_of",
 ]  # fmt: skip
 
-# In the order of tables; docs/flags.md explains each.
-NAMES = (
-    "coarse-clock",
-    "cold-start",
-    "drift",
-    "bimodal",
-    "autocorrelated",
-    "outlier-size",
-    "contradiction",
-    "above-bound",
-    "not-converged",
-    "disturbed",
-    "other-state",
-    "unpinned",
-    "oversubscribed",
-)
-
-_RULES: tuple[Rule, ...] = (
-    samples.coarse_clock,
-    samples.few_digits,
-    samples.cold_start,
-    samples.drift,
-    samples.bimodal,
-    samples.autocorrelated,
-    samples.not_converged,
-    machine.disturbed,
-    machine.above_bound,
-    machine.other_state,
-    machine.unpinned,
-    machine.oversubscribed,
-)
-# Flags that are left out where one of these others explains them.
-_EXPLAINED_BY = {
-    "autocorrelated": ("drift", "bimodal"),
-    "drift": ("bimodal",),
-}
+# In the order of tables.
+NAMES = tuple(dict.fromkeys(cause.flag for cause in CAUSES if cause.flag))
 
 
 def flags_by_configuration(run: Run) -> dict[Configuration, tuple[Flag, ...]]:
@@ -103,38 +80,43 @@ def _are_same(some: Sequence[Measurement], others: Sequence[Measurement]) -> boo
 def contradictions(rows: Sequence[Evidence]) -> dict[Configuration, list[Flag]]:
     """The flags of rows that do not fit others of the same run, or themselves."""
     found: dict[Configuration, list[Flag]] = {}
-    _add(found, neighbours.unlike_itself(rows))
+    _add(found, UNLIKE_ITSELF, neighbours.unlike_itself(rows))
     for curve in neighbours.curves(rows):
-        _add(found, neighbours.cold_first_row(curve))
+        _add(found, COLD_TABLE, neighbours.cold_first_row(curve))
         outliers = neighbours.outlier_sizes(curve)
-        _add(found, outliers)
+        _add(found, OUTLIER, outliers)
         # An outlier contradicts its neighbours anyway.
-        _add(
-            found,
-            neighbours.faster_when_larger(
-                [row for row in curve if row.configuration not in outliers]
-            ),
-        )
-    _add(found, neighbours.slower_in_a_stream(rows))
+        others = [row for row in curve if row.configuration not in outliers]
+        _add(found, SLOWER, neighbours.faster_when_larger(others))
+    _add(found, CONTRADICTED, neighbours.slower_in_a_stream(rows))
     return found
 
 
 def flags_of(row: Evidence, beside: Sequence[Flag]) -> tuple[Flag, ...]:
-    """All flags of a row; `beside` are those that other rows give it."""
-    own = [flag for rule in _RULES if (flag := row.found_by(rule)) is not None]
-    return _in_order([*own, *beside])
+    """All flags of a row, in the order of NAMES; `beside` are those that other rows give it."""
+    every: dict[str, list[tuple[Cause, Finding]]] = {}
+    for cause in CAUSES:
+        found = None if not cause.flag or cause.find is None else row.found_by(cause.find)
+        if found is not None:
+            every.setdefault(cause.flag, []).append((cause, found))
+    flags: dict[str, Flag] = {}
+    for name, causes in every.items():
+        # Those that have no share are one thing, seen in several ways.
+        sized = [each for each in largest_first(causes) if not math.isnan(each[1].share)]
+        flags[name] = together([cause.flagged(found) for cause, found in sized or causes[:1]])
+    if "disturbed" in flags:
+        flag = flags["disturbed"]
+        flags["disturbed"] = flag._replace(seen=f"{flag.seen}{machine.losses(row)}")
+    flags |= {flag.name: flag for flag in beside if flag.name not in flags}
+    hidden = {cause.flag for cause in CAUSES if not flags.keys().isdisjoint(cause.explained_by)}
+    return tuple(flags[name] for name in NAMES if name in flags and name not in hidden)
 
 
-def _add(found: dict[Configuration, list[Flag]], more: dict[Configuration, Flag]) -> None:
-    """Adds a flag to each configuration that does not have one of that name."""
-    for configuration, flag in more.items():
+def _add(
+    found: dict[Configuration, list[Flag]], cause: Cause, more: dict[Configuration, Finding]
+) -> None:
+    """Adds the flag of a cause to each configuration that does not have one of that name."""
+    for configuration, finding in more.items():
         flags = found.setdefault(configuration, [])
-        if flag.name not in (known.name for known in flags):
-            flags.append(flag)
-
-
-def _in_order(flags: list[Flag]) -> tuple[Flag, ...]:
-    """The flags that no other flag explains, in the order of NAMES."""
-    names = {flag.name for flag in flags}
-    kept = [flag for flag in flags if not names.intersection(_EXPLAINED_BY.get(flag.name, ()))]
-    return tuple(sorted(kept, key=lambda flag: NAMES.index(flag.name)))
+        if cause.flag not in (known.name for known in flags):
+            flags.append(cause.flagged(finding))

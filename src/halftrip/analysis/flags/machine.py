@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from halftrip.analysis.device_copies import CopyLimit, device_limit, is_direct
-from halftrip.analysis.flags.flag import FEWEST, Evidence, Flag, counted, percent, us
+from halftrip.analysis.flags.flag import FEWEST, Evidence, Finding, counted, percent, us
 from halftrip.analysis.states import probed
 from halftrip.analysis.usage import ENDS, count_suspect
 from halftrip.results.memory_name import parse_memory
@@ -32,17 +32,16 @@ def ranks_of(row: Evidence) -> list[Environment]:
     ]
 
 
-def above_bound(row: Evidence) -> Flag | None:
+def above_bound(row: Evidence) -> Finding | None:
     """No message arrives sooner than a cache line, and none has more bandwidth than memcpy, or, in
     a device's memory, than that device's copies."""
     if row.rtts and _crosses_once(row):
         trips = 1 if row.configuration.is_in_turn else 2
         half = min(row.rtts) / 2
         if row.summary.latency * trips < half / _SLACK:
-            return Flag(
-                "above-bound",
+            return Finding(
                 f"{us(row.summary.latency)} one way, where a cache line alone takes {us(half)}",
-                "doubt the clock, the cores that were probed, or what is counted",
+                advice="doubt the clock, the cores that were probed, or what is counted",
             )
     limit = _copy_limit(row)
     if (
@@ -56,11 +55,9 @@ def above_bound(row: Evidence) -> Flag | None:
     # NaN where no time passed.
     if not rate > _SLACK * limit.rate:
         return None
-    return Flag(
-        "above-bound",
+    return Finding(
         f"{significant(rate, 3)} GB/s, where {limit.what} at {significant(limit.rate, 3)} GB/s at "
-        f"best ({format_size(limit.size)})",
-        "look whether the payload is touched at all; --verify tells whether it arrives",
+        f"best ({format_size(limit.size)})"
     )
 
 
@@ -71,7 +68,10 @@ def _copy_limit(row: Evidence) -> CopyLimit | None:
     if not kinds <= {"host", "pinned"}:
         return device_limit(row.run, row.configuration)
     copies = [copy for copy in row.run.copy_times if copy.ns > 0]
-    found = [CopyLimit(copy.size / copy.ns, copy.size, "memory is copied") for copy in copies]
+    found = [
+        CopyLimit(copy.size / copy.ns, copy.size, f"rank {copy.rank} copies memory")
+        for copy in copies
+    ]
     return max(found, default=None)
 
 
@@ -83,7 +83,7 @@ def _crosses_once(row: Evidence) -> bool:
     return not (row.configuration.has_window or row.configuration.is_one_sided)
 
 
-def other_state(row: Evidence) -> Flag | None:
+def other_state(row: Evidence) -> Finding | None:
     """With --placement-state: rows that were measured before the requested state was seen."""
     requested = row.run.header.plan.get("placement_state")
     if requested is None:
@@ -99,28 +99,31 @@ def other_state(row: Evidence) -> Flag | None:
     found = rtt_states(row.measurements)
     if all(state.has(end) for other in found for end in other):
         return None
-    return Flag(
-        "other-state",
+    return Finding(
         f"measured before it was known that core to core can take {state.low:.0f} to "
-        f"{state.high:.0f} ns, which is {requested}",
-        "measure it again, or in more slices",
+        f"{state.high:.0f} ns, which is {requested}"
     )
 
 
-def unpinned(row: Evidence) -> Flag | None:
+def unpinned(row: Evidence) -> Finding | None:
     ranks = ranks_of(row)
     names = row.run.names
-    loose = [names.rank(each.rank) for each in ranks if each.core is None]
-    if not loose:
-        return None
-    return Flag(
-        "unpinned",
-        f"{loose[0]} could move from core to core",
-        "leave out --cores none: ranks pin themselves, or name cores",
-    )
+    # A launcher may have bound it to one.
+    loose = [
+        names.rank(each.rank)
+        for each in ranks
+        if each.core is None and len(each.allowed_cores) != 1
+    ]
+    return Finding(f"{loose[0]} could move from core to core") if loose else None
 
 
-def oversubscribed(row: Evidence) -> Flag | None:
+def can_move(rank: Environment) -> bool:
+    """Whether what a rank runs on can be another core after a while: a hypervisor moves virtual
+    cores, the scheduler a rank without a core of its own."""
+    return rank.hypervisor is not None or rank.core is None
+
+
+def oversubscribed(row: Evidence) -> Finding | None:
     ranks = ranks_of(row)
     shared = [environment for environment in ranks if environment.oversubscribed]
     if not shared:
@@ -128,21 +131,10 @@ def oversubscribed(row: Evidence) -> Flag | None:
     other = "rank" if shared[0].thread_cores is None else "rank, or one of its threads with another"
     core = "its cores" if shared[0].core is None else f"core {shared[0].core}"
     core += row.run.names.of_host(shared[0].rank)
-    return Flag(
-        "oversubscribed",
-        f"rank {shared[0].rank} shares {core} with another {other}",
-        "use no more ranks than cores; what is measured here is the scheduler",
-    )
+    return Finding(f"rank {shared[0].rank} shares {core} with another {other}")
 
 
-# disturbed: whether others had the cores of a row, and what that did to the samples.
-
-
-def disturbed(row: Evidence) -> Flag | None:
-    for found in (_taken(row), _steal(row), _spikes(row)):
-        if found is not None:
-            return found
-    return None
+# Who else had the cores of a row, and what that did to the samples.
 
 
 def taken_ends(row: Evidence) -> list[tuple[int, Usage]]:
@@ -167,69 +159,58 @@ def steal_ends(row: Evidence) -> list[tuple[int, CoreUse, float]]:
 
 def core_of(row: Evidence, rank: int, core: CoreUse | None) -> str:
     """The name of an end's core, with its host where the run has several."""
-    names = row.run.names
     if core is None:
-        return f"the core of {names.rank(rank)}"
-    return f"core {core.number}{names.of_host(rank)}"
+        return f"the core of {row.run.names.rank(rank)}"
+    return core_at(row, row.configuration.pair.index(rank))
 
 
-def _taken(row: Evidence) -> Flag | None:
+def core_at(row: Evidence, end: int) -> str:
+    """The name of the core of an end, or of all cores that it had, with its host where the run has
+    several."""
+    numbers = sorted({core.number for core in row.cores_of(end)})
+    where = row.run.names.of_host(row.configuration.pair[end])
+    return f"core{'s' * (len(numbers) > 1)} {' and '.join(map(str, numbers))}{where}"
+
+
+def contention(row: Evidence) -> Finding | None:
     """Other tasks had the core of an end for much of the time."""
-    taken = [_others_had(row, rank, usage) for rank, usage in taken_ends(row)]
+    taken = []
+    for rank, usage in taken_ends(row):
+        task = None if usage.core is None else usage.core.busiest_task
+        who = "" if task is None else f" (just after, {task.name} had {percent(task.share)})"
+        taken.append(f"{percent(usage.taken_share)} of {core_of(row, rank, usage.core)}{who}")
     if not taken:
         return None
-    return Flag(
-        "disturbed",
-        f"{'; '.join(taken)}{_losses(row)}",
-        "end what else runs there, or choose other cores with --cores",
-    )
+    share = max(usage.taken_share for _, usage in taken_ends(row))
+    return Finding(f"other programs had {' and '.join(taken)}", share)
 
 
-def _others_had(row: Evidence, rank: int, usage: Usage) -> str:
-    """For how much of the time others had the core of one end, and the busiest task there."""
-    core = usage.core
-    where = core_of(row, rank, core)
-    if core is not None:
-        where += f" (rank {rank})"
-    seen = f"others had {where} for {percent(usage.taken_share)} of the time"
-    if core is not None and core.busiest_task is not None:
-        seen += f"; just after, {core.busiest_task.name} had {percent(core.busiest_task.share)}"
-    return seen
-
-
-def _steal(row: Evidence) -> Flag | None:
+def steal(row: Evidence) -> Finding | None:
     """The hypervisor had the core of an end for much of the time."""
-    steal = [
-        f"{core_of(row, rank, core)} (rank {rank}) for {percent(share)}"
-        for rank, core, share in steal_ends(row)
-    ]
-    if not steal:
+    ends = steal_ends(row)
+    if not ends:
         return None
-    return Flag(
-        "disturbed",
-        f"the hypervisor had {' and '.join(steal)} of the time{_losses(row)}",
-        "measure again when its other machines are quiet, or on one of your own",
-    )
+    cores = [f"{percent(share)} of {core_of(row, rank, core)}" for rank, core, share in ends]
+    return Finding(f"the hypervisor had {' and '.join(cores)}", max(share for _, _, share in ends))
 
 
-def _spikes(row: Evidence) -> Flag | None:
+def spikes(row: Evidence) -> Finding | None:
     """Few samples took much of the time."""
     times = np.concatenate(row.steady) if row.steady else np.empty(0)
     if times.size < FEWEST or not row.summary.latency > 0:
         return None
-    spikes = times > _SPIKE * row.summary.latency
-    share = float((times[spikes] - row.summary.latency).sum() / times.sum())
+    found = times > _SPIKE * row.summary.latency
+    share = float((times[found] - row.summary.latency).sum() / times.sum())
     if share <= _MOST_SPIKES:
         return None
-    return Flag(
-        "disturbed",
-        f"{counted(int(spikes.sum()), 'sample')} of more than {_SPIKE:.0f} medians took "
-        f"{percent(share)} of the time{_losses(row)}",
-        "look for what else runs on these cores; the median does not show it, mean and max do",
+    return Finding(
+        f"{counted(int(found.sum()), 'sample')} of more than {_SPIKE:.0f} medians took "
+        f"{percent(share)} of the time",
+        share,
     )
 
 
-def _losses(row: Evidence) -> str:
+def losses(row: Evidence) -> str:
     """How often each end lost its core, for how long it waited for it, and how many samples are
     suspect because of that; empty where that is not known."""
     suspect = count_suspect(row.measurements)

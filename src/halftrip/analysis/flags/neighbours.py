@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
-from halftrip.analysis.flags.flag import Evidence, Flag, percent, us
+from halftrip.analysis.flags.companions import unlike_others
+from halftrip.analysis.flags.flag import Evidence, Finding, percent, us
+from halftrip.analysis.flags.machine import ranks_of
 from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import STREAM
+from halftrip.results.records import Measurement
 from halftrip.stats.median import FEWEST_FOR_INTERVAL, median
 from halftrip.stats.quantile import Interval
-from halftrip.stats.series import ConfigurationTimes
+from halftrip.stats.summary import SliceTimes
 from halftrip.units import format_size, significant
 
 # A size is an outlier if its time is off by more than this factor from every time that its
@@ -38,10 +42,6 @@ _OFF_ALONE = 2.0
 _FEWEST_ALIKE = 3
 _ALIKE = 1.1
 _TICK = 1e5
-_SLOWER_ADVICE = (
-    "take several --launches first: one may be what the machine did just then; if it stays, look "
-    "for a change of protocol between them"
-)
 _ALIKE_ADVICE = (
     "all such sizes take as long: they wait for a timer; look for what delays small messages or "
     "acknowledgements (Nagle's algorithm, a progress thread, interrupt coalescing)"
@@ -58,12 +58,12 @@ def curves(rows: Iterable[Evidence]) -> list[CurveRows]:
     return [sorted(curve, key=lambda row: row.configuration.size) for curve in groups.values()]
 
 
-def outlier_sizes(curve: CurveRows) -> dict[Configuration, Flag]:
+def outlier_sizes(curve: CurveRows) -> dict[Configuration, Finding]:
     """Sizes whose time does not fit their neighbours: neither those on both sides nor, as at a
     change of protocol, those on one side. The worst is found first and left out of the curve, so
     that it does not spoil what its neighbours are compared with."""
     rows = [row for row in curve if row.summary.latency > 0]
-    found: dict[Configuration, Flag] = {}
+    found: dict[Configuration, Finding] = {}
     while len(rows) >= _FEWEST_IN_CURVE:
         points = [(float(row.configuration.size), row.summary.latency) for row in rows]
         departures = [_departure(points, i) for i in range(len(rows))]
@@ -76,10 +76,8 @@ def outlier_sizes(curve: CurveRows) -> dict[Configuration, Flag]:
         if surely[worst] <= math.log(_OFF):
             break
         expected = row.summary.latency / math.exp(departures[worst])
-        found[row.configuration] = Flag(
-            "outlier-size",
-            f"{us(row.summary.latency)}, where the sizes around it lead to {us(expected)}",
-            "measure it again with sizes close by (--perturb 8, --refine) and several --launches",
+        found[row.configuration] = Finding(
+            f"{us(row.summary.latency)}, where the sizes around it lead to {us(expected)}"
         )
         rows = [other for other in rows if other is not row]
     return found
@@ -128,7 +126,7 @@ def _uncertainty(row: Evidence) -> float:
     return math.log(summary.high / summary.low)
 
 
-def faster_when_larger(curve: CurveRows) -> dict[Configuration, Flag]:
+def faster_when_larger(curve: CurveRows) -> dict[Configuration, Finding]:
     """Messages that are slower than a larger one, which could carry them: a guideline of Traeff,
     Gropp and Thakur, Self-consistent MPI Performance Guidelines (TPDS 2010)."""
     bounds = [_bounds(row) for row in curve]
@@ -140,24 +138,39 @@ def faster_when_larger(curve: CurveRows) -> dict[Configuration, Flag]:
         larger = next((curve[n] for n in faster if _is_slower(row, curve[n])), None)
         if larger is not None:
             slower.append((row, larger))
-    waits = _waits([row.summary.latency for row, _ in slower])
+    waits = _waits([row for row, _ in slower])
     return {
-        row.configuration: Flag(
-            "contradiction",
+        row.configuration: Finding(
             f"{us(row.summary.latency)}, where {format_size(larger.configuration.known_size)} take "
             f"{us(larger.summary.latency)}: more goes faster",
-            _ALIKE_ADVICE if waits else _SLOWER_ADVICE,
+            advice=_ALIKE_ADVICE if waits else "",
         )
         for row, larger in slower
     }
 
 
-def _waits(times: Sequence[float]) -> bool:
-    """Whether these times of several sizes, ns, are a wait that does not depend on the size."""
-    return len(times) >= _FEWEST_ALIKE and max(times) <= _ALIKE * min(times) and min(times) >= _TICK
+def _waits(rows: Sequence[Evidence]) -> bool:
+    """Whether the times of several sizes are a wait that does not depend on the size, nor on the
+    distance."""
+    times = [row.summary.latency for row in rows]
+    if len(times) < _FEWEST_ALIKE or max(times) > _ALIKE * min(times) or min(times) < _TICK:
+        return False
+    return all(2 * _distance(row) < row.summary.latency for row in rows)
 
 
-def cold_first_row(curve: Sequence[Evidence]) -> dict[Configuration, Flag]:
+def _distance(row: Evidence) -> float:
+    """What a message takes at least on its way, as far as is known: half of the shortest round trip
+    of a TCP connection between the two ranks, and the delay that the plan has, ns."""
+    pair = set(row.configuration.pair)
+    trips = [
+        each.path.tcp.min_rtt_us
+        for each in row.run.connections
+        if {each.rank, each.peer} == pair and each.path.tcp and each.path.tcp.min_rtt_us
+    ]
+    return row.configuration.delay + min(trips, default=0) * 1e3 / 2
+
+
+def cold_first_row(curve: Sequence[Evidence]) -> dict[Configuration, Finding]:
     """The first row of a table whose tool did not warm up, where a larger message was faster;
     `curve` is in order of size."""
     if len(curve) < 2:
@@ -171,32 +184,28 @@ def cold_first_row(curve: Sequence[Evidence]) -> dict[Configuration, Flag]:
     if not times >= _CONTRADICTS:
         return {}
     return {
-        first.configuration: Flag(
-            "cold-start",
+        first.configuration: Finding(
             f"{us(first.summary.latency)}, {significant(times, 2)} times as long as "
             f"{format_size(fastest.configuration.known_size)}: the first row, and {source.tool} "
             "does not warm up",
-            "leave it out, or measure it again behind another row",
         )
     }
 
 
-def slower_in_a_stream(rows: Iterable[Evidence]) -> dict[Configuration, Flag]:
+def slower_in_a_stream(rows: Iterable[Evidence]) -> dict[Configuration, Finding]:
     """Streams that get less through than a ping-pong, whose messages wait for each other; and
     streams both ways at once that get less through than one way."""
     # At a rate, or with a delay, the time between messages is not the path's.
-    configurations = {
-        row.configuration: row
-        for row in rows
-        if row.configuration.rate is None and not row.configuration.delay
-    }
-    found: dict[Configuration, Flag] = {}
-    for configuration, row in configurations.items():
+    known = [row for row in rows if row.configuration.rate is None and not row.configuration.delay]
+    configurations = {_anywhere(row.configuration): row for row in known}
+    found: dict[Configuration, Finding] = {}
+    for row in known:
+        configuration = row.configuration
         if configuration.mode not in ("blocking", "nonblocking"):
             continue
         if configuration.shape.is_stream and configuration.shape.is_one_way:
             # A nonblocking ping-pong would have both messages on their way at once.
-            pingpong = configuration.round_trip
+            pingpong = _anywhere(configuration.round_trip)
             # The messages of a window and its acknowledgement should each take no longer than half
             # a round trip.
             found |= _less_through(
@@ -204,25 +213,45 @@ def slower_in_a_stream(rows: Iterable[Evidence]) -> dict[Configuration, Flag]:
             )
         elif configuration.shape.is_stream:
             stream = msgspec.structs.replace(configuration, pattern=STREAM)
-            found |= _less_through(row, configurations.get(stream), 2.0)
+            found |= _less_through(row, configurations.get(_anywhere(stream)), 2.0)
     return found
+
+
+def _anywhere(configuration: Configuration) -> Configuration:
+    """The same wherever its messages lie: a ping-pong has one place only."""
+    return msgspec.structs.replace(configuration, places="same")
 
 
 def _less_through(
     row: Evidence, other: Evidence | None, factor: float
-) -> dict[Configuration, Flag]:
+) -> dict[Configuration, Finding]:
     """A flag on `row` if a message takes longer there than `factor` messages of `other`."""
     if other is None or not _is_slower(row, other, factor):
         return {}
     share = row.configuration.directions * other.summary.latency / row.summary.latency
-    return {
-        row.configuration: Flag(
-            "contradiction",
-            f"it gets {percent(share)} of the bandwidth of {other.configuration.pattern} "
-            "through at the same size",
-            "look at the window, at how the receiver waits, and at what fills up on the way",
-        )
-    }
+    seen = (
+        f"it gets {percent(share)} of the bandwidth of {other.configuration.pattern} through at "
+        "the same size"
+    )
+    window, cache = _footprint(row), _cache(row)
+    if cache is None or not _footprint(other) <= cache < window:
+        return {row.configuration: Finding(seen)}
+    seen += f"; its window takes {format_size(window)}, more than the cache of {format_size(cache)}"
+    return {row.configuration: Finding(seen, advice="use --places same, or a smaller --window")}
+
+
+def _footprint(row: Evidence) -> int:
+    """The bytes of an end that the messages of a window go through."""
+    configuration = row.configuration
+    places = configuration.window if configuration.message_places == "own" else 1
+    return places * configuration.size
+
+
+def _cache(row: Evidence) -> int | None:
+    """The largest cache of the core of an end, bytes; None where none is known."""
+    cores = {each.core for each in ranks_of(row)} - {None}
+    known = [each for each in row.run.thresholds if each.acts == "cache" and each.value]
+    return max((each.value for each in known if cores & {*each.cores}), default=None)
 
 
 def _is_slower(one: Evidence, other: Evidence, factor: float = 1.0) -> bool:
@@ -249,39 +278,51 @@ def _bounds(row: Evidence) -> Interval:
     return Interval(summary.latency / _OFF_ALONE, most)
 
 
-def unlike_itself(rows: Iterable[Evidence]) -> dict[Configuration, Flag]:
+def unlike_itself(rows: Iterable[Evidence]) -> dict[Configuration, Finding]:
     """Rows of a few launches, or slices of one launch, of which one is several times slower than
     another. Where there are more, the interval tells where the latency is."""
     found = {}
     for row in rows:
         kind = "launch" if len(row.times.by_launch) > 1 else "slice"
-        known = sorted(_stretches(row.times))
+        known = sorted(_stretches(row), key=lambda each: each.time)
         if not 2 <= len(known) < FEWEST_FOR_INTERVAL:
             continue
-        (fastest, near), (slowest, far) = known[0], known[-1]
+        (fastest, near, _), (slowest, far, slices) = known[0], known[-1]
         if fastest <= 0 or slowest <= _CONTRADICTS * _OFF_ALONE**2 * fastest or _differ(near, far):
             continue
         times = significant(slowest / fastest, 2)
         if row.measurements[0].reported is not None:
             kind = "table of its source"
-        found[row.configuration] = Flag(
-            "contradiction",
-            f"one {kind} took {us(slowest)}, {times} times as long as another, {us(fastest)}",
-            "take more --launches: nothing tells which of these is right",
-        )
+        seen = f"one {kind} took {us(slowest)}, {times} times as long as another, {us(fastest)}"
+        others = [each for stretch in known[:-1] for each in stretch.slices]
+        beside = unlike_others(row, slices, others)
+        advice = "measure that one again without it" if beside else ""
+        found[row.configuration] = Finding("; ".join(filter(None, (seen, beside))), advice=advice)
     return found
 
 
-def _stretches(times: ConfigurationTimes) -> list[tuple[float, float]]:
-    """The median time of each launch that counts, or of each slice where there is one launch, with
-    its median core-to-core round trip (NaN: not known), ns."""
-    launches = list(times.by_launch.values())
+class _Stretch(NamedTuple):
+    """The median time of slices, their median core-to-core round trip (NaN: not known), ns, and
+    these slices."""
+
+    time: float
+    rtt: float
+    slices: Sequence[Measurement]
+
+
+def _stretches(row: Evidence) -> list[_Stretch]:
+    """Each launch that counts, or each slice where there is one launch."""
+    groups: dict[int, list[tuple[Measurement, SliceTimes]]] = {}
+    for each in row.counted:
+        groups.setdefault(each[0].launch, []).append(each)
+    launches = list(groups.values())
     if len(launches) == 1:
         launches = [[each] for each in launches[0]]
     return [
-        (
-            median([each.median.median for each in slices]),
-            _median_of_known([each.rtt for each in slices]),
+        _Stretch(
+            median([times.median.median for _, times in slices]),
+            _median_of_known([times.rtt for _, times in slices]),
+            [measurement for measurement, _ in slices],
         )
         for slices in launches
     ]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from halftrip.analysis.flags.flag import FEWEST, Evidence, Flag, percent, us
+from halftrip.analysis.flags.cause import KEEP_FREQUENCY, KEEP_STATE
+from halftrip.analysis.flags.flag import FEWEST, Evidence, Finding, percent, us
+from halftrip.analysis.flags.machine import can_move, core_at, ranks_of
 from halftrip.stats.autocorrelation import autocorrelation
 from halftrip.stats.drift import change_points, level_change, slice_trend, trend
 from halftrip.stats.granularity import granularity_of_ordered
@@ -35,11 +38,15 @@ _MOST_CHANGE = 0.05
 # This many samples may count as a single independent one. The interval allows for more, but changes
 # so slow are seldom seen as a whole.
 _MOST_CORRELATION = 10.0
+# Clock rates that differ by no more are the same; the kernel's figure is that of a moment, so that
+# round trips go with it no better.
+_SAME_RATE = 1.05
+_SAME_PRODUCT = 1.2
 # A width that differs from the target by no more than this share of it is rounding.
 _ROUNDING = 1e-9
 
 
-def coarse_clock(row: Evidence) -> Flag | None:
+def coarse_clock(row: Evidence) -> Finding | None:
     # Leading slices, too: the clock is the same.
     slices = [np.sort(m.samples) for m in row.measurements if m.samples.size >= FEWEST]
     # Times that are all equal, but not 0, do not tell the step.
@@ -54,17 +61,15 @@ def coarse_clock(row: Evidence) -> Flag | None:
     if share <= _MOST_CLOCK_STEP:
         return None
     middle = median(np.concatenate(slices))
-    return Flag(
-        "coarse-clock",
+    return Finding(
         f"times come in steps of {share * middle:.0f} ns, {percent(share)} of a sample"
         if math.isfinite(share)
         else "most samples took no time by this clock",
-        "let samples hold more iterations (leave out --iterations); see halftrip doctor for the "
-        "clock",
+        share,
     )
 
 
-def few_digits(row: Evidence) -> Flag | None:
+def few_digits(row: Evidence) -> Finding | None:
     """The printed time has too few digits for what the row claims."""
     steps = [m.reported.step for m in row.measurements if m.reported is not None]
     latency = row.summary.latency
@@ -72,15 +77,14 @@ def few_digits(row: Evidence) -> Flag | None:
     rounding = max(steps, default=0.0) / 2 / max(len(steps), 1) ** 0.5
     if not latency > 0 or rounding <= _MOST_CLOCK_STEP * latency:
         return None
-    return Flag(
-        "coarse-clock",
+    return Finding(
         f"times are printed in steps of {us(max(steps))}, so that this one may be off by "
         f"{percent(rounding / latency)}",
-        "measure it with a clock, and print it with digits, that tell more",
+        rounding / latency,
     )
 
 
-def cold_start(row: Evidence) -> Flag | None:
+def cold_start(row: Evidence) -> Finding | None:
     firsts = [m.first for m in row.measurements if m.slice == 0 and m.first is not None]
     usual = row.summary.latency * row.configuration.messages_per_iteration
     if not firsts or not usual > 0:
@@ -89,14 +93,10 @@ def cold_start(row: Evidence) -> Flag | None:
     times = first / usual
     if times < _COLD_TIMES and not (times >= _COLD_TIMES_IF_LONG and first >= _LONG_NS):
         return None
-    return Flag(
-        "cold-start",
-        f"the first iteration took {us(first)}, as long as {times:.0f} later ones",
-        "count it in where a program talks seldom; it is in no other column",
-    )
+    return Finding(f"the first iteration took {us(first)}, as long as {times:.0f} later ones")
 
 
-def unsettled(row: Evidence) -> Flag | None:
+def unsettled(row: Evidence) -> Finding | None:
     """In most slices warm-up had not settled when its time was up. Not known of a fixed count."""
     found = [
         m.warm_up
@@ -105,25 +105,12 @@ def unsettled(row: Evidence) -> Flag | None:
     ]
     if 2 * len(found) <= len(row.measurements):
         return None
-    return Flag(
-        "drift",
-        f"after {us(found[0].ns)} of warm-up the times still changed",
-        "allow more time with --time; look for what else this machine is doing",
-    )
+    return Finding(f"after {us(found[0].ns)} of warm-up the times still changed")
 
 
-def drift(row: Evidence) -> Flag | None:
-    warming_up = unsettled(row)
-    if warming_up is not None:
-        return warming_up
+def drift(row: Evidence) -> Finding | None:
     seen = _within_slices(row) or _over_slices(row)
-    if seen is None:
-        return None
-    return Flag(
-        "drift",
-        seen,
-        "find out what changes (heat, frequency, other work), or allow more time and launches",
-    )
+    return None if seen is None else Finding(seen)
 
 
 class _Change(NamedTuple):
@@ -198,19 +185,14 @@ def _of_launch(row: Evidence, launch: int) -> str | None:
     return f"from {us(step.before)} to {us(step.after)} after {step.index} of {len(medians)} slices"
 
 
-def bimodal(row: Evidence) -> Flag | None:
-    moved = _moved(row)
-    if moved is not None:
-        return moved
+def bimodal(row: Evidence) -> Finding | None:
     # All slices of a launch together: one may be too short to see both modes.
     for slices in row.times.by_launch.values():
         found = two_modes(np.concatenate([each.times for each in slices]))
         if found is not None:
-            return Flag(
-                "bimodal",
+            return Finding(
                 f"{percent(found.low_share)} of the samples around {us(found.low)}, "
-                f"{percent(found.high_share)} around {us(found.high)}{_with_rtt(row)}",
-                "two things are mixed: look for a second path, a timer, or another process",
+                f"{percent(found.high_share)} around {us(found.high)}{_with_rtt(row)}"
             )
     return None
 
@@ -227,7 +209,7 @@ def _with_rtt(row: Evidence) -> str:
     )
 
 
-def _moved(row: Evidence) -> Flag | None:
+def cores_moved(row: Evidence) -> Finding | None:
     """Two kinds of times because the cores moved, as the core-to-core round trips show."""
     states = rtt_states(row.measurements)
     if len(states) < 2:
@@ -245,11 +227,37 @@ def _moved(row: Evidence) -> Flag | None:
         f"({percent(of_state[n].size / total)})"
         for n, middle in (low, high)
     )
-    return Flag(
-        "bimodal",
-        f"{kinds}: the cores moved",
-        "keep to one state with --placement-state near, or far",
-    )
+    clock = _clock_rates(row, [states[n] for n in (low[0], high[0])])
+    if clock:
+        return Finding(f"{kinds}: {clock}", advice=KEEP_FREQUENCY)
+    if any(map(can_move, ranks_of(row))):
+        return Finding(f"{kinds}: the cores moved", advice=KEEP_STATE)
+    return Finding(kinds)
+
+
+def _clock_rates(row: Evidence, states: Sequence[State]) -> str:
+    """The clock rates of a core in two states, where the round trip times these is the same;
+    empty elsewhere, and where they are not known."""
+    for end in (0, 1):
+        rates = []
+        for state in states:
+            found = [
+                each.usage[end].core
+                for each in row.measurements
+                if each.usage
+                and each.core_to_core_rtts
+                and state.has(median(each.core_to_core_rtts))
+            ]
+            known = [core.hertz for core in found if core is not None and core.hertz]
+            rates.append(median(known) if known else math.nan)
+        faster, slower = rates
+        products = [
+            rate * (state.low + state.high) for rate, state in zip(rates, states, strict=True)
+        ]
+        if faster > _SAME_RATE * slower and max(products) <= _SAME_PRODUCT * min(products):
+            gigahertz = [significant(rate / 1e9, 2) for rate in rates]
+            return f"{core_at(row, end)} ran at {gigahertz[0]}, then {gigahertz[1]} GHz"
+    return ""
 
 
 def _range(state: State) -> str:
@@ -258,22 +266,20 @@ def _range(state: State) -> str:
     return f"{low:.0f}" if high < 1.1 * low else f"{low:.0f} to {high:.0f}"
 
 
-def autocorrelated(row: Evidence) -> Flag | None:
+def autocorrelated(row: Evidence) -> Finding | None:
     known = [autocorrelation(times) for times in row.steady if times.size >= FEWEST]
     if not known:
         return None
     typical = sorted(known, key=lambda found: found.time)[len(known) // 2]
     if typical.time < _MOST_CORRELATION:
         return None
-    return Flag(
-        "autocorrelated",
+    return Finding(
         f"{typical.time * typical.effective:,.0f} samples count as {typical.effective:.0f}: each "
-        "says much of the next",
-        "allow more time with --time, or several --launches; the interval allows for it",
+        "says much of the next"
     )
 
 
-def not_converged(row: Evidence) -> Flag | None:
+def not_converged(row: Evidence) -> Finding | None:
     target = row.run.header.plan.get("ci")
     # A bandwidth over all the time has no interval.
     if not isinstance(target, float) or row.is_over_all_time:
@@ -297,7 +303,7 @@ def not_converged(row: Evidence) -> Flag | None:
         advice = "take more --launches, or --until-ci"
         if row.run.header.plan.get("until_ci"):
             advice = "raise --max-launches, or ask for less with --ci"
-        return Flag("not-converged", seen, advice)
+        return Finding(seen, advice=advice)
     slices = sum(row.times.counted)
     if slices <= 1:
         seen = "one slice of time: no interval, as nothing tells how another one would come out"
@@ -305,6 +311,4 @@ def not_converged(row: Evidence) -> Flag | None:
         seen = f"{slices} slices {agree}"
         if slices < FEWEST_FOR_INTERVAL:
             seen += f"; fewer than {FEWEST_FOR_INTERVAL} have a wide interval, by Student's t"
-    return Flag(
-        "not-converged", seen, "allow more time with --time and --slices, or ask for less with --ci"
-    )
+    return Finding(seen)
