@@ -86,6 +86,13 @@ def core_of(number: int, reader: Reader = HOST_FILES) -> Core:
     return Core(number, physical, shared or package or "")
 
 
+def siblings_of(number: int, reader: Reader = HOST_FILES) -> list[int]:
+    """The logical processors of a core's physical core, itself among them; itself where the kernel
+    does not tell."""
+    line = reader.line(f"{_CPUS}/cpu{number}/topology/thread_siblings_list")
+    return parse_list(line or "") or [number]
+
+
 def cache_directories(reader: Reader, core: int) -> list[str]:
     """The directories of a core's caches, by level."""
     directory = f"{_CPUS}/cpu{core}/cache"
