@@ -152,9 +152,10 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         if self.core is None or share is None:
             return 0.0
         if self.waited_share is not None and self.hardly_sleeps:
-            # While it waited, others had the core; or the core was idle, because a limit such as
-            # its container's kept this end from running.
-            share = min(self.waited_share, share + _STEP_SECONDS / self.core_seconds)
+            # While it waited, others had the core; or a limit such as its container's kept this
+            # end from running, whoever ran then.
+            waited = max(self.waited_share - self.throttled_share, 0.0)
+            share = min(waited, share + _STEP_SECONDS / self.core_seconds)
         elif share * self.core_seconds < _LEAST_SECONDS:
             return 0.0
         return share if share > _MUCH else 0.0

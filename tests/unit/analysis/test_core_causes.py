@@ -69,6 +69,8 @@ def cause_of(*ends, transport="shm", environments=None):
             "CPU quota",
             "rank 1 was throttled for 48 % of the time",
         ),
+        # Whoever ran meanwhile had a core that it could not have.
+        (spins(0.9, others=0.9, throttled=1.6), "CPU quota", "rank 1 was throttled for 90 % of"),
         (sleeps(0.5, others=0.0, throttled=0.4), "CPU quota", "rank 1 was throttled for 40 % of"),
         # Others of its group were throttled.
         (spins(0.01, others=0.0, throttled=0.9), None, ""),
