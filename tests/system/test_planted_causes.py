@@ -14,7 +14,7 @@ from halftrip.analysis.flags import evidences
 from halftrip.analysis.flags.cores import interrupts, quota
 from harness.need import can_unshare, need
 
-SHORT = ("-s", "8", "--time", "0.4s", "-r", "2", "--ci", "none", "--launches", "1")
+SHORT = ("-s", "8", "--time", "0.3s", "-r", "1", "--ci", "none", "--launches", "1")
 # A loopback interface of its own whose packets are handed to another core, and who sends them.
 _FLOOD = """
 mount -t sysfs none /sys && ip link set lo up && echo {mask:x} > /sys/class/net/lo/queues/rx-0/rps_cpus
