@@ -31,7 +31,8 @@ causes of all rows, `--flags` what was seen of each flag, and what to do.
 """
 WHEN: dict[When, str] = {
     "always": "Causes that matter however narrow the interval is",
-    "wide": "Causes of a wide interval",
+    "slices": "What the slices of a wide interval go with",
+    "wide": "Other causes of a wide interval",
     "contradict": "Contradicted by other rows",
     "little": "Nothing else was found",
     "never": "Flags only",

@@ -50,6 +50,10 @@ def environment(rank, **changes):
     return Environment(**(values | changes))
 
 
+# Ranks on virtual cores, which the hypervisor moves.
+VIRTUAL = tuple(environment(rank, hypervisor="KVM") for rank in range(2))
+
+
 def device(rank=0, memory="cuda@0", **changes):
     """A device of which all is known; `changes` are fields."""
     values = {

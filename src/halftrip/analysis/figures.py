@@ -171,7 +171,7 @@ USAGE: tuple[Figure[EndUsage], ...] = (
            "Share of the time in which it is not known who had its core",
            Shown("unaccounted", "%", is_rare=True)),
     Figure("throttled_share", "number?", lambda of: of.usage.throttled_share,
-           "Share of the time for which a CPU quota stopped it, if more than a tenth",
+           "Share of the time for which a CPU quota stopped it",
            Shown("throttled", "%", is_rare=True)),
     Figure("steal_share", "number?", lambda of: of.usage.steal_share,
            "Share of the time in which the hypervisor had its core", Shown("steal", "%")),

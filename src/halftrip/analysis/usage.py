@@ -19,6 +19,7 @@ from halftrip.results.usage import Usage
 from halftrip.stats.estimate import Estimate
 from halftrip.stats.interval import SliceMedian, interval
 from halftrip.stats.median import median
+from halftrip.stats.quantile import quantile_of_ordered
 
 # The names of the ends of a pair, in the order of its ranks.
 ENDS = ("initiator", "responder")
@@ -114,6 +115,8 @@ def _estimate(by_launch: dict[int, list[Counts]], name: str, messages: float) ->
 
 # A sample that is longer than the median by this much stands out, whatever the median is, ns.
 _PAUSE_NS = 1e6
+# Of a normal distribution, three standard deviations, in distances of the lower quartile.
+_NOISE = 4.45
 
 
 def count_suspect(measurements: Sequence[Measurement]) -> int | None:
@@ -129,9 +132,10 @@ def suspect(measurement: Measurement) -> npt.NDArray[np.bool_]:
 
     Reading counters within a block would disturb it, so this is inferred. In each block it is known
     how often each end was preempted: that many of its longest samples are suspect, if they are
-    longer than the median of all. Of the whole measurement it is known how long the ends waited for
-    their cores, and how much time the hypervisor took: further longest samples are suspect, as many
-    as that time explains, if they exceed the median by another median, or by a millisecond.
+    longer than the median of all by more than noise, as far as shorter ones show it. Of the whole
+    measurement it is known how long the ends waited for their cores, and how much time the
+    hypervisor took: further longest samples are suspect, as many as that time explains, if they
+    exceed the median by another median, or by a millisecond.
     """
     samples = measurement.samples.astype(np.float64)
     found = np.zeros(samples.size, dtype=np.bool_)
@@ -139,6 +143,7 @@ def suspect(measurement: Measurement) -> npt.NDArray[np.bool_]:
         return found
     middle = median(samples)
     excess = samples - middle
+    least_lost = _NOISE * (middle - quantile_of_ordered(np.sort(samples), 0.25))
     sizes = [block.times.size for block in measurement.blocks]
     for block, begin, size in zip(
         measurement.blocks, accumulate(sizes, initial=0), sizes, strict=False
@@ -147,7 +152,7 @@ def suspect(measurement: Measurement) -> npt.NDArray[np.bool_]:
         if not preemptions:
             continue
         longest = begin + np.argsort(excess[begin : begin + size])[::-1][:preemptions]
-        found[longest[excess[longest] > 0]] = True
+        found[longest[excess[longest] > least_lost]] = True
     least = min(middle, _PAUSE_NS)
     others = np.flatnonzero(~found & (excess > 0) & (excess >= least))
     if not others.size:

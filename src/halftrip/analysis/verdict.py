@@ -1,14 +1,13 @@
-"""The verdict on a row: whether its figures can be trusted, and the one cause that explains best
-why not."""
+"""The verdict on a row: whether its figures can be trusted, and what was seen that explains why
+not."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from typing import Literal, NamedTuple
 
 from halftrip.analysis.flags import contradictions, evidences
-from halftrip.analysis.flags.cause import Cause
-from halftrip.analysis.flags.flag import Evidence, Finding, Flag
+from halftrip.analysis.flags.flag import Evidence, Flag, together
 from halftrip.analysis.flags.machine_causes import IMPOSSIBLE
 from halftrip.analysis.flags.table import CAUSES, found_by
 from halftrip.results.configuration import Configuration
@@ -29,7 +28,8 @@ CAUTION_WIDTH = 0.1
 
 class Verdict(NamedTuple):
     """`width` is the interval's wider side as a share of the latency; infinite where there is
-    none. `cause`, by the name that it has in the table of causes, is None where the row is ok."""
+    none. `cause`, by the name that it has in the table of causes, is None where the row is ok; of
+    several it has the name of the largest, and says all."""
 
     word: Word
     width: float
@@ -41,25 +41,38 @@ def verdict(row: Evidence, contradiction: Flag | None = None) -> Verdict:
 
     It is ``ok`` where the interval is within 2 % of the latency, ``caution`` within 10 %, or where
     a cause matters however narrow the interval is, and ``no`` beyond that, without an interval, and
-    where the figure is physically impossible. Of all causes it has the first that applies, in the
-    order in which they explain the others.
+    where the figure is physically impossible. Causes that were seen, in the whole row or in its
+    slices, are all said, the largest first; else the first that applies, in the order in which they
+    explain the others.
     """
     # A bandwidth over all the time has no interval, and needs none.
     width = 0.0 if row.is_over_all_time else relative_width(row.summary)
     word: Word = "ok" if width <= OK_WIDTH else "caution" if width <= CAUTION_WIDTH else "no"
-    cause = _first(found_by(row, "always"))
-    if cause is not None and cause.name == IMPOSSIBLE:
-        return Verdict("no", relative_width(row.summary), cause)
-    if cause is None and word != "ok":
-        cause = _first(found_by(row, "wide"))
-    if cause is None and contradiction is not None:
+    seen = [cause.named(found) for cause, found in found_by(row, "always")]
+    if seen and seen[0].name == IMPOSSIBLE:
+        return Verdict("no", relative_width(row.summary), seen[0])
+    if word != "ok":
+        of_slices = [cause.named(found) for cause, found in found_by(row, "slices")]
+        seen += [flag for flag in of_slices if flag.name not in {each.name for each in seen}]
+        seen = seen or _explaining(row, width)[:1]
+    if not seen and contradiction is not None:
         names = {each.flag: each.name for each in CAUSES if each.when == "contradict"}
-        cause = contradiction._replace(name=names[contradiction.name])
-    if cause is None and word != "ok":
-        cause = _first(found_by(row, "little"))
+        seen = [contradiction._replace(name=names[contradiction.name])]
+    if not seen and word != "ok":
+        seen = [cause.named(found) for cause, found in found_by(row, "little")][:1]
+    cause = together(seen) if seen else None
     if cause is not None and row.run.sources and "--" in cause.advice:
         cause = cause._replace(advice=_TO_OTHERS)
     return Verdict("caution" if word == "ok" and cause is not None else word, width, cause)
+
+
+def _explaining(row: Evidence, width: float) -> list[Flag]:
+    """The causes of an interval that is so wide. One with a share explains no more than that."""
+    return [
+        cause.named(found)
+        for cause, found in found_by(row, "wide")
+        if math.isinf(width) or not found.share < width
+    ]
 
 
 def verdicts(run: Run) -> dict[Configuration, Verdict]:
@@ -70,7 +83,3 @@ def verdicts(run: Run) -> dict[Configuration, Verdict]:
         row.configuration: verdict(row, next(iter(beside.get(row.configuration, [])), None))
         for row in rows
     }
-
-
-def _first(found: Sequence[tuple[Cause, Finding]]) -> Flag | None:
-    return next((cause.flagged(what, cause.name) for cause, what in found), None)

@@ -154,20 +154,25 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         if self.waited_share is not None and self.hardly_sleeps:
             # While it waited, others had the core; or a limit such as its container's kept this
             # end from running, whoever ran then.
-            waited = max(self.waited_share - self.throttled_share, 0.0)
+            waited = max(self.waited_share - (self.throttled_share or 0.0), 0.0)
             share = min(waited, share + _STEP_SECONDS / self.core_seconds)
         elif share * self.core_seconds < _LEAST_SECONDS:
             return 0.0
         return share if share > _MUCH else 0.0
 
     @property
-    def throttled_share(self) -> float:
-        """The share of the time for which a CPU quota stopped this end, where that is much, else 0.
-        The time of its group is that of all of its cores, so it is no more than this end waited."""
+    def throttled_share(self) -> float | None:
+        """The share of the time for which a CPU quota stopped this end. That of its group is that of
+        all of its cores, so it is no more than this end waited."""
         share = None if self.core is None else _share(self.core.throttled, self.core.watched)
-        if share is not None and self.waited_share is not None:
-            share = min(share, self.waited_share)
-        return share if share is not None and share > _MUCH else 0.0
+        if share is None or self.waited_share is None:
+            return share
+        return min(share, self.waited_share)
+
+    @property
+    def much_throttled(self) -> bool:
+        """Whether that is much of the time."""
+        return (self.throttled_share or 0.0) > _MUCH
 
     @property
     def unexplained_wait(self) -> float:
@@ -176,7 +181,7 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         if self.waited_share is None or not self.hardly_sleeps:
             return 0.0
         others = 0.0 if self.core is None else max(self.others_share or 0.0, 0.0)
-        left = self.waited_share - others - self.throttled_share
+        left = self.waited_share - others - (self.throttled_share or 0.0)
         return left if left > _MUCH else 0.0
 
     @property
@@ -253,11 +258,11 @@ def add_usages(usages: Sequence[Usage]) -> Usage:
         major_faults=sum([usage.major_faults for usage in usages]),
         peak_memory=max([usage.peak_memory for usage in usages]),
         waited=_sum([usage.waited for usage in usages]),
-        core=_add_cores([c for c in cores if c is not None]) if None not in cores else None,
+        core=add_cores([c for c in cores if c is not None]) if None not in cores else None,
     )
 
 
-def _add_cores(cores: Sequence[CoreUse]) -> CoreUse | None:
+def add_cores(cores: Sequence[CoreUse]) -> CoreUse | None:
     """The sum, with the busiest task of the part in which others had the core longest. None where
     the parts are of different cores, as those of several launches may be."""
     if len({core.number for core in cores}) != 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from halftrip.analysis.flags.flag import counted
-from halftrip.analysis.losses import HostLosses, losses
+from halftrip.analysis.losses import FEW_LOST, HostLosses, losses
 from halftrip.results.device import Device, DeviceCopy, DeviceLatency
 from halftrip.results.memory_name import parse_memory
 from halftrip.results.network_path import (
@@ -24,8 +24,6 @@ from halftrip.units import format_size, significant
 _MOST_PAIRS = 3
 # Of more hosts than these that have lost something, those are named that lost most.
 _MOST_HOSTS = 5
-# A smaller share of segments sent again is usual: of a full queue now and then.
-_FEW_RESENT = 1e-4
 # What UDP carries at most is said for datagrams of the largest size that needs no fragments.
 _HEADERS = {"ipv4": 28, "ipv6": 48}
 
@@ -68,7 +66,7 @@ def _of_host(lost: HostLosses) -> Iterator[str]:
             yield f"{each.name} dropped {each.dropped:,} of {of:,} packets"
         if each.errors:
             yield f"{each.name} had {counted(each.errors, 'error')}"
-    if lost.resent > _FEW_RESENT * lost.segments:
+    if lost.resent > FEW_LOST * lost.segments:
         yield f"tcp sent {lost.resent:,} of {counted(lost.segments, 'segment')} again"
     if lost.no_room:
         yield f"udp had no room for {counted(lost.no_room, 'datagram')}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from halftrip.analysis.flags.table import KEEP_STATE
+from halftrip.analysis.flags.cause import KEEP_STATE
 from halftrip.analysis.layers import related
 from halftrip.analysis.verdict import NOT_OK
 from halftrip.render.blocks import SPACE, Block, Items, SummaryLine, Terms, View

@@ -8,8 +8,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from halftrip.analysis.flags import NAMES
+from halftrip.analysis.flags.cause import KEEP_STATE
 from halftrip.analysis.flags.flag import Flag
-from halftrip.analysis.flags.table import KEEP_STATE, NO_INTERVAL
+from halftrip.analysis.flags.machine import can_move
+from halftrip.analysis.flags.table import NO_INTERVAL
 from halftrip.analysis.rows import Row
 from halftrip.analysis.verdict import NOT_OK
 from halftrip.render.blocks import (
@@ -83,7 +85,7 @@ def trust(document: Document) -> str:
     for group in groups(document)[: _MOST_OF_IMPORTED if document.run.sources else 1]:
         said += f" {_counted(len(group.rows))}: {group.cause.name}; {group.example}."
         if group.cause.name in _OF_LEVEL:
-            said += _cores_moved(rows)
+            said += _cores_moved(document)
     return said
 
 
@@ -92,15 +94,18 @@ def advice(document: Document) -> str | None:
     for group in groups(document)[:1]:
         return (
             KEEP_STATE
-            if group.cause.name in _OF_LEVEL and _cores_moved(document.rows)
+            if group.cause.name in _OF_LEVEL and _cores_moved(document)
             else group.cause.advice
         )
     return None
 
 
-def _cores_moved(rows: Sequence[Row]) -> str:
-    """That the level of most rows goes with the core-to-core round trip; empty where it does not.
-    One row has too few slices to tell."""
+def _cores_moved(document: Document) -> str:
+    """That the level of most rows goes with the core-to-core round trip; empty where it does not,
+    and where cores cannot move. One row has too few slices to tell."""
+    rows = document.rows
+    if not any(can_move(environment) for environment in document.run.environments):
+        return ""
     known = [row.with_rtt.value for row in rows if row.with_rtt is not None]
     trips = [row.core_to_core_rtt for row in rows if row.core_to_core_rtt is not None]
     if len(known) < _FEWEST_ROWS or median(known) < _LEAST_CORRELATION:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from operator import is_
@@ -9,7 +10,7 @@ from typing import NamedTuple
 
 from halftrip.analysis.flags import machine, neighbours
 from halftrip.analysis.flags.cause import Cause
-from halftrip.analysis.flags.flag import Evidence, Finding, Flag, evidence, typical_rtts
+from halftrip.analysis.flags.flag import Evidence, Finding, Flag, evidence, together, typical_rtts
 from halftrip.analysis.flags.table import (
     CAUSES,
     COLD_TABLE,
@@ -17,6 +18,7 @@ from halftrip.analysis.flags.table import (
     OUTLIER,
     SLOWER,
     UNLIKE_ITSELF,
+    largest_first,
 )
 from halftrip.analysis.states import run_states
 from halftrip.results.configuration import Configuration
@@ -92,11 +94,17 @@ def contradictions(rows: Sequence[Evidence]) -> dict[Configuration, list[Flag]]:
 
 def flags_of(row: Evidence, beside: Sequence[Flag]) -> tuple[Flag, ...]:
     """All flags of a row, in the order of NAMES; `beside` are those that other rows give it."""
-    flags: dict[str, Flag] = {}
+    every: dict[str, list[tuple[Cause, Finding]]] = {}
     for cause in CAUSES:
         found = None if not cause.flag or cause.find is None else row.found_by(cause.find)
-        if found is not None and cause.flag not in flags:
-            flags[cause.flag] = cause.flagged(found)
+        if found is not None:
+            every.setdefault(cause.flag, []).append((cause, found))
+    flags: dict[str, Flag] = {}
+    for name, causes in every.items():
+        # Those that have no share are one thing, seen in several ways.
+        sized = sorted(causes, key=lambda each: -largest_first(each[1].share))
+        several = [cause.flagged(found) for cause, found in sized if not math.isnan(found.share)]
+        flags[name] = together(several or [causes[0][0].flagged(causes[0][1])])
     if "disturbed" in flags:
         flag = flags["disturbed"]
         flags["disturbed"] = flag._replace(seen=f"{flag.seen}{machine.losses(row)}")

@@ -6,10 +6,17 @@ from typing import Literal, NamedTuple
 
 from halftrip.analysis.flags.flag import Finding, Flag, Rule
 
-# When the verdict names a cause: `always`, however narrow the interval is; where it is `wide`; of a
-# row that others `contradict`; where the interval is wide and nothing else was found (`little`
-# was measured); or `never`: it is a flag only.
-When = Literal["always", "wide", "contradict", "little", "never"]
+# When the verdict names a cause: `always`, however narrow the interval is; where that is wide, and
+# the `slices` go with what was read beside each; where it is `wide` otherwise; of a row that others
+# `contradict`; where the interval is wide and nothing else was found (`little` was measured); or
+# `never`: it is a flag only.
+When = Literal["always", "slices", "wide", "contradict", "little", "never"]
+
+KEEP_STATE = "keep to one state with --placement-state near, or far"
+KEEP_FREQUENCY = (
+    "keep the clock rate constant: governor performance, no boost, and no more heat than the "
+    "cooling carries off"
+)
 
 
 class Cause(NamedTuple):
@@ -31,6 +38,10 @@ class Cause(NamedTuple):
     find: Rule | None = None
     explained_by: tuple[str, ...] = ()
 
-    def flagged(self, found: Finding, name: str = "") -> Flag:
-        """What was found, by the name of its flag, or by this one."""
-        return Flag(name or self.flag, found.seen, found.advice or self.advice)
+    def named(self, found: Finding) -> Flag:
+        """What was found, by the name of the cause."""
+        return Flag(self.name, found.seen, found.advice or self.advice)
+
+    def flagged(self, found: Finding) -> Flag:
+        """What was found, by the name of the flag."""
+        return self.named(found)._replace(name=self.flag)

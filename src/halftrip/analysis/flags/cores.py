@@ -42,7 +42,11 @@ def _own_task(row: Evidence, rank: int, usage: Usage, share: float) -> str:
 
 def quota(row: Evidence) -> Finding | None:
     """A control group's quota stopped an end."""
-    return _ends_with(row, lambda usage: usage.throttled_share, _throttled)
+    return _ends_with(
+        row,
+        lambda usage: (usage.throttled_share or 0.0) if usage.much_throttled else 0.0,
+        _throttled,
+    )
 
 
 def _throttled(row: Evidence, rank: int, usage: Usage, share: float) -> str:

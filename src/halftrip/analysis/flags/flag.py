@@ -6,7 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
 
 from halftrip.analysis.states import (
     CORE_TO_CORE,
@@ -25,13 +27,15 @@ from halftrip.results.configuration import Configuration
 from halftrip.results.counts import Delivery, add_deliveries
 from halftrip.results.records import Measurement
 from halftrip.results.run import Run
-from halftrip.results.usage import Usage, add_both_ends
+from halftrip.results.usage import CoreUse, Usage, add_both_ends, add_cores
 from halftrip.stats.adjustment import Adjusted, Correlation, adjusted, rank_correlation
 from halftrip.stats.median import median
 from halftrip.stats.quantile import Floats
 from halftrip.stats.series import ConfigurationTimes
-from halftrip.stats.summary import Summary
+from halftrip.stats.summary import SliceTimes, Summary
 from halftrip.units import significant
+
+_Found = TypeVar("_Found")
 
 # The rules need this many samples of a slice, as warm-up does.
 FEWEST = 24
@@ -43,6 +47,12 @@ class Flag(NamedTuple):
     name: str
     seen: str
     advice: str
+
+
+def together(flags: Sequence[Flag]) -> Flag:
+    """Several flags, at least one, as one with the name of the first, which says all."""
+    seen = "; ".join(flag.seen for flag in flags)
+    return flags[0]._replace(seen=seen, advice="; ".join(dict.fromkeys(f.advice for f in flags)))
 
 
 class Finding(NamedTuple):
@@ -77,13 +87,14 @@ class Evidence:
     median_rtt: float | None
     state: State | None = None
     others: Sequence[Evidence] = ()
-    _found: dict[Rule, Finding | None] = field(default_factory=dict)
+    _found: dict[Callable[[Evidence], Any], Any] = field(default_factory=dict)
 
-    def found_by(self, rule: Rule) -> Finding | None:
+    def found_by(self, rule: Callable[[Evidence], _Found]) -> _Found:
         """What a rule finds. Rules are asked twice: for the flags and for the verdict."""
         if rule not in self._found:
             self._found[rule] = rule(self)
-        return self._found[rule]
+        found: _Found = self._found[rule]
+        return found
 
     @property
     def is_over_all_time(self) -> bool:
@@ -92,12 +103,32 @@ class Evidence:
 
     @property
     def usage_by_rank(self) -> list[tuple[int, Usage]]:
-        """The ranks of both ends and their usage; empty where it is not known."""
-        return (
-            []
-            if self.usage is None
-            else list(zip(self.configuration.pair, self.usage, strict=True))
-        )
+        """The ranks of both ends and their usage; empty where it is not known. Where the slices of
+        an end ran on several cores, as those of several launches may, the use of these is added."""
+        if self.usage is None:
+            return []
+        ends = enumerate(zip(self.configuration.pair, self.usage, strict=True))
+        return [(rank, self._of_all_cores(end, usage)) for end, (rank, usage) in ends]
+
+    def cores_of(self, end: int) -> list[CoreUse]:
+        """The use of the core of one end in each slice; empty where it is not known of all."""
+        usages = [each.usage[end] for each in self.measurements if each.usage is not None]
+        cores = [usage.core for usage in usages if usage.core is not None]
+        return cores if len(cores) == len(usages) else []
+
+    def _of_all_cores(self, end: int, usage: Usage) -> Usage:
+        cores = self.cores_of(end)
+        if usage.core is not None or not cores:
+            return usage
+        alike = [msgspec.structs.replace(core, number=cores[0].number) for core in cores]
+        return msgspec.structs.replace(usage, core=add_cores(alike))
+
+    @cached_property
+    def counted(self) -> list[tuple[Measurement, SliceTimes]]:
+        """The slices that count, with their times."""
+        sampled = [each for each in self.measurements if each.is_sampled]
+        every = zip(sampled, self.times.slices, self.times.counted, strict=True)
+        return [(each, times) for each, times, counts in every if counts]
 
     @cached_property
     def with_rtt(self) -> Correlation | None:

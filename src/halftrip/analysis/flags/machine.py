@@ -105,8 +105,19 @@ def other_state(row: Evidence) -> Finding | None:
 def unpinned(row: Evidence) -> Finding | None:
     ranks = ranks_of(row)
     names = row.run.names
-    loose = [names.rank(each.rank) for each in ranks if each.core is None]
+    # A launcher may have bound it to one.
+    loose = [
+        names.rank(each.rank)
+        for each in ranks
+        if each.core is None and len(each.allowed_cores) != 1
+    ]
     return Finding(f"{loose[0]} could move from core to core") if loose else None
+
+
+def can_move(rank: Environment) -> bool:
+    """Whether what a rank runs on can be another core after a while: a hypervisor moves virtual
+    cores, the scheduler a rank without a core of its own."""
+    return rank.hypervisor is not None or rank.core is None
 
 
 def oversubscribed(row: Evidence) -> Finding | None:
@@ -151,10 +162,17 @@ def steal_ends(row: Evidence) -> list[tuple[int, CoreUse, float]]:
 
 def core_of(row: Evidence, rank: int, core: CoreUse | None) -> str:
     """The name of an end's core, with its host where the run has several."""
-    names = row.run.names
     if core is None:
-        return f"the core of {names.rank(rank)}"
-    return f"core {core.number}{names.of_host(rank)}"
+        return f"the core of {row.run.names.rank(rank)}"
+    return core_at(row, row.configuration.pair.index(rank))
+
+
+def core_at(row: Evidence, end: int) -> str:
+    """The name of the core of an end, or of all cores that it had, with its host where the run has
+    several."""
+    numbers = sorted({core.number for core in row.cores_of(end)})
+    where = row.run.names.of_host(row.configuration.pair[end])
+    return f"core{'s' * (len(numbers) > 1)} {' and '.join(map(str, numbers))}{where}"
 
 
 def contention(row: Evidence) -> Finding | None:

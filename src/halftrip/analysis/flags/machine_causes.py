@@ -128,7 +128,7 @@ ALWAYS: tuple[Cause, ...] = (
         find=machine.unpinned,
         evidence="A rank of the pair was not pinned. Its core is a matter of chance then, and "
         "pairs of cores differ.",
-        excluded="",
+        excluded="its launcher has bound it to a single core",
         says="rank 0 could move from core to core",
         advice="leave out --cores none: ranks pin themselves, or name cores",
     ),
@@ -156,3 +156,8 @@ SPIKES = Cause(
     says="5 samples of more than 10 medians took 11 % of the time",
     advice="look for what else runs on these cores; the median does not show it, mean and max do",
 )
+
+
+def of(name: str) -> Cause:
+    """The cause of this name that matters however narrow the interval is."""
+    return next(cause for cause in ALWAYS if cause.name == name)

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
+from halftrip.analysis.flags.companions import unlike_others
 from halftrip.analysis.flags.flag import Evidence, Finding, percent, us
+from halftrip.analysis.flags.machine import ranks_of
 from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import STREAM
+from halftrip.results.records import Measurement
 from halftrip.stats.median import FEWEST_FOR_INTERVAL, median
 from halftrip.stats.quantile import Interval
-from halftrip.stats.series import ConfigurationTimes
+from halftrip.stats.summary import SliceTimes
 from halftrip.units import format_size, significant
 
 # A size is an outlier if its time is off by more than this factor from every time that its
@@ -134,7 +138,7 @@ def faster_when_larger(curve: CurveRows) -> dict[Configuration, Finding]:
         larger = next((curve[n] for n in faster if _is_slower(row, curve[n])), None)
         if larger is not None:
             slower.append((row, larger))
-    waits = _waits([row.summary.latency for row, _ in slower])
+    waits = _waits([row for row, _ in slower])
     return {
         row.configuration: Finding(
             f"{us(row.summary.latency)}, where {format_size(larger.configuration.known_size)} take "
@@ -145,9 +149,25 @@ def faster_when_larger(curve: CurveRows) -> dict[Configuration, Finding]:
     }
 
 
-def _waits(times: Sequence[float]) -> bool:
-    """Whether these times of several sizes, ns, are a wait that does not depend on the size."""
-    return len(times) >= _FEWEST_ALIKE and max(times) <= _ALIKE * min(times) and min(times) >= _TICK
+def _waits(rows: Sequence[Evidence]) -> bool:
+    """Whether the times of several sizes are a wait that does not depend on the size, nor on the
+    distance."""
+    times = [row.summary.latency for row in rows]
+    if len(times) < _FEWEST_ALIKE or max(times) > _ALIKE * min(times) or min(times) < _TICK:
+        return False
+    return all(2 * _distance(row) < row.summary.latency for row in rows)
+
+
+def _distance(row: Evidence) -> float:
+    """What a message takes at least on its way, as far as is known: half of the shortest round trip
+    of a TCP connection between the two ranks, and the delay that the plan has, ns."""
+    pair = set(row.configuration.pair)
+    trips = [
+        each.path.tcp.min_rtt_us
+        for each in row.run.connections
+        if {each.rank, each.peer} == pair and each.path.tcp and each.path.tcp.min_rtt_us
+    ]
+    return row.configuration.delay + min(trips, default=0) * 1e3 / 2
 
 
 def cold_first_row(curve: Sequence[Evidence]) -> dict[Configuration, Finding]:
@@ -176,18 +196,16 @@ def slower_in_a_stream(rows: Iterable[Evidence]) -> dict[Configuration, Finding]
     """Streams that get less through than a ping-pong, whose messages wait for each other; and
     streams both ways at once that get less through than one way."""
     # At a rate, or with a delay, the time between messages is not the path's.
-    configurations = {
-        row.configuration: row
-        for row in rows
-        if row.configuration.rate is None and not row.configuration.delay
-    }
+    known = [row for row in rows if row.configuration.rate is None and not row.configuration.delay]
+    configurations = {_anywhere(row.configuration): row for row in known}
     found: dict[Configuration, Finding] = {}
-    for configuration, row in configurations.items():
+    for row in known:
+        configuration = row.configuration
         if configuration.mode not in ("blocking", "nonblocking"):
             continue
         if configuration.shape.is_stream and configuration.shape.is_one_way:
             # A nonblocking ping-pong would have both messages on their way at once.
-            pingpong = configuration.round_trip
+            pingpong = _anywhere(configuration.round_trip)
             # The messages of a window and its acknowledgement should each take no longer than half
             # a round trip.
             found |= _less_through(
@@ -195,8 +213,13 @@ def slower_in_a_stream(rows: Iterable[Evidence]) -> dict[Configuration, Finding]
             )
         elif configuration.shape.is_stream:
             stream = msgspec.structs.replace(configuration, pattern=STREAM)
-            found |= _less_through(row, configurations.get(stream), 2.0)
+            found |= _less_through(row, configurations.get(_anywhere(stream)), 2.0)
     return found
+
+
+def _anywhere(configuration: Configuration) -> Configuration:
+    """The same wherever its messages lie: a ping-pong has one place only."""
+    return msgspec.structs.replace(configuration, places="same")
 
 
 def _less_through(
@@ -206,12 +229,29 @@ def _less_through(
     if other is None or not _is_slower(row, other, factor):
         return {}
     share = row.configuration.directions * other.summary.latency / row.summary.latency
-    return {
-        row.configuration: Finding(
-            f"it gets {percent(share)} of the bandwidth of {other.configuration.pattern} "
-            "through at the same size"
-        )
-    }
+    seen = (
+        f"it gets {percent(share)} of the bandwidth of {other.configuration.pattern} through at "
+        "the same size"
+    )
+    window, cache = _footprint(row), _cache(row)
+    if cache is None or not _footprint(other) <= cache < window:
+        return {row.configuration: Finding(seen)}
+    seen += f"; its window takes {format_size(window)}, more than the cache of {format_size(cache)}"
+    return {row.configuration: Finding(seen, advice="use --places same, or a smaller --window")}
+
+
+def _footprint(row: Evidence) -> int:
+    """The bytes of an end that the messages of a window go through."""
+    configuration = row.configuration
+    places = configuration.window if configuration.message_places == "own" else 1
+    return places * configuration.size
+
+
+def _cache(row: Evidence) -> int | None:
+    """The largest cache of the core of an end, bytes; None where none is known."""
+    cores = {each.core for each in ranks_of(row)} - {None}
+    known = [each for each in row.run.thresholds if each.acts == "cache" and each.value]
+    return max((each.value for each in known if cores & {*each.cores}), default=None)
 
 
 def _is_slower(one: Evidence, other: Evidence, factor: float = 1.0) -> bool:
@@ -244,31 +284,45 @@ def unlike_itself(rows: Iterable[Evidence]) -> dict[Configuration, Finding]:
     found = {}
     for row in rows:
         kind = "launch" if len(row.times.by_launch) > 1 else "slice"
-        known = sorted(_stretches(row.times))
+        known = sorted(_stretches(row), key=lambda each: each.time)
         if not 2 <= len(known) < FEWEST_FOR_INTERVAL:
             continue
-        (fastest, near), (slowest, far) = known[0], known[-1]
+        (fastest, near, _), (slowest, far, slices) = known[0], known[-1]
         if fastest <= 0 or slowest <= _CONTRADICTS * _OFF_ALONE**2 * fastest or _differ(near, far):
             continue
         times = significant(slowest / fastest, 2)
         if row.measurements[0].reported is not None:
             kind = "table of its source"
-        found[row.configuration] = Finding(
-            f"one {kind} took {us(slowest)}, {times} times as long as another, {us(fastest)}"
-        )
+        seen = f"one {kind} took {us(slowest)}, {times} times as long as another, {us(fastest)}"
+        others = [each for stretch in known[:-1] for each in stretch.slices]
+        beside = unlike_others(row, slices, others)
+        advice = "measure that one again without it" if beside else ""
+        found[row.configuration] = Finding("; ".join(filter(None, (seen, beside))), advice=advice)
     return found
 
 
-def _stretches(times: ConfigurationTimes) -> list[tuple[float, float]]:
-    """The median time of each launch that counts, or of each slice where there is one launch, with
-    its median core-to-core round trip (NaN: not known), ns."""
-    launches = list(times.by_launch.values())
+class _Stretch(NamedTuple):
+    """The median time of slices, their median core-to-core round trip (NaN: not known), ns, and
+    these slices."""
+
+    time: float
+    rtt: float
+    slices: Sequence[Measurement]
+
+
+def _stretches(row: Evidence) -> list[_Stretch]:
+    """Each launch that counts, or each slice where there is one launch."""
+    groups: dict[int, list[tuple[Measurement, SliceTimes]]] = {}
+    for each in row.counted:
+        groups.setdefault(each[0].launch, []).append(each)
+    launches = list(groups.values())
     if len(launches) == 1:
         launches = [[each] for each in launches[0]]
     return [
-        (
-            median([each.median.median for each in slices]),
-            _median_of_known([each.rtt for each in slices]),
+        _Stretch(
+            median([times.median.median for _, times in slices]),
+            _median_of_known([times.rtt for _, times in slices]),
+            [measurement for measurement, _ in slices],
         )
         for slices in launches
     ]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from halftrip.analysis.flags.cause import KEEP_FREQUENCY, KEEP_STATE
 from halftrip.analysis.flags.flag import FEWEST, Evidence, Finding, percent, us
+from halftrip.analysis.flags.machine import can_move, core_at, ranks_of
 from halftrip.stats.autocorrelation import autocorrelation
 from halftrip.stats.drift import change_points, level_change, slice_trend, trend
 from halftrip.stats.granularity import granularity_of_ordered
@@ -35,6 +38,10 @@ _MOST_CHANGE = 0.05
 # This many samples may count as a single independent one. The interval allows for more, but changes
 # so slow are seldom seen as a whole.
 _MOST_CORRELATION = 10.0
+# Clock rates that differ by no more are the same; the kernel's figure is that of a moment, so that
+# round trips go with it no better.
+_SAME_RATE = 1.05
+_SAME_PRODUCT = 1.2
 # A width that differs from the target by no more than this share of it is rounding.
 _ROUNDING = 1e-9
 
@@ -220,7 +227,37 @@ def cores_moved(row: Evidence) -> Finding | None:
         f"({percent(of_state[n].size / total)})"
         for n, middle in (low, high)
     )
-    return Finding(f"{kinds}: the cores moved")
+    clock = _clock_rates(row, [states[n] for n in (low[0], high[0])])
+    if clock:
+        return Finding(f"{kinds}: {clock}", advice=KEEP_FREQUENCY)
+    if any(map(can_move, ranks_of(row))):
+        return Finding(f"{kinds}: the cores moved", advice=KEEP_STATE)
+    return Finding(kinds)
+
+
+def _clock_rates(row: Evidence, states: Sequence[State]) -> str:
+    """The clock rates of a core in two states, where the round trip times these is the same;
+    empty elsewhere, and where they are not known."""
+    for end in (0, 1):
+        rates = []
+        for state in states:
+            found = [
+                each.usage[end].core
+                for each in row.measurements
+                if each.usage
+                and each.core_to_core_rtts
+                and state.has(median(each.core_to_core_rtts))
+            ]
+            known = [core.hertz for core in found if core is not None and core.hertz]
+            rates.append(median(known) if known else math.nan)
+        faster, slower = rates
+        products = [
+            rate * (state.low + state.high) for rate, state in zip(rates, states, strict=True)
+        ]
+        if faster > _SAME_RATE * slower and max(products) <= _SAME_PRODUCT * min(products):
+            gigahertz = [significant(rate / 1e9, 2) for rate in rates]
+            return f"{core_at(row, end)} ran at {gigahertz[0]}, then {gigahertz[1]} GHz"
+    return ""
 
 
 def _range(state: State) -> str:

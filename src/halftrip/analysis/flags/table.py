@@ -3,12 +3,13 @@ flags and docs/flags.md are made from it."""
 
 from __future__ import annotations
 
-from halftrip.analysis.flags import levels, machine_causes, samples
-from halftrip.analysis.flags.cause import Cause, When
+import math
+
+from halftrip.analysis.flags import companions, levels, machine_causes, samples
+from halftrip.analysis.flags.cause import KEEP_FREQUENCY, KEEP_STATE, Cause, When
 from halftrip.analysis.flags.flag import Evidence, Finding
 
 NO_INTERVAL = "no interval"
-KEEP_STATE = "keep to one state with --placement-state near, or far"
 _MORE_TIME = "allow more time with --time"
 
 CONTRADICTED = Cause(
@@ -60,6 +61,50 @@ COLD_TABLE = Cause(
     advice="leave it out, or measure it again behind another row",
 )
 
+# What goes with the times of the slices, however little of it the whole row had.
+_GOES = (
+    "The times of slices, or of launches, go with {}, which accounts for half of their variance or "
+    "more, and chance gives that in less than 5 % of rows (orders drawn at random)."
+)
+SLICES = (
+    machine_causes.of("CPU contention")._replace(
+        flag="",
+        when="slices",
+        find=companions.contention,
+        evidence=_GOES.format("the time that other programs had of the core of an end"),
+        says="from 10.0 us to 14.0 us: other programs had 0.0 % to 80 % of core 1",
+    ),
+    machine_causes.of("steal")._replace(
+        flag="",
+        when="slices",
+        find=companions.steal,
+        evidence=_GOES.format("the time that the hypervisor had of the core of an end"),
+        says="from 10.0 us to 14.0 us: the hypervisor had 0.0 % to 60 % of core 1",
+    ),
+    Cause(
+        name="frequency",
+        flag="",
+        when="slices",
+        find=companions.frequency,
+        evidence=_GOES.format("one over the clock rate of the core of an end"),
+        excluded="",
+        says="from 10.0 us to 22.0 us: core 1 ran at 1.4 to 3.1 GHz",
+        advice=KEEP_FREQUENCY,
+    ),
+    Cause(
+        name="cores moved",
+        flag="",
+        when="slices",
+        find=companions.moved,
+        evidence=_GOES.format("the core-to-core round trip"),
+        excluded="they go with the clock rate, too; the row has figures by state; or cores cannot "
+        "move, without a hypervisor and with ranks that have a core of their own: then the level "
+        "wandered",
+        says="from 10.2 us to 11.6 us: the core-to-core round trip took 100 to 190 ns",
+        advice=KEEP_STATE,
+    ),
+)
+
 # In the order in which causes explain others.
 CAUSES: tuple[Cause, ...] = (
     *machine_causes.ALWAYS,
@@ -108,17 +153,7 @@ CAUSES: tuple[Cause, ...] = (
         says="launch 5 took 2.00 us, the other 5 from 0.990 us to 1.02 us",
         advice="look for what was different in it: placement, frequency, another path",
     ),
-    Cause(
-        name="cores moved",
-        flag="",
-        when="wide",
-        find=levels.moved_with_cores,
-        evidence="The level wandered, as below, in a row that has no figures by state, and the "
-        "medians go with the core-to-core round trip (rank correlation, less than 1 % by chance).",
-        excluded="the times go the other way",
-        says="from 10.2 us to 11.6 us with the core-to-core round trip, 100 to 190 ns",
-        advice=KEEP_STATE,
-    ),
+    *SLICES,
     Cause(
         name="level wandered",
         flag="",
@@ -179,12 +214,14 @@ CAUSES: tuple[Cause, ...] = (
         find=samples.cores_moved,
         evidence="The core-to-core round trips of a row show several states (they differ by more "
         "than a factor of 1.25 and have at least 5 % of the probes), and the medians of these "
-        "differ by more than 5 %.",
+        "differ by more than 5 %. That the cores moved is said under a hypervisor, or of a rank "
+        "without a core of its own; where the round trip times the clock rate is the same, it is "
+        "the clock rate.",
         excluded="the row has figures for each [state of the machine](method.md#states): it is "
         "asked of each by itself",
         says="10.0 us while the core-to-core round trip took 150 ns (50 %) and 14.0 us while the "
         "core-to-core round trip took 300 ns (50 %): the cores moved",
-        advice=KEEP_STATE,
+        advice="find out what changes the round trip: the clock rate, heat, other work",
     ),
     Cause(
         name="bimodal",
@@ -283,10 +320,18 @@ CAUSES: tuple[Cause, ...] = (
 
 
 def found_by(row: Evidence, when: When) -> list[tuple[Cause, Finding]]:
-    """The causes of a row that the verdict names then, in the order of the table."""
-    asked = [cause for cause in CAUSES if cause.when == when and cause.find is not None]
-    return [
-        (cause, found)
-        for cause in asked
-        if cause.find is not None and (found := row.found_by(cause.find)) is not None
+    """The causes of a row that the verdict names then: those with a share first, by size, then in
+    the order of the table."""
+    found = [
+        (cause, finding)
+        for cause in CAUSES
+        if cause.when == when
+        and cause.find is not None
+        and (finding := row.found_by(cause.find)) is not None
     ]
+    return sorted(found, key=lambda each: -largest_first(each[1].share))
+
+
+def largest_first(share: float) -> float:
+    """A share to be sorted by; 0 where it is not known."""
+    return 0.0 if math.isnan(share) else share
