@@ -17,7 +17,8 @@ from harness.need import can_unshare, need
 SHORT = ("-s", "8", "--time", "0.3s", "-r", "1", "--ci", "none", "--launches", "1")
 # A loopback interface of its own whose packets are handed to another core, and who sends them.
 _FLOOD = """
-mount -t sysfs none /sys && ip link set lo up && echo {mask:x} > /sys/class/net/lo/queues/rx-0/rps_cpus
+mount -t sysfs none /sys && ip link set lo up || exit
+echo {mask:x} > /sys/class/net/lo/queues/rx-0/rps_cpus || exit
 exec taskset -c {sender} {python} -c '
 import os, socket
 parent, to = os.getppid(), socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

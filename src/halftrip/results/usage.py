@@ -162,8 +162,8 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def throttled_share(self) -> float | None:
-        """The share of the time for which a CPU quota stopped this end. That of its group is that of
-        all of its cores, so it is no more than this end waited."""
+        """The share of the time for which a CPU quota stopped this end: no more than it waited, as
+        the time of its group is that of all of its cores."""
         share = None if self.core is None else _share(self.core.throttled, self.core.watched)
         if share is None or self.waited_share is None:
             return share

@@ -128,8 +128,7 @@ class CoreWatch:
                 unused = sum(passed.get(kind, 0.0) for kind in _UNUSED)
                 unaccounted = watched - unused - own - (others or 0.0) - interrupts
         unused_by_siblings = [
-            later - earlier
-            for earlier, later in zip(before.siblings, after.siblings, strict=True)
+            later - earlier for earlier, later in zip(before.siblings, after.siblings, strict=True)
         ]
         throttled = [
             seconds

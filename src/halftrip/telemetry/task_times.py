@@ -1,7 +1,7 @@
 """For how long tasks have run on a core, to the nanosecond: by the scheduler's own clock.
 
-The times of /proc/stat are found at ticks of some ms, and what a kernel needs to put a task to sleep
-and to wake it up is none of them. Neither tells a short slice's other programs from its own sleeps.
+The times of /proc/stat are found at ticks of some ms, and lack what a kernel needs to put a task to
+sleep and to wake it up: in a short slice they do not tell other programs from its own sleeps.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What kept an end from running: for each cause, evidence that has it, and evidence that is close to
-it and has not."""
+"""What kept an end from running: for each cause, evidence that has it, and some that is close to it
+and has not."""
 
 import pytest
 
@@ -29,9 +29,7 @@ def cause_of(*ends, transport="shm", environments=None):
     """The cause of a row with a narrow interval, and what was seen, of which these are the ends."""
     calm = runs.usage(core={"number": 0})
     both = (calm, *ends) if len(ends) == 1 else ends
-    row = [
-        pingpong(noise(seed=n), slice=n, usage=both, transport=transport) for n in range(SLICES)
-    ]
+    row = [pingpong(noise(seed=n), slice=n, usage=both, transport=transport) for n in range(SLICES)]
     ranks = environments or (runs.environment(0), runs.environment(1))
     (found,) = verdicts(runs.run(*row, environments=ranks)).values()
     return (None, "") if found.cause is None else (found.cause.name, found.cause.seen)

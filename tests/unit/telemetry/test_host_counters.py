@@ -6,8 +6,8 @@ import psutil
 import pytest
 
 from halftrip.kernel_files import Reader
-from halftrip.telemetry.host import Counters
 from halftrip.telemetry.energy import Energy
+from halftrip.telemetry.host import Counters
 from halftrip.telemetry.processors import KINDS, CoreTimes, read_processors
 from harness.kernel import FILES, STAT
 

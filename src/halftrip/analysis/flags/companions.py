@@ -60,6 +60,11 @@ def _of_core(who: str) -> Callable[[Evidence, int, float, float], str]:
     return says
 
 
+def _throttled(row: Evidence, end: int, low: float, high: float) -> str:
+    rank = row.configuration.pair[end]
+    return f"rank {rank} was throttled for {_range(percent(low), percent(high))} of the time"
+
+
 def _range(low: str, high: str) -> str:
     return low if low == high else f"{low} to {high}"
 
@@ -79,6 +84,10 @@ OTHERS = Companion(
 STEAL = Companion(
     _usage(lambda usage: usage.steal_share), 0.1, _of_core("the hypervisor had"), is_share=True
 )
+THROTTLED = Companion(_usage(lambda usage: usage.throttled_share), 0.1, _throttled, is_share=True)
+INTERRUPTS = Companion(
+    _usage(lambda usage: usage.interrupts_share), 0.1, _of_core("interrupts had"), is_share=True
+)
 FREQUENCY = Companion(
     _usage(lambda usage: None if usage.core is None else usage.core.hertz),
     1.05,
@@ -87,7 +96,7 @@ FREQUENCY = Companion(
 )
 # Probes at one moment differ by as much.
 ROUND_TRIP = Companion(_rtt, 1.05, _between_cores, of_pair=True)
-COMPANIONS = (OTHERS, STEAL, FREQUENCY, ROUND_TRIP)
+COMPANIONS = (OTHERS, STEAL, THROTTLED, INTERRUPTS, FREQUENCY, ROUND_TRIP)
 
 
 class _Goes(NamedTuple):
@@ -150,6 +159,8 @@ def _said(found: _Goes) -> tuple[int, float, float]:
 
 contention = goes_with(OTHERS)
 steal = goes_with(STEAL)
+quota = goes_with(THROTTLED)
+interrupts = goes_with(INTERRUPTS)
 frequency = goes_with(FREQUENCY)
 with_round_trip = goes_with(ROUND_TRIP)
 

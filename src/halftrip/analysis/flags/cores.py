@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 
 from halftrip.analysis.flags.flag import Evidence, Finding, percent
-from halftrip.analysis.flags.machine import core_of, ranks_of, taken_ends
+from halftrip.analysis.flags.machine import core_of, ranks_of
 from halftrip.registry import TRANSPORTS
 from halftrip.results.usage import Usage
 
@@ -34,10 +34,10 @@ def _owner(usage: Usage) -> str | None:
 
 
 def _own_task(row: Evidence, rank: int, usage: Usage, share: float) -> str:
-    assert usage.core is not None and usage.core.busiest_task is not None
-    name = usage.core.busiest_task.name
+    task = None if usage.core is None else usage.core.busiest_task
+    name = "" if task is None else f" {task.name}"
     whose = f"another thread of rank {rank}" if _owner(usage) == "rank" else "this run's own"
-    return f"{whose} {name} had {percent(share)} of {core_of(row, rank, usage.core)}"
+    return f"{whose}{name} had {percent(share)} of {core_of(row, rank, usage.core)}"
 
 
 def quota(row: Evidence) -> Finding | None:
@@ -49,7 +49,7 @@ def quota(row: Evidence) -> Finding | None:
     )
 
 
-def _throttled(row: Evidence, rank: int, usage: Usage, share: float) -> str:
+def _throttled(_row: Evidence, rank: int, _usage: Usage, share: float) -> str:
     return f"rank {rank} was throttled for {percent(share)} of the time"
 
 
@@ -63,7 +63,9 @@ def waiting(row: Evidence) -> Finding | None:
 
 def _waited(row: Evidence, rank: int, usage: Usage, share: float) -> str:
     where = core_of(row, rank, usage.core)
-    return f"rank {rank} was ready to run, and did not get {where}, for {percent(share)} of the time"
+    return (
+        f"rank {rank} was ready to run, and did not get {where}, for {percent(share)} of the time"
+    )
 
 
 def interrupts(row: Evidence) -> Finding | None:
@@ -111,8 +113,7 @@ def siblings(row: Evidence) -> Finding | None:
         beside = {
             other.core
             for other in ranks
-            if other.rank != each.rank
-            and (other.host, other.launch) == (each.host, each.launch)
+            if other.rank != each.rank and (other.host, other.launch) == (each.host, each.launch)
         }
         if each.core is not None and beside & (set(each.siblings or ()) - {each.core}):
             pair = sorted({each.core, *(core for core in beside if core is not None)})
@@ -120,10 +121,12 @@ def siblings(row: Evidence) -> Finding | None:
             return Finding(f"cores {numbers} of its ranks are one physical core")
     return _ends_with(
         row,
-        lambda usage: share
-        if (share := usage.sibling_share or 0.0) > _BUSY_SIBLING
-        and share * usage.core_seconds > _least_seconds(row)
-        else 0.0,
+        lambda usage: (
+            share
+            if (share := usage.sibling_share or 0.0) > _BUSY_SIBLING
+            and share * usage.core_seconds > _least_seconds(row)
+            else 0.0
+        ),
         _beside,
     )
 
@@ -134,8 +137,8 @@ def _least_seconds(row: Evidence) -> float:
 
 
 def _beside(row: Evidence, rank: int, usage: Usage, share: float) -> str:
-    where = core_of(row, rank, usage.core)
-    return f"another processor of the physical core of {where} was busy for {percent(share)} of the time"
+    where = f"the physical core of {core_of(row, rank, usage.core)}"
+    return f"another processor of {where} was busy for {percent(share)} of the time"
 
 
 def _ends_with(

@@ -81,6 +81,21 @@ SLICES = (
         evidence=_GOES.format("the time that the hypervisor had of the core of an end"),
         says="from 10.0 us to 14.0 us: the hypervisor had 0.0 % to 60 % of core 1",
     ),
+    machine_causes.of("CPU quota")._replace(
+        flag="",
+        when="slices",
+        find=companions.quota,
+        evidence=_GOES.format("the time for which a CPU quota stopped an end"),
+        says="from 10.0 us to 14.0 us: rank 1 was throttled for 0.0 % to 40 % of the time",
+    ),
+    machine_causes.of("interrupts")._replace(
+        flag="",
+        when="slices",
+        find=companions.interrupts,
+        evidence=_GOES.format("the time that interrupts had of the core of an end"),
+        excluded="",
+        says="from 10.0 us to 14.0 us: interrupts had 0.0 % to 40 % of core 1",
+    ),
     Cause(
         name="frequency",
         flag="",
