@@ -37,6 +37,11 @@ WHEN: dict[When, str] = {
     "little": "Nothing else was found",
     "never": "Flags only",
 }
+OF_SLICES = """\
+The times of slices within their launch, or those of launches, are compared with what was read
+beside each. It accounts for half of their variance or more, and chance gives that, for any of
+these, in less than 5 % of rows (random orders of the values).
+"""
 TAIL = """\
 This page is made from `src/halftrip/analysis/flags/table.py` by `scripts/flags_page.py`.
 """
@@ -48,6 +53,7 @@ def page() -> str:
     for when, title in WHEN.items():
         causes = [cause for cause in CAUSES if cause.when == when]
         parts.append(f"## {title}\n")
+        parts += [OF_SLICES] * (when == "slices")
         parts += [_section(cause) for cause in causes]
     return "\n".join([*parts, TAIL])
 

@@ -4,12 +4,14 @@ not."""
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from itertools import islice
 from typing import Literal, NamedTuple
 
 from halftrip.analysis.flags import contradictions, evidences
 from halftrip.analysis.flags.flag import Evidence, Flag, together
 from halftrip.analysis.flags.machine_causes import IMPOSSIBLE
-from halftrip.analysis.flags.table import CAUSES, found_by
+from halftrip.analysis.flags.table import CAUSES, found_by, largest_first
 from halftrip.results.configuration import Configuration
 from halftrip.results.run import Run
 from halftrip.stats.summary import relative_width
@@ -48,31 +50,29 @@ def verdict(row: Evidence, contradiction: Flag | None = None) -> Verdict:
     # A bandwidth over all the time has no interval, and needs none.
     width = 0.0 if row.is_over_all_time else relative_width(row.summary)
     word: Word = "ok" if width <= OK_WIDTH else "caution" if width <= CAUTION_WIDTH else "no"
-    seen = [cause.named(found) for cause, found in found_by(row, "always")]
+    seen = [cause.named(found) for cause, found in largest_first(found_by(row, "always"))]
     if seen and seen[0].name == IMPOSSIBLE:
         return Verdict("no", relative_width(row.summary), seen[0])
     if word != "ok":
-        of_slices = [cause.named(found) for cause, found in found_by(row, "slices")]
+        of_slices = [cause.named(found) for cause, found in largest_first(found_by(row, "slices"))]
         seen += [flag for flag in of_slices if flag.name not in {each.name for each in seen}]
-        seen = seen or _explaining(row, width)[:1]
+        seen = seen or [*islice(_explaining(row, width), 1)]
     if not seen and contradiction is not None:
         names = {each.flag: each.name for each in CAUSES if each.when == "contradict"}
         seen = [contradiction._replace(name=names[contradiction.name])]
     if not seen and word != "ok":
-        seen = [cause.named(found) for cause, found in found_by(row, "little")][:1]
+        seen = [cause.named(found) for cause, found in islice(found_by(row, "little"), 1)]
     cause = together(seen) if seen else None
     if cause is not None and row.run.sources and "--" in cause.advice:
         cause = cause._replace(advice=_TO_OTHERS)
     return Verdict("caution" if word == "ok" and cause is not None else word, width, cause)
 
 
-def _explaining(row: Evidence, width: float) -> list[Flag]:
+def _explaining(row: Evidence, width: float) -> Iterator[Flag]:
     """The causes of an interval that is so wide. One with a share explains no more than that."""
-    return [
-        cause.named(found)
-        for cause, found in found_by(row, "wide")
-        if math.isinf(width) or not found.share < width
-    ]
+    for cause, found in found_by(row, "wide"):
+        if math.isinf(width) or not found.share < width:
+            yield cause.named(found)
 
 
 def verdicts(run: Run) -> dict[Configuration, Verdict]:

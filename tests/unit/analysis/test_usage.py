@@ -149,6 +149,16 @@ def test_each_preemption_makes_the_longest_sample_of_its_block_suspect():
     assert suspects(samples, QUIET, QUIET, **many) == [1, 3]
 
 
+def test_preemptions_that_no_sample_shows_make_none_suspect():
+    """Of half of the samples, which take no longer than noise has it."""
+    samples = np.random.default_rng(3).normal(20_000, 100, 400).astype(int)
+    assert len(suspects(samples, QUIET, QUIET, preemptions=[(198, 0)])) <= 2
+    samples[::40] += 1000
+    found = suspects(samples, QUIET, QUIET, preemptions=[(198, 0)])
+    assert {*range(0, 400, 40)} <= {*found}
+    assert len(found) <= 12
+
+
 def test_stolen_time_makes_as_many_samples_suspect_as_it_explains():
     samples = spikes(s3=9_001_000, s7=5_001_000, s9=4_001_000, s11=1500)
     assert suspects(samples, QUIET, runs.usage(core={"steal": 0.014})) == [3, 7]

@@ -1,6 +1,7 @@
 """What is said of the network between hosts."""
 
 import msgspec
+import pytest
 
 from halftrip.results.network_path import Interface, NetworkPath, TcpInfo
 from halftrip.results.records import Connection
@@ -118,6 +119,16 @@ def test_only_the_interface_that_the_pair_used_counts():
     # An MPI does not say which.
     (line,) = losses(both)
     assert line == "losses: h0: eth0 dropped 1 of 10 packets, eth1 dropped 1 of 10 packets"
+
+
+@pytest.mark.parametrize(("dropped", "packets", "resent", "is_said"), [
+    (2, 5_000_000, 5, False), (600, 5_000_000, 5, True), (600, 5_000_000, 0, False),
+])  # fmt: skip
+def test_frames_that_no_socket_of_the_run_missed_are_no_losses(dropped, packets, resent, is_said):
+    """Such as those of a protocol that nobody speaks there."""
+    counts = {"tcp_segments_out": 4_000_000, "tcp_retransmits": resent}
+    drops = QUIET | {"packets_in": packets, "drops_in": dropped}
+    assert bool(losses(counted(0, counts=counts, interfaces={"eth0": drops}))) == is_said
 
 
 def test_launches_count_together_and_what_is_made_up_or_seldom_does_not():

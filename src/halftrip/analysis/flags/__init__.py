@@ -102,9 +102,8 @@ def flags_of(row: Evidence, beside: Sequence[Flag]) -> tuple[Flag, ...]:
     flags: dict[str, Flag] = {}
     for name, causes in every.items():
         # Those that have no share are one thing, seen in several ways.
-        sized = sorted(causes, key=lambda each: -largest_first(each[1].share))
-        several = [cause.flagged(found) for cause, found in sized if not math.isnan(found.share)]
-        flags[name] = together(several or [causes[0][0].flagged(causes[0][1])])
+        sized = [each for each in largest_first(causes) if not math.isnan(each[1].share)]
+        flags[name] = together([cause.flagged(found) for cause, found in sized or causes[:1]])
     if "disturbed" in flags:
         flag = flags["disturbed"]
         flags["disturbed"] = flag._replace(seen=f"{flag.seen}{machine.losses(row)}")

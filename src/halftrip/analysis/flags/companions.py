@@ -23,13 +23,14 @@ _LEVEL = 0.05
 
 class Companion(NamedTuple):
     """A quantity read beside each slice: its value for an end (NaN: not known), the `least` by
-    which it has to vary to matter, as a factor, or as a difference where it is a share; whether
-    times rise with it or fall; and what is said of it from one value to another. `of_pair`: both
-    ends have the same."""
+    which it has to vary to matter, as a factor, or as a difference where it is a share; what is
+    said of it, with its `{values}` and the `{core}`; a value as text; and whether times rise with
+    it or fall. `of_pair`: both ends have the same."""
 
     read: Callable[[Measurement, int], float]
     least: float
-    says: Callable[[Evidence, int, float, float], str]
+    phrase: str
+    text: Callable[[float], str]
     is_share: bool = False
     rises: bool = True
     of_pair: bool = False
@@ -37,6 +38,12 @@ class Companion(NamedTuple):
     def varies(self, low: float, high: float) -> bool:
         """Whether it is much higher at `high` than at `low`."""
         return high - low > self.least if self.is_share else high > self.least * low > 0
+
+    def says(self, row: Evidence, end: int, *values: float) -> str:
+        """What is said of its lowest and highest value, or of one."""
+        texts = " to ".join(dict.fromkeys(map(self.text, values)))
+        core = "" if self.of_pair else core_at(row, end)
+        return self.phrase.format(values=texts, core=core)
 
 
 def _usage(share: Callable[[Usage], float | None]) -> Callable[[Measurement, int], float]:
@@ -53,49 +60,49 @@ def _rtt(measurement: Measurement, _end: int) -> float:
     return median(rtts) if rtts else math.nan
 
 
-def _of_core(who: str) -> Callable[[Evidence, int, float, float], str]:
-    def says(row: Evidence, end: int, low: float, high: float) -> str:
-        return f"{who} {_range(percent(low), percent(high))} of {core_at(row, end)}"
-
-    return says
-
-
-def _throttled(row: Evidence, end: int, low: float, high: float) -> str:
-    rank = row.configuration.pair[end]
-    return f"rank {rank} was throttled for {_range(percent(low), percent(high))} of the time"
-
-
-def _range(low: str, high: str) -> str:
-    return low if low == high else f"{low} to {high}"
-
-
-def _gigahertz(row: Evidence, end: int, low: float, high: float) -> str:
-    found = _range(significant(low / 1e9, 2), significant(high / 1e9, 2))
-    return f"{core_at(row, end)} ran at {found} GHz"
-
-
-def _between_cores(_row: Evidence, _end: int, low: float, high: float) -> str:
-    return f"the core-to-core round trip took {_range(f'{low:.0f}', f'{high:.0f}')} ns"
-
-
 OTHERS = Companion(
-    _usage(lambda usage: usage.others_share), 0.1, _of_core("other programs had"), is_share=True
+    _usage(lambda usage: usage.others_share),
+    0.1,
+    "other programs had {values} of {core}",
+    percent,
+    is_share=True,
 )
 STEAL = Companion(
-    _usage(lambda usage: usage.steal_share), 0.1, _of_core("the hypervisor had"), is_share=True
+    _usage(lambda usage: usage.steal_share),
+    0.1,
+    "the hypervisor did not run {core} for {values} of the time",
+    percent,
+    is_share=True,
 )
-THROTTLED = Companion(_usage(lambda usage: usage.throttled_share), 0.1, _throttled, is_share=True)
+THROTTLED = Companion(
+    _usage(lambda usage: usage.throttled_share),
+    0.1,
+    "a CPU quota stopped the rank on {core} for {values} of the time",
+    percent,
+    is_share=True,
+)
 INTERRUPTS = Companion(
-    _usage(lambda usage: usage.interrupts_share), 0.1, _of_core("interrupts had"), is_share=True
+    _usage(lambda usage: usage.interrupts_share),
+    0.1,
+    "interrupts had {values} of {core}",
+    percent,
+    is_share=True,
 )
 FREQUENCY = Companion(
     _usage(lambda usage: None if usage.core is None else usage.core.hertz),
     1.05,
-    _gigahertz,
+    "{core} ran at {values} GHz",
+    lambda hertz: significant(hertz / 1e9, 2),
     rises=False,
 )
 # Probes at one moment differ by as much.
-ROUND_TRIP = Companion(_rtt, 1.05, _between_cores, of_pair=True)
+ROUND_TRIP = Companion(
+    _rtt,
+    1.05,
+    "the core-to-core round trip took {values} ns",
+    lambda ns: f"{ns:.0f}",
+    of_pair=True,
+)
 COMPANIONS = (OTHERS, STEAL, THROTTLED, INTERRUPTS, FREQUENCY, ROUND_TRIP)
 
 
@@ -113,11 +120,15 @@ class _Goes(NamedTuple):
 def _that_go(row: Evidence) -> list[_Goes]:
     """All quantities that the times of the slices go with, those that account for most first."""
     varying = []
+    shared = {each.rank for each in ranks_of(row) if each.oversubscribed}
     for companion in COMPANIONS:
         # Within a state the round trip wanders a little, and it is the only one that was kept to.
         if companion is ROUND_TRIP and row.state is not None:
             continue
         for end in range(1 if companion.of_pair else 2):
+            # Where ranks share a core, another rank is what had it.
+            if companion is OTHERS and row.configuration.pair[end] in shared:
+                continue
             values = [companion.read(measurement, end) for measurement, _ in row.counted]
             known = [value for value in values if not math.isnan(value)]
             if len(known) == len(values) and known and companion.varies(min(known), max(known)):
@@ -145,16 +156,12 @@ def goes_with(companion: Companion) -> Callable[[Evidence], Finding | None]:
         several = len(row.times.by_launch) > 1
         where = " between launches" * found[0].between if several else ""
         where = where or " within launches" * several
-        said = " and ".join(companion.says(row, *_said(each)) for each in found)
+        said = " and ".join(companion.says(row, each.end, each.low, each.high) for each in found)
         return Finding(
             f"from {us(min(medians))} to {us(max(medians))}{where}: {said}", found[0].share
         )
 
     return find
-
-
-def _said(found: _Goes) -> tuple[int, float, float]:
-    return found.end, found.low, found.high
 
 
 contention = goes_with(OTHERS)
@@ -190,9 +197,8 @@ def unlike_others(row: Evidence, odd: Sequence[Measurement], others: Sequence[Me
             value, usual = median(one), median(rest)
             pair = (usual, value) if companion.rises else (value, usual)
             if companion.varies(*pair) and companion.varies(*_nearest(rest, companion, value)):
-                what = companion.says(row, end, value, value)
-                like = companion.says(row, end, usual, usual)
-                said.append(f"{what}, in the others {like}")
+                what = companion.says(row, end, value)
+                said.append(f"{what}, in the others {companion.text(usual)}")
     return "; ".join(said)
 
 

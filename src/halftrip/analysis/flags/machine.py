@@ -68,7 +68,10 @@ def _copy_limit(row: Evidence) -> CopyLimit | None:
     if not kinds <= {"host", "pinned"}:
         return device_limit(row.run, row.configuration)
     copies = [copy for copy in row.run.copy_times if copy.ns > 0]
-    found = [CopyLimit(copy.size / copy.ns, copy.size, "memory is copied") for copy in copies]
+    found = [
+        CopyLimit(copy.size / copy.ns, copy.size, f"rank {copy.rank} copies memory")
+        for copy in copies
+    ]
     return max(found, default=None)
 
 

@@ -16,10 +16,10 @@ ALWAYS: tuple[Cause, ...] = (
         find=machine.above_bound,
         evidence="One way takes less than half the shortest core-to-core round trip probed during "
         "the row, over 1.25, where an iteration waits for at least one cache line to cross; or the "
-        "bandwidth is more than 1.25 times that of the fastest `memcpy`. In the memory of CUDA "
-        "devices it is the device's own copies of the same run, within the device or between the "
-        "two, or to and from page-locked memory where messages are staged. 1.25 is the tolerance "
-        "between measurements at different times.",
+        "bandwidth is more than 1.25 times that of the fastest `memcpy` of either end. In the "
+        "memory of CUDA devices it is the device's own copies of the same run, within the device "
+        "or between the two, or to and from page-locked memory where messages are staged. 1.25 is "
+        "the tolerance between measurements at different times.",
         excluded="there is no bound: between hosts, with `put` and `get` or a window (of the "
         "first), and in memory of which no copies were measured",
         says="0.0308 us one way, where a cache line alone takes 0.0494 us",

@@ -4,6 +4,7 @@ flags and docs/flags.md are made from it."""
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 
 from halftrip.analysis.flags import companions, levels, machine_causes, samples
 from halftrip.analysis.flags.cause import KEEP_FREQUENCY, KEEP_STATE, Cause, When
@@ -61,47 +62,44 @@ COLD_TABLE = Cause(
     advice="leave it out, or measure it again behind another row",
 )
 
-# What goes with the times of the slices, however little of it the whole row had.
-_GOES = (
-    "The times of slices, or of launches, go with {}, which accounts for half of their variance or "
-    "more, and chance gives that in less than 5 % of rows (orders drawn at random)."
-)
+# Of the times of slices, however little of it the whole row had.
 SLICES = (
     machine_causes.of("CPU contention")._replace(
         flag="",
         when="slices",
         find=companions.contention,
-        evidence=_GOES.format("the time that other programs had of the core of an end"),
-        says="from 10.0 us to 14.0 us: other programs had 0.0 % to 80 % of core 1",
+        evidence="They go with the time that other programs had of the core of an end.",
+        says="from 10.0 us to 14.0 us: other programs had 0 % to 80 % of core 1",
     ),
     machine_causes.of("steal")._replace(
         flag="",
         when="slices",
         find=companions.steal,
-        evidence=_GOES.format("the time that the hypervisor had of the core of an end"),
-        says="from 10.0 us to 14.0 us: the hypervisor had 0.0 % to 60 % of core 1",
+        evidence="They go with the time in which the hypervisor did not run the core of an end.",
+        says="from 10.0 us to 14.0 us: the hypervisor did not run core 1 for 0 % to 60 % of the time",
     ),
     machine_causes.of("CPU quota")._replace(
         flag="",
         when="slices",
         find=companions.quota,
-        evidence=_GOES.format("the time for which a CPU quota stopped an end"),
-        says="from 10.0 us to 14.0 us: rank 1 was throttled for 0.0 % to 40 % of the time",
+        evidence="They go with the time for which a CPU quota stopped an end.",
+        says="from 10.0 us to 14.0 us: a CPU quota stopped the rank on core 1 for 0 % to 40 % of the "
+        "time",
     ),
     machine_causes.of("interrupts")._replace(
         flag="",
         when="slices",
         find=companions.interrupts,
-        evidence=_GOES.format("the time that interrupts had of the core of an end"),
+        evidence="They go with the time that interrupts had of the core of an end.",
         excluded="",
-        says="from 10.0 us to 14.0 us: interrupts had 0.0 % to 40 % of core 1",
+        says="from 10.0 us to 14.0 us: interrupts had 0 % to 40 % of core 1",
     ),
     Cause(
         name="frequency",
         flag="",
         when="slices",
         find=companions.frequency,
-        evidence=_GOES.format("one over the clock rate of the core of an end"),
+        evidence="They go with one over the clock rate of the core of an end.",
         excluded="",
         says="from 10.0 us to 22.0 us: core 1 ran at 1.4 to 3.1 GHz",
         advice=KEEP_FREQUENCY,
@@ -111,7 +109,7 @@ SLICES = (
         flag="",
         when="slices",
         find=companions.moved,
-        evidence=_GOES.format("the core-to-core round trip"),
+        evidence="They go with the core-to-core round trip.",
         excluded="they go with the clock rate, too; the row has figures by state; or cores cannot "
         "move, without a hypervisor and with ranks that have a core of their own: then the level "
         "wandered",
@@ -130,7 +128,8 @@ CAUSES: tuple[Cause, ...] = (
         find=samples.coarse_clock,
         evidence="In the median slice, the samples lie on a lattice whose step is more than 1 % of "
         "their median; or the median is 0. The step is found in the samples themselves (Kendall's "
-        "quantogram, 1974), whatever resolution the clock claims.",
+        "quantogram, 1974), whatever resolution the clock claims. It is the cause of an interval "
+        "that is no wider than a step.",
         excluded="samples are all equal, but not 0: they show no step",
         says="times come in steps of 1000 ns, 25 % of a sample",
         advice="let samples hold more iterations (leave out --iterations); see halftrip doctor for "
@@ -163,33 +162,36 @@ CAUSES: tuple[Cause, ...] = (
         when="wide",
         find=levels.odd_launch,
         evidence="One of four launches or more is farther from all others than these are from each "
-        "other, and by more than 10 %.",
+        "other, by more than 10 %, and by more than chance gives in 1 % of cases (Dixon, 1950). "
+        "What was seen of that launch only is said: its cores, and what is read beside slices.",
         excluded="two launches are apart, or all are",
         says="launch 5 took 2.00 us, the other 5 from 0.990 us to 1.02 us",
         advice="look for what was different in it: placement, frequency, another path",
     ),
     *SLICES,
     Cause(
-        name="level wandered",
-        flag="",
-        when="wide",
-        find=levels.wandered,
-        evidence="The middle half of the slices' medians is wider than what a slice knows of its "
-        "own median; from where to where.",
-        excluded="fewer than six slices, or most have too few samples for an interval of their own",
-        says="from 10.2 us to 10.7 us",
-        advice="find out what changes (frequency, heat, other work), or allow more --slices",
-    ),
-    Cause(
         name="two levels",
         flag="",
         when="wide",
         find=levels.two_levels,
         evidence="Two modes of the samples, as of `bimodal`, that both occur in most slices, and "
-        "differ by more than the interval.",
+        "differ by more than 5 %.",
         excluded="each is in slices of its own: the level wandered",
         says="50 % of the samples took 10.0 us, 50 % 14.0 us; it switched 30 times",
         advice="two things are mixed: look for a second path, a timer, or another process",
+    ),
+    Cause(
+        name="level wandered",
+        flag="",
+        when="wide",
+        find=levels.wandered,
+        evidence="The middle half of the slices' medians is wider than what a slice knows of its "
+        "own median; or, of slices of few samples, chance gives such ranks in less than 1 % of "
+        "cases (Kruskal and Wallis, 1952). It is said from where to where, and whether launches "
+        "differ, or slices within them.",
+        excluded="fewer than six slices",
+        says="from 10.2 us to 10.7 us",
+        advice="find out what changes (frequency, heat, other work), or allow more --slices",
     ),
     Cause(
         name="cold-start",
@@ -334,19 +336,15 @@ CAUSES: tuple[Cause, ...] = (
 )
 
 
-def found_by(row: Evidence, when: When) -> list[tuple[Cause, Finding]]:
-    """The causes of a row that the verdict names then: those with a share first, by size, then in
-    the order of the table."""
-    found = [
-        (cause, finding)
-        for cause in CAUSES
-        if cause.when == when
-        and cause.find is not None
-        and (finding := row.found_by(cause.find)) is not None
-    ]
-    return sorted(found, key=lambda each: -largest_first(each[1].share))
+def found_by(row: Evidence, when: When) -> Iterator[tuple[Cause, Finding]]:
+    """The causes of a row that the verdict names then, in the order of the table."""
+    for cause in CAUSES:
+        if cause.when == when and cause.find is not None:
+            found = row.found_by(cause.find)
+            if found is not None:
+                yield cause, found
 
 
-def largest_first(share: float) -> float:
-    """A share to be sorted by; 0 where it is not known."""
-    return 0.0 if math.isnan(share) else share
+def largest_first(found: Iterable[tuple[Cause, Finding]]) -> list[tuple[Cause, Finding]]:
+    """What was found, that with the largest share first, and that without one last."""
+    return sorted(found, key=lambda each: 0.0 if math.isnan(each[1].share) else -each[1].share)
