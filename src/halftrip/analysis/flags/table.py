@@ -76,15 +76,16 @@ SLICES = (
         when="slices",
         find=companions.steal,
         evidence="They go with the time in which the hypervisor did not run the core of an end.",
-        says="from 10.0 us to 14.0 us: the hypervisor did not run core 1 for 0 % to 60 % of the time",
+        says="from 10.0 us to 14.0 us: the hypervisor did not run core 1 for 0 % to 60 % of the "
+        "time",
     ),
     machine_causes.of("CPU quota")._replace(
         flag="",
         when="slices",
         find=companions.quota,
         evidence="They go with the time for which a CPU quota stopped an end.",
-        says="from 10.0 us to 14.0 us: a CPU quota stopped the rank on core 1 for 0 % to 40 % of the "
-        "time",
+        says="from 10.0 us to 14.0 us: a CPU quota stopped the rank on core 1 for 0 % to 40 % of "
+        "the time",
     ),
     machine_causes.of("interrupts")._replace(
         flag="",
