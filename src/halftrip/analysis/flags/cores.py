@@ -13,6 +13,8 @@ from halftrip.results.usage import Usage
 
 # Interrupts, or a processor of the same physical core, had more than this share of the time.
 _MUCH = 0.1
+# What a core has of them that nobody disturbs: timers, and what wakes its own tasks up.
+_USUAL_INTERRUPTS = 0.05
 # A time that the kernel finds out at its ticks of some 4 ms and tells in steps of 10 ms: what a
 # step adds to a slice, standard deviation, s (of the difference of two times), and a tick, s.
 _STEP_DEVIATION = 0.004
@@ -87,7 +89,8 @@ def _interrupts_share(row: Evidence, usage: Usage) -> float:
     # The times of hard and of soft interrupts, in each slice.
     steps = _STEP_DEVIATION * math.sqrt(2 * len(row.measurements)) / usage.core_seconds
     ticks = math.sqrt(share * _TICK_SECONDS / usage.core_seconds)
-    return share if share > max(_MUCH, _DEVIATIONS * math.hypot(steps, ticks)) else 0.0
+    least = max(_MUCH, _USUAL_INTERRUPTS + _DEVIATIONS * math.hypot(steps, ticks))
+    return share if share > least else 0.0
 
 
 def _interrupted(row: Evidence, rank: int, usage: Usage, share: float) -> str:
