@@ -39,6 +39,7 @@ from halftrip.stats.estimate import Estimate, difference
 from halftrip.stats.piecewise import CurvePoint
 from halftrip.stats.summary import Summary, relative_width
 from pasts import ALIKE, LAUNCHES, ODD, ONE, SEVERAL, Past, is_changed, is_found
+from seen import seen
 from simulated_paths import (
     AR1,
     CURVE,
@@ -344,6 +345,7 @@ GROUPS: dict[str, Callable[[], list[Claim]]] = {
     "same": sameness,
     "changes": changes,
     "states": states,
+    "seen": seen,
     "recovery": recovery,
     "history": histories,
 }

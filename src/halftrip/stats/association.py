@@ -6,10 +6,13 @@ numpy only.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from halftrip.stats.median import FEWEST_FOR_INTERVAL
 from halftrip.stats.quantile import Floats
@@ -41,25 +44,24 @@ def association(
     how times or values are distributed.
     """
     x, y = np.asarray(values, dtype=np.float64), np.asarray(times, dtype=np.float64)
-    groups = [np.flatnonzero(np.equal(launches, launch)) for launch in dict.fromkeys(launches)]
+    numbers = {launch: number for number, launch in enumerate(dict.fromkeys(launches))}
+    of = np.array([numbers[launch] for launch in launches])
+    counts = np.bincount(of)
+    means = [np.bincount(of, part) / counts for part in (x, y)]
     found = []
-    if len(groups) > 1:
+    if counts.size > 1:
         level /= 2
-        means = [np.array([float(part[group].mean()) for group in groups]) for part in (x, y)]
-        share = _share(means[0], means[1], [np.arange(len(groups))], level)
+        share = _share(means[0], means[1], (0,) * counts.size, level)
         found.append(Association(share, between=True))
-    for group in groups:
-        x[group] -= x[group].mean()
-        y[group] -= y[group].mean()
-    share = _share(x, y, groups, level)
+    share = _share(x - means[0][of], y - means[1][of], tuple(of.tolist()), level)
     found.append(Association(share, between=False))
     best = max(found, key=lambda each: each.share)
     return best if best.share >= _MOST else None
 
 
-def _share(x: Floats, y: Floats, groups: Sequence[np.ndarray], level: float) -> float:
+def _share(x: Floats, y: Floats, of: tuple[int, ...], level: float) -> float:
     """The share of the variance of `y` that a line through `x` accounts for; 0 where chance does,
-    with the orders within each group."""
+    with the orders within each of the groups that the points are `of`."""
     if x.size < FEWEST_FOR_INTERVAL:
         return 0.0
     x, y = x - x.mean(), y - y.mean()
@@ -67,10 +69,19 @@ def _share(x: Floats, y: Floats, groups: Sequence[np.ndarray], level: float) -> 
     product = float(x @ y)
     if square <= 0 or product <= 0 or product**2 < _MOST * square:
         return 0.0
-    generator = np.random.default_rng(1)
-    orders = np.empty((_ORDERS, x.size))
-    for group in groups:
-        orders[:, group] = generator.permuted(np.tile(x[group], (_ORDERS, 1)), axis=1)
     # Equal but for rounding.
-    as_large = int(np.count_nonzero(orders @ y >= product * (1 - 1e-9)))
+    as_large = int(np.count_nonzero(x[_orders(of)] @ y >= product * (1 - 1e-9)))
     return product**2 / square if (1 + as_large) / (1 + _ORDERS) <= level else 0.0
+
+
+@lru_cache(maxsize=64)
+def _orders(of: tuple[int, ...]) -> npt.NDArray[np.intp]:
+    """Drawn orders of points within their groups, shape (orders, points). numpy's generators take a
+    tenth of a second to import."""
+    generator = random.Random(1)  # noqa: S311 (not a secret)
+    groups = [[n for n, other in enumerate(of) if other == group] for group in dict.fromkeys(of)]
+    drawn = np.empty((_ORDERS, len(of)), dtype=np.intp)
+    for order in drawn:
+        for places in groups:
+            order[places] = generator.sample(places, len(places))
+    return drawn
