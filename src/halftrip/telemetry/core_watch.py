@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 from halftrip.kernel_files import Reader
@@ -36,8 +37,7 @@ class CoreFiles:
         self.energy = Energy(reader, number)
         # When it was first watched, and its times then.
         self._since: tuple[float, dict[str, float]] | None = None
-        # Some hypervisors count no steal: then it is 0 since boot, and means nothing.
-        self._is_virtual = environment.hypervisor(reader) not in ("none", None)
+        self._reader = reader
 
     def read(self, whole: bool, retransmits: bool) -> CoreReading:
         """All counters at this moment. The time of this thread is read just before that of all
@@ -64,8 +64,13 @@ class CoreFiles:
         return int(text) * 1e3 if text.isdecimal() else None
 
     def steals(self, times: dict[str, float]) -> bool:
-        """Whether steal time is counted, as far as the kernel lets one know."""
-        return not self._is_virtual or times.get("steal", 0.0) > 0
+        """Whether steal time is counted: some hypervisors count none, so that it is 0 since boot."""
+        return times.get("steal", 0.0) > 0 or not self._is_virtual
+
+    @cached_property
+    def _is_virtual(self) -> bool:
+        # Read only where it matters: of many cores it takes some ms.
+        return environment.hypervisor(self._reader) not in ("none", None)
 
     def _counts(self, at: float, times: dict[str, float]) -> bool:
         """Whether the kernel counts the `times` of the core, as they are now, at the moment `at`,
