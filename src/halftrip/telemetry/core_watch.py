@@ -64,7 +64,7 @@ class CoreFiles:
         return int(text) * 1e3 if text.isdecimal() else None
 
     def steals(self, times: dict[str, float]) -> bool:
-        """Whether steal time is counted: some hypervisors count none, so that it is 0 since boot."""
+        """Whether steal time is counted: of hypervisors that count none it is 0 since boot."""
         return times.get("steal", 0.0) > 0 or not self._is_virtual
 
     @cached_property
