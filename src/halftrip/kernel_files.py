@@ -13,7 +13,7 @@ from halftrip.errors import system_reason
 # fits.
 _LARGEST = 2**64 - 1
 _DIGITS = 20
-# A file that is kept open is short: it is read as far as this.
+# A file that is kept open is short: it is read as far as this, unless it is said how far.
 _LONGEST = 4096
 
 
@@ -39,9 +39,9 @@ class Reader:
             self.warn(path, system_reason(error).lower())
             return None
 
-    def kept(self, path: str) -> KeptFile:
-        """A file that is read often."""
-        return KeptFile(self, path)
+    def kept(self, path: str, longest: int = _LONGEST) -> KeptFile:
+        """A file that is read often, as far as so many bytes."""
+        return KeptFile(self, path, longest)
 
     def open(self, path: str) -> int:
         """A descriptor for reading. Raises OSError."""
@@ -111,21 +111,29 @@ class Reader:
 
 class KeptFile:
     """A file that stays open between two readings: to open it takes longer than to read it. One
-    below /proc/thread-self is that of the thread that reads it first."""
+    below /proc/thread-self is that of the thread that reads it first. One that is not there does
+    not come later."""
 
-    def __init__(self, reader: Reader, path: str) -> None:
+    def __init__(self, reader: Reader, path: str, longest: int) -> None:
         self._reader = reader
         self._path = path
+        self._longest = longest
         self._descriptor: int | None = None
+        self._is_missing = False
 
     def text(self) -> str | None:
         """Its content, as `Reader.text`."""
+        if self._is_missing:
+            return None
         try:
             if self._descriptor is None:
                 self._descriptor = self._reader.open(self._path)
                 # Also where the interpreter ends first.
                 weakref.finalize(self, os.close, self._descriptor)
-            return os.pread(self._descriptor, _LONGEST, 0).decode("latin-1")
+            return os.pread(self._descriptor, self._longest, 0).decode("latin-1")
+        except FileNotFoundError:
+            self._is_missing = True
+            return None
         except OSError:
             # With a warning where that is due.
             return self._reader.text(self._path)

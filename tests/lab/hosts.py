@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -40,16 +41,20 @@ def run(*command: str) -> str:
 
 @dataclass(frozen=True)
 class Host:
-    """A network namespace with a name of its own, an address and one core; `device` leads out."""
+    """A network namespace with a name of its own, an address and one core; `device` leads out. Its
+    file `boot_id` makes a machine of it; without, it is a container on that of all others."""
 
     name: str
     address: str
     core: int
     device: str
+    boot_id: Path | None = None
 
     def prefix(self) -> tuple[str, ...]:
         """What to put before a command to run it on this host."""
         inside = f'hostname {self.name}; exec taskset -c {self.core} "$@"'
+        if self.boot_id is not None:
+            inside = f"mount --bind {self.boot_id} /proc/sys/kernel/random/boot_id; {inside}"
         return ("ip", "netns", "exec", self.name, "unshare", "-u", "-i", "bash", "-c", inside, "sh")
 
     def ip(self, *arguments: str) -> str:
@@ -204,10 +209,11 @@ class Lab:
 
 
 @contextlib.contextmanager
-def cabled(directory: Path, count: int = 2) -> Iterator[Lab]:
-    """Hosts with a cable between them if they are two, else each with one to a switch."""
+def cabled(directory: Path, count: int = 2, one_core: bool = False) -> Iterator[Lab]:
+    """Hosts with a cable between them if they are two, else each with one to a switch. With
+    `one_core` they are containers on one core of a machine."""
     unique = _unique()
-    hosts = _hosts(unique, count)
+    hosts = _hosts(unique, count, None if one_core else directory)
     switch = f"ht{unique}s"
     with contextlib.ExitStack() as made:
         for host in hosts:
@@ -248,7 +254,7 @@ def detour(first: Host, second: Host, directory: Path) -> Iterator[Relay]:
 @contextlib.contextmanager
 def relayed(directory: Path, mtu: int = 1500) -> Iterator[Lab]:
     """Two hosts with a relay between them."""
-    hosts = _hosts(_unique(), 2)
+    hosts = _hosts(_unique(), 2, directory)
     with contextlib.ExitStack() as made:
         for host in hosts:
             made.enter_context(_namespace(host.name, hosts))
@@ -283,12 +289,18 @@ def _unique() -> str:
     return f"{os.getpid()}x{next(_numbers)}"
 
 
-def _hosts(unique: str, count: int) -> tuple[Host, ...]:
-    cores = sorted(os.sched_getaffinity(0))
-    return tuple(
-        Host(f"ht{unique}{end}", f"10.77.0.{i + 1}", cores[i % len(cores)], f"v{unique}{end}")
-        for i, end in enumerate("abcdefghijklmnopq"[:count])
-    )
+def _hosts(unique: str, count: int, machines: Path | None) -> tuple[Host, ...]:
+    """Hosts that are machines, as files in the directory `machines` say; None: containers on one
+    core of this machine."""
+    cores = sorted(os.sched_getaffinity(0))[: 1 if machines is None else None]
+    made = []
+    for i, end in enumerate("abcdefghijklmnopq"[:count]):
+        boot_id = None if machines is None else machines / f"boot-id-{unique}{end}"
+        if boot_id is not None:
+            boot_id.write_text(f"{uuid.uuid4()}\n")
+        core = cores[i % len(cores)]
+        made.append(Host(f"ht{unique}{end}", f"10.77.0.{i + 1}", core, f"v{unique}{end}", boot_id))
+    return tuple(made)
 
 
 @contextlib.contextmanager
@@ -331,7 +343,9 @@ def _join(hosts: tuple[Host, ...]) -> None:
 
 def _make_agent(path: Path, hosts: tuple[Host, ...]) -> Path:
     """What an mpiexec calls in place of ssh: ``agent [-options] HOST COMMAND...``."""
-    cores = " ".join(f"{host.name}) core={host.core};;" for host in hosts)
+    cores = " ".join(
+        f"{host.name}) core={host.core} boot_id={host.boot_id or ''};;" for host in hosts
+    )
     path.write_text(
         "#!/bin/bash\n"
         'while [[ "$1" == -* ]]; do shift; done\n'
@@ -339,7 +353,8 @@ def _make_agent(path: Path, hosts: tuple[Host, ...]) -> Path:
         f"case $host in {cores} esac\n"
         # What follows is shell: variables are set before the daemon is called.
         'exec ip netns exec "$host" unshare -u -i bash -c '
-        '"hostname $host; taskset -cp $core \\$\\$ >/dev/null; $*"\n'
+        '"${boot_id:+mount --bind $boot_id /proc/sys/kernel/random/boot_id;} '
+        'hostname $host; taskset -cp $core \\$\\$ >/dev/null; $*"\n'
     )
     path.chmod(0o755)
     return path

@@ -5,6 +5,7 @@ import signal
 import psutil
 import pytest
 
+from halftrip.analysis.verdict import verdicts
 from harness.limits import END_SECONDS
 from harness.loops import check_ratios
 from harness.mpi import MPIEXECS
@@ -45,6 +46,7 @@ def test_two_hosts_talk_over_the_cable(lab, shell):
     assert (result.status, result.err) == (0, "")
     run = result.run
     assert [e.host for e in run.environments] == [here.name, there.name]
+    assert not any(e.oversubscribed for e in run.environments)
     assert here.sent_bytes >= payload_of(run)
     ends = {(each.transport, each.rank): each.path for each in run.connections}
     assert set(ends) == {("tcp", 0), ("tcp", 1), ("udp", 0), ("udp", 1)}
@@ -55,6 +57,19 @@ def test_two_hosts_talk_over_the_cable(lab, shell):
         assert (path.gateway, path.path_mtu) == (None, 1500)
     assert ends["tcp", 0].tcp.rtt_us > 0
     assert f"network: {here.name} {here.device} {here.address} to {there.name} " in result.out
+
+
+def test_containers_on_one_core_of_a_machine_share_it(shell, tmp_path):
+    hosts.need_hosts()
+    with hosts.cabled(tmp_path, one_core=True) as lab:
+        work = ("-t", "tcp", "-s", "8", "--time", "50ms")
+        result = shell.run(*work, *lab.by_ssh, prefix=lab.hosts[0].prefix())
+    assert result.status == 0, result.err
+    ranks = result.run.environments
+    assert [each.host for each in ranks] == [host.name for host in lab.hosts]
+    assert all(each.oversubscribed for each in ranks)
+    ((_, verdict),) = verdicts(result.run).items()
+    assert verdict.cause.name == "oversubscribed"
 
 
 @pytest.mark.extended

@@ -23,7 +23,7 @@ from halftrip.results.counts import Counts
 from halftrip.results.patterns import uses_buffers
 from halftrip.results.usage import CoreUse, Usage, add_usages
 from halftrip.telemetry import environment, perf_counters
-from halftrip.telemetry.process import CoreWatch
+from halftrip.telemetry.core_watch import CoreWatch
 from halftrip.transports.base import Endpoint, EndpointBuffers, PairContext, Path, Problem, Timed
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 # How long the initiator waits for its peer to enter the loop, where no untimed iteration precedes.
 _READY_SECONDS = 0.0005
+# A task explains what others had of a core if it has at least this share of that.
+_EXPLAINS = 0.5
 
 
 class BatchReport(msgspec.Struct, frozen=True):
@@ -171,7 +173,9 @@ class BatchRunner:
         self._opened.resume()
         # Where ranks share a core, what others had of it is no news.
         if not self.configuration.is_simulated and not self._context.shares_core:
-            self._core_watch = self._meter.watch_core(self._context.core)
+            self._core_watch = self._meter.watch_core(
+                self._context.core, not self._context.same_host
+            )
 
     def prepare(self, batch: Batch) -> None:
         """Prepares this end for a batch, so that both ends can begin at once."""
@@ -283,7 +287,9 @@ class BatchRunner:
         if not spent.taken_share:
             return core
         task = self._meter.busiest_task(core.number)
-        return msgspec.structs.replace(core, busiest_task=task)
+        # It was seen later: another one may have had the core.
+        explains = task is not None and task.share >= _EXPLAINS * spent.taken_share
+        return msgspec.structs.replace(core, busiest_task=task if explains else None)
 
     def _failure(self, reason: str) -> str:
         """`reason`, with the rank that it happened at, its host where there are several, and where

@@ -181,7 +181,10 @@ def set_up(plan: Plan, group: Group, process: ProcessContext) -> Setup:
     meter = Meter(reader, whole=plan.threads == 1)
     lost = process.absent.get(group.rank)
     near = tuple(_near(plan, role, reader) for role in (0, 1))
-    own_view = topology.view(host_identity() if lost is None else f"lost: {lost}", reader, near)
+    own_view = topology.view(host_identity(), reader, near)
+    if lost is not None:
+        # On no host of the others, nor its machine.
+        own_view = msgspec.structs.replace(own_view, host=f"lost: {lost}", machine="")
     views: list[topology.CoreView] = group.allgather(own_view, topology.CoreView)
     hosts = [view.host for view in views]
     schedule = Schedules(group.size, plan.pairs, plan.limits, hosts, process.absent)
@@ -338,6 +341,8 @@ def _environment(
         timer_slack=environment.timer_slack(reader),
         slow_start_after_idle=environment.slow_start_after_idle(reader),
         counters=perf_counters.missing() is None,
+        machine=environment.machine(reader),
+        siblings=None if core is None else topology.siblings_of(core, reader),
         mpi=library.library_version() if has_mpi else None,
         mpi_library=library.library_path() if has_mpi else None,
         variables=environment.variables(os.environ, named),

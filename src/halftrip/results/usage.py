@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import cast
+from typing import Literal, TypeVar, cast
 
 import msgspec
 
@@ -19,9 +19,6 @@ _TICK_SECONDS = 0.004
 _DEVIATIONS = 2.0
 # Others, or the hypervisor, had much of a core's time: more than this share.
 _MUCH = 0.1
-# The same for an end that sleeps. Going to sleep and waking up counts neither as idle nor as the
-# end's own time: with fifty thousand sleeps a second, an eighth of the time.
-_MUCH_WHERE_IT_SLEEPS = 0.25
 # An end seldom sleeps: voluntary switches below 10 % of involuntary, or 5 per second.
 _SELDOM = 0.1
 _SELDOM_PER_SECOND = 5.0
@@ -30,29 +27,47 @@ _STEP_SECONDS = 0.01
 _LEAST_SECONDS = 0.03
 
 
-class BusiestTask(msgspec.Struct, frozen=True, kw_only=True):
+class BusiestTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The task that ran most on a core just after a configuration, as ``stress (process 123)``, and
-    its share of the time for which the core was watched while the rank slept."""
+    its share of the time for which the core was watched while the rank slept. `owner`: whose it is:
+    another thread of the `rank` itself, a process of this `run`, such as what has started the rank,
+    a task of the `kernel` that serves interrupts, or anybody else's (None)."""
 
     name: Text
     share: Figure
+    owner: Literal["rank", "run", "kernel"] | None = None
 
 
 class CoreUse(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Who had core `number` in the `watched` seconds from the first kept sample of a configuration
-    to the last, the time between batches included.
+    to the last, the time between batches included, and what else kept its end from running.
 
-    `others` is the time in which something other than the rank ran on it, interrupts included, and
-    `steal` the time in which the hypervisor ran something else, s. The kernel counts both in steps
-    of 10 ms, so they are not known of less than a tenth of a second. `hertz` is its frequency at
-    the end. `joules` is the energy of its processor's package, with all its cores. `busiest_task`
-    is looked for only where others had much of the core. None: not known.
+    `others` is the time, s, in which tasks other than the thread that talks ran on it, by the
+    scheduler's clock. `interrupts` is that of hard and soft interrupts, and `steal` that in which
+    the hypervisor ran something else. `unaccounted` is what is left: the core was neither idle nor
+    is it known who had it, such as while the kernel puts tasks to sleep and wakes them up, and of
+    the tasks, where `others` is not known. `sibling` is the time in which another processor of the
+    same physical core was busy. The kernel counts all of these but `others` in steps of 10 ms, so
+    they are not known of less than a tenth of a second.
+
+    `throttled` is for how long a CPU quota stopped tasks of a control group that this rank is in,
+    s, summed over cores; None also where there is none. `retransmits` are the segments that TCP on
+    this host sent again; counted between hosts.
+
+    `hertz` is its frequency at the end. `joules` is the energy of its processor's package, with all
+    its cores. `busiest_task` is looked for only where others had much of the core, and is kept if
+    it explains most of that. None: not known.
     """
 
     number: Number
     watched: Amount
     others: Figure | None = None
+    interrupts: Figure | None = None
+    unaccounted: Figure | None = None
     steal: Figure | None = None
+    sibling: Figure | None = None
+    throttled: Figure | None = None
+    retransmits: Count | None = None
     hertz: Amount | None = None
     joules: Figure | None = None
     busiest_task: BusiestTask | None = None
@@ -130,17 +145,44 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def taken_share(self) -> float:
-        """The share of the time in which others had this end's core, where that is much, else 0."""
+        """The share of the time in which other tasks had this end's core, where that is much, else
+        0."""
         share = self.others_share
-        if self.waited_share is not None and self.hardly_sleeps:
-            # While it waited, others had the core; or the core was idle, because a limit such as
-            # its container's kept this end from running.
-            most = 1.0 if share is None else share + _STEP_SECONDS / self.core_seconds
-            taken = min(self.waited_share, most)
-            return taken if taken > _MUCH else 0.0
-        if share is None or share * self.core_seconds < _LEAST_SECONDS:
+        # Of a core that nobody knows of nothing is said.
+        if self.core is None or share is None:
             return 0.0
-        return share if share > _MUCH_WHERE_IT_SLEEPS else 0.0
+        if self.waited_share is not None and self.hardly_sleeps:
+            # While it waited, others had the core; or a limit such as its container's kept this
+            # end from running, whoever ran then.
+            waited = max(self.waited_share - (self.throttled_share or 0.0), 0.0)
+            share = min(waited, share + _STEP_SECONDS / self.core_seconds)
+        elif share * self.core_seconds < _LEAST_SECONDS:
+            return 0.0
+        return share if share > _MUCH else 0.0
+
+    @property
+    def throttled_share(self) -> float | None:
+        """The share of the time for which a CPU quota stopped this end: no more than it waited, as
+        the time of its group is that of all of its cores."""
+        share = None if self.core is None else _share(self.core.throttled, self.core.watched)
+        if share is None or self.waited_share is None:
+            return share
+        return min(share, self.waited_share)
+
+    @property
+    def much_throttled(self) -> bool:
+        """Whether that is much of the time."""
+        return (self.throttled_share or 0.0) > _MUCH
+
+    @property
+    def unexplained_wait(self) -> float:
+        """The share of the time in which an end that hardly sleeps had no core, and nothing shows
+        why, where that is much, else 0."""
+        if self.waited_share is None or not self.hardly_sleeps:
+            return 0.0
+        others = 0.0 if self.core is None else max(self.others_share or 0.0, 0.0)
+        left = self.waited_share - others - (self.throttled_share or 0.0)
+        return left if left > _MUCH else 0.0
 
     @property
     def hardly_sleeps(self) -> bool:
@@ -163,6 +205,21 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def others_share(self) -> float | None:
         """The share of its core's time in which others ran there."""
         return None if self.core is None else _share(self.core.others, self.core.watched)
+
+    @property
+    def interrupts_share(self) -> float | None:
+        """The share of its core's time that interrupts had."""
+        return None if self.core is None else _share(self.core.interrupts, self.core.watched)
+
+    @property
+    def unaccounted_share(self) -> float | None:
+        """The share of its core's time of which it is not known who had it."""
+        return None if self.core is None else _share(self.core.unaccounted, self.core.watched)
+
+    @property
+    def sibling_share(self) -> float | None:
+        """The share of the time in which another processor of its physical core was busy."""
+        return None if self.core is None else _share(self.core.sibling, self.core.watched)
 
     @property
     def steal_share(self) -> float | None:
@@ -219,7 +276,12 @@ def add_cores(cores: Sequence[CoreUse]) -> CoreUse | None:
         number=cores[0].number,
         watched=watched,
         others=_sum([core.others for core in cores]),
+        interrupts=_sum([core.interrupts for core in cores]),
+        unaccounted=_sum([core.unaccounted for core in cores]),
         steal=_sum([core.steal for core in cores]),
+        sibling=_sum([core.sibling for core in cores]),
+        throttled=_sum([core.throttled for core in cores]),
+        retransmits=_sum([core.retransmits for core in cores]),
         hertz=None if cycles is None or not watched else cycles / watched,
         joules=_sum([core.joules for core in cores]),
         busiest_task=max(with_task, key=lambda core: core.others or 0.0).busiest_task
@@ -228,5 +290,8 @@ def add_cores(cores: Sequence[CoreUse]) -> CoreUse | None:
     )
 
 
-def _sum(values: Sequence[float | None]) -> float | None:
-    return None if None in values else sum(cast("Sequence[float]", values))
+_Value = TypeVar("_Value", int, float)
+
+
+def _sum(values: Sequence[_Value | None]) -> _Value | None:
+    return None if None in values else sum(cast("Sequence[_Value]", values))

@@ -1,12 +1,13 @@
-"""Which other process runs most on a core."""
+"""Which other task runs most on a core."""
 
 from __future__ import annotations
 
 import os
+import threading
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from halftrip.results.usage import BusiestTask
 
@@ -20,17 +21,20 @@ _PROCESSOR = 36
 _LONGEST = 4096
 # The process that all threads of the kernel descend from.
 _KTHREADD = 2
+# The names of its threads that do what interrupts leave to them.
+_SERVES_INTERRUPTS = ("ksoftirqd/", "irq/")
 
 
 class BusyTask(NamedTuple):
-    """A thread of the process `pid`, or of the kernel, which ran last on `core`; `ran` is its CPU
-    time so far, ns."""
+    """A thread of the process `pid`, the child of `parent`, or of the kernel, which ran last on
+    `core`; `ran` is its CPU time so far, ns."""
 
     pid: int
     name: str
     is_kernel: bool
     core: int
     ran: int
+    parent: int = 0
 
 
 def title(name: str, pid: int, is_kernel: bool) -> str:
@@ -40,13 +44,17 @@ def title(name: str, pid: int, is_kernel: bool) -> str:
 
 
 def busiest_task(core: int, proc: Path = Path("/proc")) -> BusiestTask | None:
-    """The task of another process that runs most on a core now, while this thread sleeps; None if
-    none is seen: it may have ended, or be invisible from here."""
-    own = {os.getpid()}
-    before, began = tasks(proc, own, core), time.perf_counter_ns()
+    """The task other than this thread that runs most on a core now, while this thread sleeps; None
+    if none is seen: it may have ended, or be invisible from here."""
+    own = threading.get_native_id()
+    before, began = tasks(proc, (), core), time.perf_counter_ns()
     time.sleep(_WATCH_SECONDS)
-    after, ended = tasks(proc, own, core), time.perf_counter_ns()
-    ran = {tid: task.ran - before[tid].ran for tid, task in after.items() if tid in before}
+    after, ended = tasks(proc, (), core), time.perf_counter_ns()
+    ran = {
+        tid: task.ran - before[tid].ran
+        for tid, task in after.items()
+        if tid in before and tid != own
+    }
     busiest = max(ran, key=lambda tid: ran[tid], default=None)
     if busiest is None:
         return None
@@ -54,7 +62,28 @@ def busiest_task(core: int, proc: Path = Path("/proc")) -> BusiestTask | None:
     if share < _LEAST_SHARE:
         return None
     task = after[busiest]
-    return BusiestTask(name=title(task.name, task.pid, task.is_kernel), share=share)
+    name = title(task.name, task.pid, task.is_kernel)
+    return BusiestTask(name=name, share=share, owner=_owner(task, _ancestors(proc)))
+
+
+def _owner(task: BusyTask, ancestors: Mapping[int, int]) -> Literal["rank", "run", "kernel"] | None:
+    """Whose a task is, see `BusiestTask`. What this process descends from has started it; the other
+    children of its parent are ranks, or serve them."""
+    if task.pid == os.getpid():
+        return "rank"
+    if task.is_kernel:
+        return "kernel" if task.name.startswith(_SERVES_INTERRUPTS) else None
+    is_of_run = task.pid in ancestors or task.parent == ancestors[os.getpid()]
+    return "run" if is_of_run else None
+
+
+def _ancestors(proc: Path) -> dict[int, int]:
+    """The parents of this process and of all that it descends from, without the first process."""
+    found = {os.getpid(): os.getppid()}
+    pid = os.getppid()
+    while pid > 1 and (task := _task(pid, f"{proc}/{pid}", None)) is not None:
+        found[pid], pid = task.parent, task.parent
+    return found
 
 
 def tasks(proc: Path, without: Collection[int], core: int | None = None) -> dict[int, BusyTask]:
@@ -99,6 +128,7 @@ def _task(pid: int, directory: str, core: int | None) -> BusyTask | None:
             return None
         ran = _text(f"{directory}/schedstat").split()[0]
         is_kernel = _KTHREADD in (pid, int(fields[1]))
-        return BusyTask(pid, before.partition("(")[2], is_kernel, ran_on, int(ran))
+        name = before.partition("(")[2]
+        return BusyTask(pid, name, is_kernel, ran_on, int(ran), int(fields[1]))
     except (OSError, ValueError, IndexError):
         return None

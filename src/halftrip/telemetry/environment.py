@@ -121,6 +121,11 @@ def slow_start_after_idle(reader: Reader = HOST_FILES) -> bool | None:
     return None if found is None else found != 0
 
 
+def machine(reader: Reader = HOST_FILES) -> str | None:
+    """The boot id of the kernel, which containers of one machine have in common."""
+    return reader.line("/proc/sys/kernel/random/boot_id") or None
+
+
 def host() -> str:
     return socket.gethostname()
 

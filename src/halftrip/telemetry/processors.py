@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from halftrip.kernel_files import Reader
@@ -11,6 +12,8 @@ _PATH = "/proc/stat"
 # In the order of proc(5). The columns that follow, guest and guest_nice, are part of user and nice.
 KINDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 _TICKS = os.sysconf("SC_CLK_TCK")
+# The line of a core is shorter: a name, and ten numbers of at most 20 digits.
+_LINE_BYTES = 256
 _TOTALS = {"intr": "interrupts", "ctxt": "context_switches"}
 
 
@@ -37,15 +40,23 @@ def read_processors(reader: Reader) -> Processors:
     return Processors(times, counts)
 
 
-def read_core(reader: Reader, core: int) -> dict[str, float]:
-    """The seconds of each kind of one processor; empty where they cannot be read."""
-    for line in (reader.text(_PATH) or "").splitlines():
-        name, _, rest = line.partition(" ")
-        if name == f"cpu{core}":
-            return _times(reader, name, rest)
-        if name == "intr":
-            break
-    return {}
+class CoreTimes:
+    """The file with the times of these cores, which is read often: it stays open."""
+
+    def __init__(self, reader: Reader, cores: Sequence[int]) -> None:
+        self._reader = reader
+        self._names = [f"cpu{core}" for core in cores]
+        # The lines of all cores come first.
+        self._file = reader.kept(_PATH, _LINE_BYTES * (max(cores) + 2))
+
+    def read(self) -> list[dict[str, float]]:
+        """The seconds of each kind, for each core; empty where they cannot be read."""
+        text = "\n" + (self._file.text() or "")
+        found = []
+        for name in self._names:
+            _, _, rest = text.partition(f"\n{name} ")
+            found.append(_times(self._reader, name, rest.partition("\n")[0]))
+        return found
 
 
 def _times(reader: Reader, name: str, columns: str) -> dict[str, float]:

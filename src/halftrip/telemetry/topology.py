@@ -14,6 +14,7 @@ import msgspec
 from halftrip.errors import Unavailable, UsageError
 from halftrip.kernel_files import HOST_FILES, Reader
 from halftrip.results.threshold import Threshold
+from halftrip.telemetry import environment
 from halftrip.units import parse_size
 
 _CPUS = "/sys/devices/system/cpu"
@@ -34,12 +35,19 @@ class Core(msgspec.Struct, frozen=True):
 
 class CoreView(msgspec.Struct, frozen=True):
     """The cores of a host, as one of its ranks sees it: those that it may use, and all present;
-    and, as an initiator and as a responder, those near the devices that its memory is in."""
+    and, as an initiator and as a responder, those near the devices that its memory is in. Hosts
+    that are containers of one `machine` have the same cores; empty: it is not known."""
 
     host: str
     allowed: tuple[Core, ...]
     present: tuple[int, ...]
     near: tuple[tuple[int, ...], ...] = ()
+    machine: str = ""
+
+    @property
+    def where(self) -> str:
+        """The same for all ranks whose cores are the same."""
+        return self.machine or self.host
 
     def near_of(self, role: int) -> tuple[Core, ...]:
         """The cores that it may use near its devices in a role; all, where there are none."""
@@ -62,7 +70,8 @@ def view(
     all share a cache."""
     allowed = sorted(os.sched_getaffinity(0))
     present = tuple(parse_list(reader.line(f"{_CPUS}/present") or "")) or tuple(allowed)
-    return CoreView(host, tuple(core_of(number, reader) for number in allowed), present, near)
+    cores = tuple(core_of(number, reader) for number in allowed)
+    return CoreView(host, cores, present, near, environment.machine(reader) or "")
 
 
 def parse_list(text: str) -> list[int]:
@@ -84,6 +93,13 @@ def core_of(number: int, reader: Reader = HOST_FILES) -> Core:
     caches = cache_directories(reader, number)
     shared = reader.line(f"{caches[-1]}/shared_cpu_list") if caches else None
     return Core(number, physical, shared or package or "")
+
+
+def siblings_of(number: int, reader: Reader = HOST_FILES) -> list[int]:
+    """The logical processors of a core's physical core, itself among them; itself where the kernel
+    does not tell."""
+    line = reader.line(f"{_CPUS}/cpu{number}/topology/thread_siblings_list")
+    return parse_list(line or "") or [number]
 
 
 def cache_directories(reader: Reader, core: int) -> list[str]:
@@ -128,15 +144,15 @@ def place(
         for slot, (core, seen) in enumerate(zip(requested, views, strict=True)):
             _check(slot // threads, core, seen)
     else:
-        for host in dict.fromkeys(seen.host for seen in views):
-            here = [slot for slot in order or range(len(views)) if views[slot].host == host]
+        for machine in dict.fromkeys(seen.where for seen in views):
+            here = [slot for slot in order or range(len(views)) if views[slot].where == machine]
             cores = _choose_near(
                 [views[slot] for slot in here], [_role(roles, slot) for slot in here]
             )
             for slot, core in zip(here, cores, strict=True):
                 chosen[slot] = core
-    taken = [(seen.host, core) for seen, core in zip(views, chosen, strict=True)]
-    return [Place(core, taken.count((host, core)) > 1) for host, core in taken]
+    taken = [(seen.where, core) for seen, core in zip(views, chosen, strict=True)]
+    return [Place(core, taken.count((where, core)) > 1) for where, core in taken]
 
 
 def beside(allowed: Sequence[Core], timed: Sequence[Core]) -> set[int]:
@@ -151,8 +167,8 @@ def beside(allowed: Sequence[Core], timed: Sequence[Core]) -> set[int]:
 
 
 def _is_crowded(seen: CoreView, views: Sequence[CoreView]) -> bool:
-    """Whether the host of the view `seen` has fewer cores for its ranks than ranks."""
-    allowed = [other.allowed for other in views if other.host == seen.host]
+    """Whether the machine of the view `seen` has fewer cores for its ranks than ranks."""
+    allowed = [other.allowed for other in views if other.where == seen.where]
     return len({core.number for cores in allowed for core in cores}) < len(allowed)
 
 
@@ -170,7 +186,7 @@ def _role(roles: Sequence[int], slot: int) -> int:
 
 
 def _choose_near(views: Sequence[CoreView], roles: Sequence[int]) -> list[int]:
-    """A core for each slot of one host, near its devices, if there are as many as that takes."""
+    """A core for each slot of one machine, near its devices, if there are as many as that takes."""
     near = [view.near_of(role) for view, role in zip(views, roles, strict=True)]
     return _best(near) or _choose([view.allowed for view in views])
 

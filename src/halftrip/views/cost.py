@@ -81,7 +81,8 @@ _FIRST = (
     Column("user", "%", lambda end: percent(end.used.usage.user_share)),
     Column("system", "%", lambda end: percent(end.used.usage.system_share)),
     *("kernel_share", "cpu_s_per_gb", "elapsed_s", "voluntary_switches", "involuntary_switches"),
-    *("waited_share", "others_share", "steal_share"),
+    *("waited_share", "others_share", "interrupts_share", "unaccounted_share"),
+    *("throttled_share", "steal_share"),
 )
 _COLUMNS = (
     *columns_of(figures_of(End, lambda end: end.used, USAGE), _FIRST),
@@ -98,11 +99,12 @@ _LEGEND = (
     "time of its process (with --threads, of its thread) / elapsed, by getrusage(2); their sum is "
     "exact, which is which the kernel finds out at its ticks of some ms. CPU: for 10^9 bytes of "
     "payload, both ways summed. switches: it waited for something (voluntary), or lost its core "
-    "(involuntary). waited: ready to run, but without a core. others: its core neither idle nor "
-    "its own: other tasks, interrupts, going to sleep and waking up; steal: the hypervisor had "
-    "it; both in steps of 10 ms. peak memory: of the process, since it began. suspect: samples "
-    "taken while an end had no core, as far as can be told. busy-poll: full load with no system "
-    "time."
+    "(involuntary). waited: ready to run, but without a core. others: other tasks had its core, by "
+    "the scheduler's clock; interrupts: hard and soft ones; unaccounted: neither idle nor any of "
+    "these, such as the kernel putting it to sleep and waking it up; steal: the hypervisor did not "
+    "run it; these in steps of 10 ms. peak memory: of the process, since it began. suspect: "
+    "samples taken while an end had no core, as far as can be told. busy-poll: full load with no "
+    "system time."
 )
 _COUNTED_SAYS = (
     "instructions, cycles: of its hardware counters in slices that were not timed; of each message "

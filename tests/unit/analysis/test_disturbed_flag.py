@@ -104,7 +104,7 @@ def test_cores_of_several_hosts_are_told_apart():
     )
     stolen = runs.usage(core={"steal": 0.4})
     assert disturbed(made(stolen, QUIET), environments=two) == (
-        "the hypervisor had 40 % of core 1 of n1"
+        "the hypervisor did not run core 1 of n1 for 40 % of the time"
     )
 
 
@@ -113,15 +113,19 @@ def test_an_end_that_spins_is_judged_by_its_waits_for_its_core():
     assert not disturbed(made(QUIET, spinning(0.09, others=0.9)))
     # Nothing may be known of the core.
     unpinned = msgspec.structs.replace(spinning(0.3), core=None)
-    seen_there = "other programs had 30 % of the core of rank 0"
+    seen_there = "rank 0 was ready to run, and did not get the core of rank 0, for 30 % of the time"
     assert disturbed(made(unpinned, QUIET)) == seen_there
 
 
 def test_an_end_whose_core_was_idle_while_it_waited_was_limited_not_disturbed():
     """As a container limits its processes."""
-    assert not disturbed(made(QUIET, spinning(0.5, others=0.01)))
+    limited = disturbed(made(QUIET, spinning(0.5, others=0.01)))
+    assert limited.startswith("rank 1 was ready to run, and did not get core 1, for 49 % ")
     limited = made(QUIET, spinning(0.5, others=0.15))
-    assert disturbed(limited) == "other programs had 16 % of core 1"
+    assert disturbed(limited) == (
+        "rank 1 was ready to run, and did not get core 1, for 35 % of the time; other programs had "
+        "16 % of core 1"
+    )
 
 
 def test_an_end_that_sleeps_is_judged_by_the_use_of_its_core():
@@ -130,8 +134,8 @@ def test_an_end_that_sleeps_is_judged_by_the_use_of_its_core():
     def asleep(others, watched=1.0, waited=0.5):
         return runs.usage(waited=waited, core={"others": others, "watched": watched})
 
-    assert disturbed(made(QUIET, asleep(0.3)))
-    assert not disturbed(made(QUIET, asleep(0.2)))
+    assert disturbed(made(QUIET, asleep(0.11)))
+    assert not disturbed(made(QUIET, asleep(0.09)))
     # Less than three steps of 10 ms mean nothing.
     assert disturbed(made(QUIET, asleep(0.031, watched=0.1)))
     assert not disturbed(made(QUIET, asleep(0.029, watched=0.1)))
@@ -155,9 +159,9 @@ def test_stolen_time_is_told_by_core():
     def stolen(seconds, watched=1.0):
         return runs.usage(core={"steal": seconds, "watched": watched, "number": 3})
 
-    one = "the hypervisor had 20 % of core 3"
+    one = "the hypervisor did not run core 3 for 20 % of the time"
     assert disturbed(made(stolen(0.2), QUIET)) == one
-    both = "the hypervisor had 20 % of core 3 and 60 % of core 3"
+    both = "the hypervisor did not run core 3 for 20 % and core 3 for 60 % of the time"
     assert disturbed(made(stolen(0.2), stolen(0.6))) == both
     assert not disturbed(made(stolen(0.09), QUIET))
     assert not disturbed(made(stolen(0.02, watched=0.1), QUIET))

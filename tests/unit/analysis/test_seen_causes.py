@@ -56,7 +56,13 @@ def at(places, high, low):
     ("field", "high", "low", "name", "says"),
     [
         ("others", 0.4, 0.01, "CPU contention", "other programs had 1.0 % to 40 % of core 1"),
-        ("steal", 0.4, 0.0, "steal", "the hypervisor had 0 % to 40 % of core 1"),
+        (
+            "steal",
+            0.4,
+            0.0,
+            "steal",
+            "the hypervisor did not run core 1 for 0 % to 40 % of the time",
+        ),
         ("hertz", 2.5e9, 3.1e9, "frequency", "core 1 ran at 2.5 to 3.1 GHz"),
     ],
 )
@@ -124,10 +130,10 @@ def test_all_that_took_a_core_is_said_the_largest_first():
 
     stolen = both(0.28, 0.6)
     assert stolen.name == "steal"
-    assert stolen.seen.index("60 % of core 0") < stolen.seen.index("28 % of core 0")
+    assert stolen.seen.index("core 0 for 60 %") < stolen.seen.index("28 % of core 0")
     taken = both(0.6, 0.28)
     assert taken.name == "CPU contention"
-    assert "28 % of core 0" in taken.seen
+    assert "core 0 for 28 %" in taken.seen
     assert name_of([pingpong(noise(seed=n), slice=n) for n in range(10)]) is None
 
 
@@ -141,7 +147,7 @@ def test_shares_of_several_cores_are_added_as_shares():
         )  # fmt: skip
 
     found = row(0.5, 0.1)
-    assert (found.name, "30 % of cores 1 and 2" in found.seen) == ("steal", True)
+    assert (found.name, "cores 1 and 2 for 30 %" in found.seen) == ("steal", True)
     assert row(0.04, 0.1) is None
 
 

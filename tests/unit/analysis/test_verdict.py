@@ -116,7 +116,10 @@ def test_what_ranks_had_of_their_cores_explains_a_row(core, rank, name):
     ranks = (runs.environment(0), runs.environment(1, **rank))
     found = verdict_of(*dealt(lambda n: noise(seed=n), usage=usage), environments=ranks)
     assert (found.word, found.cause.name) == ("caution", name)
-    assert name != "steal" or found.cause.seen == "the hypervisor had 30 % of core 1"
+    assert (
+        name != "steal"
+        or found.cause.seen == "the hypervisor did not run core 1 for 30 % of the time"
+    )
 
 
 def test_a_path_that_had_not_warmed_up_explains_more_than_its_level():

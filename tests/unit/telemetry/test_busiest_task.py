@@ -1,6 +1,7 @@
 """Which task of another process runs most on a core, on a clock that only its sleep advances."""
 
 import os
+import threading
 from types import SimpleNamespace
 
 import pytest
@@ -71,3 +72,33 @@ def test_a_task_whose_files_are_malformed_is_left_out(tasks, malformed):
     tasks.meanwhile = lambda: tasks.show(40, 40, "ksoftirqd/\x1b[2J", 1, 10**9, parent=2)
     # Nor does a name control a terminal.
     assert tasks.busiest(1).name == "ksoftirqd/?[2J (of the kernel)"
+
+
+@pytest.mark.parametrize(
+    ("pid", "parent", "name", "owner"),
+    [
+        (os.getpid(), 1, "progress", "rank"),
+        (900, 1, "mpiexec", "run"),
+        (os.getppid(), 900, "proxy", "run"),
+        # Another child of what has started this process: the rank beside it.
+        (77, os.getppid(), "python", "run"),
+        (78, 900, "stress", None),
+        (79, 2, "ksoftirqd/1", "kernel"),
+        (79, 2, "irq/9-eth0", "kernel"),
+        (79, 2, "kworker/1:0", None),
+    ],
+)
+def test_whose_a_task_is(tasks, pid, parent, name, owner):
+    for of, child_of in ((os.getppid(), 900), (900, 1)):
+        tasks.kernel(f"proc/{of}/stat", f"{of} (x) S {child_of} {'0 ' * 34}0 0\n")
+        tasks.kernel(f"proc/{of}/schedstat", "1 2 3\n")
+    tasks.show(pid, 5, name, 1, 0, parent=parent)
+    tasks.meanwhile = lambda: tasks.show(pid, 5, name, 1, WATCHED_NS, parent=parent)
+    assert tasks.busiest(1).owner == owner
+
+
+def test_the_thread_that_looks_is_not_named(tasks):
+    own = threading.get_native_id()
+    tasks.show(os.getpid(), own, "python", 1, 0)
+    tasks.meanwhile = lambda: tasks.show(os.getpid(), own, "python", 1, WATCHED_NS)
+    assert tasks.busiest(1) is None

@@ -2,7 +2,7 @@
 
 import pytest
 
-from halftrip.telemetry.process import Energy
+from halftrip.telemetry.energy import Energy
 
 
 def test_energy_is_of_the_core_s_package(kernel):

@@ -6,9 +6,9 @@ import psutil
 import pytest
 
 from halftrip.kernel_files import Reader
+from halftrip.telemetry.energy import Energy
 from halftrip.telemetry.host import Counters
-from halftrip.telemetry.process import Energy
-from halftrip.telemetry.processors import KINDS, read_core, read_processors
+from halftrip.telemetry.processors import KINDS, CoreTimes, read_processors
 from harness.kernel import FILES, STAT
 
 TICK = 1 / os.sysconf("SC_CLK_TCK")
@@ -28,8 +28,7 @@ def test_processors_have_their_numbers(kernel):
         dict(zip(KINDS, [0.2, 0.01, 0.1, 2, 0, 0, 0.02, 0.02], strict=True)), abs=TICK * 1e-6
     )
     assert read.counts == {"interrupts": 1234, "context_switches": 5678}
-    assert read_core(kernel.reader, 3) == read.times["3"]
-    assert read_core(kernel.reader, 1) == {}
+    assert CoreTimes(kernel.reader, (3, 1)).read() == [read.times["3"], {}]
 
 
 def test_counted_is_the_difference_between_two_moments(kernel):

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from halftrip.kernel_files import Reader
-from halftrip.telemetry import process
+from halftrip.telemetry import core_watch, process
 from halftrip.telemetry.process import Meter
 from harness.kernel import Kernel
 
@@ -54,6 +54,9 @@ class VirtualTime:
     def perf_counter_ns(self):
         return round(self.now * 1e9)
 
+    def thread_time(self):
+        return self.thread.get("utime", 0.0)
+
     def getrusage(self, who):
         spent = self.process if who == self.RUSAGE_SELF else self.thread
         return resource.struct_rusage([spent.get(name, 0) for name in self.NAMES])
@@ -64,6 +67,7 @@ def virtual(monkeypatch):
     made = VirtualTime()
     monkeypatch.setattr(process, "time", made)
     monkeypatch.setattr(process, "resource", made)
+    monkeypatch.setattr(core_watch, "time", made)
     return made
 
 
@@ -100,27 +104,101 @@ def test_the_figures_of_this_process_are_real():
     assert usage.peak_memory > len(touched)
 
 
-def test_the_time_of_others_is_neither_idle_nor_steal_nor_its_own(tmp_path, virtual, one_core):
-    """Of two seconds it ran for half of one, a fifth was idle, and a tenth steal."""
-    ticks = os.sysconf("SC_CLK_TCK")
-    stat = f"cpu{one_core} 10 0 0 {{idle:.0f}} 0 0 0 {{steal:.0f}}\n"
-    kernel = Kernel(tmp_path, {"proc/stat": stat.format(idle=0, steal=0)})
+SCHEDULER = "version 17\ntimestamp 4295\ncpu{} 0 0 0 0 0 0 {:.0f} 77 9\ndomain0 3 0 0\n"
+ACCOUNT = "sys/fs/cgroup/cpuacct/cpuacct.usage_percpu"
+
+
+def tasks_ran(source, core, seconds):
+    """The file that says for how long tasks have run on a core, and its text."""
+    ns = seconds * 1e9
+    if source == "scheduler":
+        return "proc/schedstat", SCHEDULER.format(core, ns)
+    return ACCOUNT, "1 " * core + f"{ns:.0f} 5\n"
+
+
+@pytest.mark.parametrize("source", ["scheduler", "account"])
+def test_who_had_a_core_for_how_long(tmp_path, virtual, one_core, source):
+    """Of two seconds its thread ran for half of one, other tasks for 0.7 (of which its own other
+    threads for 0.3), a tenth of a second was steal, two went to interrupts, 0.2 s were idle, and
+    0.3 nobody knows of."""
+    stat = f"cpu{one_core} {{:.0f}} 0 0 {{:.0f}} {{:.0f}} {{:.0f}} {{:.0f}} {{:.0f}}\n"
+
+    def times(**seconds):
+        ticks = [
+            100 + seconds.get(kind, 0) * os.sysconf("SC_CLK_TCK")
+            for kind in ("user", "idle", "iowait", "irq", "softirq", "steal")
+        ]
+        return "cpu99 0 0 0 0 0 0 0 0\n" + stat.format(*ticks)
+
+    kernel = Kernel(tmp_path, {"proc/stat": times()})
+    kernel("sys/fs/cgroup/cpuacct/release_agent", "")
+    kernel(*tasks_ran(source, one_core, 3.0))
     kernel("proc/thread-self/schedstat", "0 1000000000 1\n")
     kernel(f"sys/devices/system/cpu/cpu{one_core}/cpufreq/scaling_cur_freq", "3200000\n")
+    kernel("proc/net/snmp", "Tcp: RtoMin RetransSegs\nTcp: 200 40\nUdp: a\nUdp: 1\n")
     meter = Meter(kernel.reader, whole=True)
-    watch, before = meter.watch_core(), meter.read()
-    virtual.now, virtual.process = 2.0, {"utime": 0.5}
-    others = "cpu9 0 0 0 0 0 0 0 0\n"
-    line = stat.format(idle=0.2 * ticks, steal=0.1 * ticks).replace(" 10 ", f" {10 + ticks} ")
-    kernel("proc/stat", others + line)
+    watch, before = meter.watch_core(counts_retransmits=True), meter.read()
+    virtual.now, virtual.process, virtual.thread = 2.0, {"utime": 0.8}, {"utime": 0.5}
+    kernel("proc/stat", times(user=1.2, idle=0.15, iowait=0.05, irq=0.05, softirq=0.15, steal=0.1))
+    kernel(*tasks_ran(source, one_core, 4.2))
     kernel("proc/thread-self/schedstat", "500000000 2200000000 9\n")
+    kernel("proc/net/snmp", "Tcp: RtoMin RetransSegs\nTcp: 200 47\n")
     usage, core = meter.since(before, 1), watch.close()
     assert core.number == one_core
-    assert (core.watched, core.hertz) == (2.0, 3.2e9)
-    assert core.steal == pytest.approx(0.1)
-    assert core.others == pytest.approx(1.2)
+    assert (core.watched, core.hertz, core.retransmits) == (2.0, 3.2e9, 7)
+    figures = core.others, core.interrupts, core.steal, core.unaccounted
+    assert figures == pytest.approx((0.7, 0.2, 0.1, 0.3))
     assert usage.waited_share == pytest.approx(0.6)
-    assert usage.load == pytest.approx(0.25)
+    assert usage.load == pytest.approx(0.4)
+    assert (core.throttled, core.sibling) == (None, None)
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {},
+        # Older kernels count in other units.
+        {"proc/schedstat": SCHEDULER.replace("17", "14").format(0, 1e9)},
+        # A container's own group, and the line of another core.
+        {ACCOUNT: "1 2 3\n"},
+        {"proc/schedstat": SCHEDULER.format(9999, 1e9)},
+        {"proc/schedstat": "version 17\ncpu0 0 0 0 0 0 0"},
+    ],
+)
+def test_without_the_scheduler_s_times_what_others_had_is_unaccounted(
+    tmp_path, virtual, monkeypatch, files
+):
+    ticks = os.sysconf("SC_CLK_TCK")
+    kernel = Kernel(tmp_path, {"proc/stat": "cpu0 10 0 0 0 0 0 0 0\n"} | files)
+    watch = Meter(kernel.reader, whole=True).watch_core(0)
+    virtual.now, virtual.thread = 2.0, {"utime": 0.5}
+    kernel("proc/stat", f"cpu0 {10 + ticks} 0 0 {ticks / 2:.0f} 0 0 0 0\n")
+    core = watch.close()
+    assert core.others is None
+    assert core.unaccounted == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("flags", "stolen", "steal"),
+    [("fpu hypervisor", 0, None), ("fpu hypervisor", 5, 0.0), ("fpu", 0, 0.0)],
+)
+def test_steal_that_a_hypervisor_never_counted_is_unknown(tmp_path, flags, stolen, steal):
+    kernel = Kernel(tmp_path, {"proc/stat": f"cpu0 10 0 0 0 0 0 0 {stolen}\n"})
+    kernel("proc/cpuinfo", f"flags\t\t: {flags}\n")
+    watch = Meter(kernel.reader, whole=True).watch_core(0)
+    assert watch.close().steal == steal
+
+
+def test_a_busy_sibling_is_seen(tmp_path, virtual):
+    """Of two siblings of core 1, core 3 was used for half of the time."""
+    ticks = os.sysconf("SC_CLK_TCK")
+    idle = "".join(f"cpu{n} 10 0 0 {{}} 0 0 0 0\n" for n in (1, 3, 5))
+    kernel = Kernel(tmp_path, {"proc/stat": idle.format(0, 0, 0)})
+    kernel("sys/devices/system/cpu/cpu1/topology/thread_siblings_list", "1,3,5\n")
+    watch = Meter(kernel.reader, whole=True).watch_core(1)
+    virtual.now = 2.0
+    kernel("proc/stat", idle.format(2 * ticks, ticks, 2 * ticks))
+    assert watch.close().sibling == pytest.approx(1.0)
 
 
 def test_a_process_with_several_cores_watches_none(monkeypatch):
@@ -137,7 +215,7 @@ def test_a_process_with_several_cores_watches_none(monkeypatch):
     ],
 )
 def test_times_that_a_kernel_does_not_count_are_not_known(tmp_path, monkeypatch, one_core, columns):
-    monkeypatch.setattr(process, "_LEAST_SECONDS", 0.0)
+    monkeypatch.setattr(core_watch, "_LEAST_SECONDS", 0.0)
     kernel = Kernel(tmp_path, {"proc/stat": f"cpu{one_core} {columns}\n"})
     meter = Meter(kernel.reader, whole=True)
     watch, before = meter.watch_core(), meter.read()
@@ -178,7 +256,7 @@ def test_the_busiest_task_is_looked_for_once_a_second(monkeypatch):
 
 def test_of_a_thread_s_core_it_is_not_known_what_others_took(monkeypatch):
     """Other threads of its process may run on it."""
-    monkeypatch.setattr(process, "_LEAST_SECONDS", 0.0)
+    monkeypatch.setattr(core_watch, "_LEAST_SECONDS", 0.0)
     watch = Meter(Reader(), whole=False).watch_core(0)
     time.sleep(0.02)
     core = watch.close()

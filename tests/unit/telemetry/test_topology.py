@@ -19,9 +19,9 @@ def machine(caches=1, cores=2, threads=1, host="h"):
     )
 
 
-def see(allowed, host="h", present=None):
+def see(allowed, host="h", present=None, machine=""):
     numbers = present or tuple(core.number for core in allowed)
-    return CoreView(host, tuple(allowed), tuple(numbers))
+    return CoreView(host, tuple(allowed), tuple(numbers), machine=machine)
 
 
 def cores_of(places):
@@ -51,6 +51,10 @@ SMALL, PAIRS = machine(cores=2), machine(caches=2, cores=2)
         ([see([PAIRS[3]]), see([PAIRS[1]])], [3, 1], False),
         # Each host's cores are its own.
         ([see(SMALL[:1], "a"), see(SMALL[:1], "b")], [0, 0], False),
+        # But for containers of one machine, also where that has other cores for others.
+        ([see(SMALL[:1], "a", machine="m"), see(SMALL[:1], "b", machine="m")], [0, 0], True),
+        ([see(SMALL, "a", machine="m"), see(SMALL, "b", machine="m")], [0, 1], False),
+        ([see(SMALL[:1], "a", machine="m"), see(SMALL[:1], "b", machine="n")], [0, 0], False),
     ],
 )
 def test_each_rank_has_a_core(views, cores, shared):

@@ -70,7 +70,21 @@ OTHERS = Companion(
 STEAL = Companion(
     _usage(lambda usage: usage.steal_share),
     0.1,
-    "the hypervisor had {values} of {core}",
+    "the hypervisor did not run {core} for {values} of the time",
+    percent,
+    is_share=True,
+)
+THROTTLED = Companion(
+    _usage(lambda usage: usage.throttled_share),
+    0.1,
+    "a CPU quota stopped the rank on {core} for {values} of the time",
+    percent,
+    is_share=True,
+)
+INTERRUPTS = Companion(
+    _usage(lambda usage: usage.interrupts_share),
+    0.1,
+    "interrupts had {values} of {core}",
     percent,
     is_share=True,
 )
@@ -89,7 +103,7 @@ ROUND_TRIP = Companion(
     lambda ns: f"{ns:.0f}",
     of_pair=True,
 )
-COMPANIONS = (OTHERS, STEAL, FREQUENCY, ROUND_TRIP)
+COMPANIONS = (OTHERS, STEAL, THROTTLED, INTERRUPTS, FREQUENCY, ROUND_TRIP)
 
 
 class _Goes(NamedTuple):
@@ -152,6 +166,8 @@ def goes_with(companion: Companion) -> Callable[[Evidence], Finding | None]:
 
 contention = goes_with(OTHERS)
 steal = goes_with(STEAL)
+quota = goes_with(THROTTLED)
+interrupts = goes_with(INTERRUPTS)
 frequency = goes_with(FREQUENCY)
 with_round_trip = goes_with(ROUND_TRIP)
 

@@ -138,14 +138,20 @@ def oversubscribed(row: Evidence) -> Finding | None:
 
 
 def taken_ends(row: Evidence) -> list[tuple[int, Usage]]:
-    """The ends whose core other tasks had for much of the time: ranks and their usage."""
+    """The ends whose core other programs had for much of the time: ranks and their usage."""
     # Where ranks share a core, the other task is a rank of this run: `oversubscribed` says so.
     shared = {environment.rank for environment in ranks_of(row) if environment.oversubscribed}
     return [
         (rank, usage)
         for rank, usage in row.usage_by_rank
-        if usage.taken_share and rank not in shared
+        if usage.taken_share and rank not in shared and not _is_own(usage)
     ]
+
+
+def _is_own(usage: Usage) -> bool:
+    """Whether what had the core belongs to this run, or to interrupts: these are other causes."""
+    task = None if usage.core is None else usage.core.busiest_task
+    return task is not None and task.owner is not None
 
 
 def steal_ends(row: Evidence) -> list[tuple[int, CoreUse, float]]:
@@ -190,8 +196,9 @@ def steal(row: Evidence) -> Finding | None:
     ends = steal_ends(row)
     if not ends:
         return None
-    cores = [f"{percent(share)} of {core_of(row, rank, core)}" for rank, core, share in ends]
-    return Finding(f"the hypervisor had {' and '.join(cores)}", max(share for _, _, share in ends))
+    cores = [f"{core_of(row, rank, core)} for {percent(share)}" for rank, core, share in ends]
+    said = f"the hypervisor did not run {' and '.join(cores)} of the time"
+    return Finding(said, max(share for _, _, share in ends))
 
 
 def spikes(row: Evidence) -> Finding | None:
@@ -203,11 +210,16 @@ def spikes(row: Evidence) -> Finding | None:
     share = float((times[found] - row.summary.latency).sum() / times.sum())
     if share <= _MOST_SPIKES:
         return None
-    return Finding(
+    seen = (
         f"{counted(int(found.sum()), 'sample')} of more than {_SPIKE:.0f} medians took "
-        f"{percent(share)} of the time",
-        share,
+        f"{percent(share)} of the time"
     )
+    cores = [usage.core for usage in row.usage or () if usage.core is not None]
+    again = max((core.retransmits or 0 for core in cores), default=0)
+    if not again:
+        return Finding(seen, share)
+    seen += f", and TCP sent {counted(again, 'segment')} again"
+    return Finding(seen, share, "look for losses on the way: what is sent again comes much later")
 
 
 def losses(row: Evidence) -> str:

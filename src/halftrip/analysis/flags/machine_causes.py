@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from halftrip.analysis.flags import machine
+from halftrip.analysis.flags import cores, machine
 from halftrip.analysis.flags.cause import Cause
 
 IMPOSSIBLE = "impossible"
@@ -30,29 +30,93 @@ ALWAYS: tuple[Cause, ...] = (
         flag="disturbed",
         when="always",
         find=machine.contention,
-        evidence="An end that hardly sleeps waited for its core for more than 10 % of the time, in "
-        "which the core was not idle. Of an end that sleeps, the core was neither idle nor its own "
-        "for more than 25 % of the time, and 30 ms.",
-        excluded="ranks share the core: that is `oversubscribed`",
+        evidence="Other tasks ran on the core of an end for more than 10 % of the time, and 30 ms, "
+        "by the scheduler's own clock; of an end that hardly sleeps, no more than it waited for "
+        "its core. A task is named if it had at least half of that just after.",
+        excluded="the tasks are this run's own, or serve interrupts; ranks share the core: that is "
+        "`oversubscribed`; the kernel has neither `/proc/schedstat` nor `cpuacct`: then it is not "
+        "known of an end that sleeps",
         says="other programs had 51 % of core 1 (just after, python3 (process 32559) had 85 %)",
         advice="stop them, or choose other cores with --cores",
+    ),
+    Cause(
+        name="CPU quota",
+        flag="disturbed",
+        when="always",
+        find=cores.quota,
+        evidence="The quota of a control group that the rank is in, or of a parent of it, stopped "
+        "it for more than 10 % of the time, as in a container with a CPU limit.",
+        excluded="it did not wait meanwhile: others of its group did",
+        says="rank 0 was throttled for 48 % of the time",
+        advice="raise the CPU limit of the container, or job, to a CPU for each rank, or lift it",
+    ),
+    Cause(
+        name="own tasks",
+        flag="disturbed",
+        when="always",
+        find=cores.own_tasks,
+        evidence="As `CPU contention`, but the task that explains most of it is another thread of "
+        "the rank itself, or what has started the rank, such as mpiexec.",
+        excluded="",
+        says="this run's own mpiexec (process 812) had 31 % of core 0",
+        advice="choose other cores with --cores, or turn the library's progress thread off",
+    ),
+    Cause(
+        name="interrupts",
+        flag="disturbed",
+        when="always",
+        find=cores.interrupts,
+        evidence="Hard and soft interrupts had the core of an end for more than 10 % of the time, "
+        "and more than ticks of 4 ms and steps of 10 ms make by chance, or a thread of the kernel "
+        "did that serves them.",
+        excluded="the row sends packets itself, by TCP, UDP or to another host: then they may be "
+        "its own",
+        says="interrupts had 36 % of core 1",
+        advice="send the interrupts of devices to other cores (/proc/irq, RPS), or choose other "
+        "cores with --cores",
     ),
     Cause(
         name="steal",
         flag="disturbed",
         when="always",
         find=machine.steal,
-        evidence="The hypervisor had the core of an end for more than 10 % of the time, and 30 ms.",
-        excluded="the hypervisor counts no steal",
-        says="the hypervisor had 39 % of core 0",
-        advice="measure when its other machines are quiet, or on a machine of your own",
+        evidence="The hypervisor did not run the core of an end for more than 10 % of the time, "
+        "and 30 ms.",
+        excluded="the hypervisor has never counted any: then it is not known",
+        says="the hypervisor did not run core 0 for 39 % of the time",
+        advice="measure when its other machines are quiet, or on a machine of your own; look for a "
+        "quota of the virtual CPU, or credits that are used up",
+    ),
+    Cause(
+        name="waited for a core",
+        flag="disturbed",
+        when="always",
+        find=cores.waiting,
+        evidence="An end that hardly sleeps was ready to run, and had no core, for more than 10 % "
+        "of the time beyond what other programs and a quota explain.",
+        excluded="ranks share the core",
+        says="rank 1 was ready to run, and did not get core 1, for 50 % of the time",
+        advice="look for other programs on that core, and for a CPU limit outside of what can be "
+        "seen from here, as around a container",
+    ),
+    Cause(
+        name="SMT siblings",
+        flag="disturbed",
+        when="always",
+        find=cores.siblings,
+        evidence="Both ranks are on processors of one physical core; or another processor of an "
+        "end's physical core was busy for more than 25 % of the time.",
+        excluded="the kernel tells of no siblings, as under most hypervisors",
+        says="another processor of the physical core of core 1 was busy for 60 % of the time",
+        advice="leave the siblings of these cores idle, or choose other cores with --cores",
     ),
     Cause(
         name="oversubscribed",
         flag="oversubscribed",
         when="always",
         find=machine.oversubscribed,
-        evidence="A rank of the pair shares its core with another rank, of this pair or not.",
+        evidence="A rank of the pair shares its core with another rank, of this pair or not, also "
+        "in another container of the same machine.",
         excluded="",
         says="rank 0 shares core 0 with another rank",
         advice="use no more ranks than cores; what is measured here is the scheduler",

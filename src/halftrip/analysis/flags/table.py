@@ -75,8 +75,25 @@ SLICES = (
         flag="",
         when="slices",
         find=companions.steal,
-        evidence="They go with the time that the hypervisor had of the core of an end.",
-        says="from 10.0 us to 14.0 us: the hypervisor had 0 % to 60 % of core 1",
+        evidence="They go with the time in which the hypervisor did not run the core of an end.",
+        says="from 10.0 us to 14.0 us: the hypervisor did not run core 1 for 0 % to 60 % of the "
+        "time",
+    ),
+    machine_causes.of("CPU quota")._replace(
+        flag="",
+        when="slices",
+        find=companions.quota,
+        evidence="They go with the time for which a CPU quota stopped an end.",
+        says="from 10.0 us to 14.0 us: a CPU quota stopped the rank on core 1 for 0 % to 40 % of "
+        "the time",
+    ),
+    machine_causes.of("interrupts")._replace(
+        flag="",
+        when="slices",
+        find=companions.interrupts,
+        evidence="They go with the time that interrupts had of the core of an end.",
+        excluded="",
+        says="from 10.0 us to 14.0 us: interrupts had 0 % to 40 % of core 1",
     ),
     Cause(
         name="frequency",

@@ -1,0 +1,76 @@
+"""What keeps programs from running, planted on this machine: CPU quotas and soft interrupts."""
+
+import contextlib
+import itertools
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from harness.need import can_unshare, need
+
+# A loopback interface of its own whose packets are handed to another core, and who sends them.
+_FLOOD = """
+mount -t sysfs none /sys && ip link set lo up || exit
+echo {mask:x} > /sys/class/net/lo/queues/rx-0/rps_cpus || exit
+exec taskset -c {sender} {python} -c '
+import os, socket
+parent, to = os.getppid(), socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+to.bind(("127.0.0.1", 0))
+sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+sender.connect(to.getsockname())
+print(flush=True)
+while os.getppid() == parent:
+    for _ in range(200):
+        sender.send(bytes(1000))
+'
+"""
+_numbers = itertools.count()
+
+
+def inside(group):
+    """What to put before a command to run it in a control group."""
+    return ("sh", "-c", f'echo $$ > {group}/cgroup.procs; exec "$@"', "sh")
+
+
+@contextlib.contextmanager
+def group(microseconds):
+    """A control group whose parent may use so much CPU time in 100 ms (-1: all)."""
+    for root in (Path("/sys/fs/cgroup/cpu"), Path("/sys/fs/cgroup")):
+        if (root / "cpu.stat").exists() and os.access(root, os.W_OK):
+            break
+    else:
+        need(False, "no control group with CPU limits can be made")
+    made = root / f"halftrip-{os.getpid()}-{next(_numbers)}"
+    inner = made / "inner"
+    try:
+        made.mkdir()
+        if (made / "cpu.cfs_quota_us").exists():
+            (made / "cpu.cfs_quota_us").write_text(f"{microseconds}")
+        else:
+            limit = "max" if microseconds < 0 else microseconds
+            need((made / "cpu.max").exists(), "the controller cpu is not enabled here")
+            (made / "cpu.max").write_text(f"{limit} 100000")
+        inner.mkdir()
+        yield inner
+    finally:
+        for each in (inner, made):
+            with contextlib.suppress(FileNotFoundError):
+                each.rmdir()
+
+
+@contextlib.contextmanager
+def soft_interrupts(core, sender):
+    """Soft interrupts on a core, for a while: of packets that are sent on another one."""
+    need(can_unshare("-n", "-m"), "namespaces of a network and of mounts are needed")
+    script = _FLOOD.format(mask=1 << core, sender=sender, python=sys.executable)
+    flood = subprocess.Popen(
+        ["unshare", "-n", "-m", "sh", "-c", script], stdout=subprocess.PIPE, start_new_session=True
+    )
+    try:
+        need(flood.stdout.readline() == b"\n", "packets cannot be handed to another core here")
+        yield
+    finally:
+        flood.kill()
+        flood.wait()
+        flood.stdout.close()

@@ -1,0 +1,43 @@
+"""What keeps ranks from running on a real machine: each planted cause is named, and not without
+it."""
+
+import os
+
+import pytest
+
+from halftrip.analysis.flags import evidences
+from halftrip.analysis.flags.cores import interrupts, quota
+from harness.planted import group, inside, soft_interrupts
+
+SHORT = ("-s", "8", "--time", "0.3s", "-r", "1", "--ci", "none", "--launches", "1")
+
+
+def found(result, rule):
+    assert result.status == 0, result.err
+    return {
+        row.configuration.transport: finding
+        for row in evidences(result.run)
+        if (finding := rule(row)) is not None
+    }
+
+
+@pytest.mark.parametrize(
+    ("limit", "named"),
+    [(20_000, {"shm"}), pytest.param(-1, set(), marks=pytest.mark.extended)],
+)
+def test_a_quota_of_a_parent_group(shell, limit, named):
+    """However busy others keep the cores, two ranks that spin have used up a fifth of one soon."""
+    with group(limit) as limited:
+        result = shell.run("-t", "shm", *SHORT, prefix=inside(limited))
+    assert found(result, quota).keys() == named
+
+
+@pytest.mark.extended
+def test_packets_that_another_core_s_soft_interrupts_take(shell):
+    sender, core = sorted(os.sched_getaffinity(0))[:2]
+    with soft_interrupts(core, sender):
+        result = shell.run("-t", "shm,tcp", *SHORT, "--cores", f"{sender},{core}")
+    named = found(result, interrupts)
+    # Those of TCP may be of its own packets.
+    assert named.keys() == {"shm"}
+    assert f"of core {core}" in named["shm"].seen
