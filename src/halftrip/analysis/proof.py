@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from halftrip.analysis.causes import Prediction
+from halftrip.analysis.bend_causes import Prediction
 from halftrip.analysis.repeats import repeats
 from halftrip.results.configuration import Configuration
 from halftrip.results.run import Run

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 from rich.console import Console
 
-from halftrip.analysis.causes import (
+from halftrip.analysis.bend_causes import (
     BendCauses,
     Candidate,
     CurveCauses,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from halftrip.analysis.causes import BendCauses, Candidate, CurveCauses, Prediction, bend_at
+from halftrip.analysis.bend_causes import BendCauses, Candidate, CurveCauses, Prediction, bend_at
 from halftrip.analysis.figure import or_none
 from halftrip.analysis.fit import Bend, StraightLine
 from halftrip.analysis.proof import Proof

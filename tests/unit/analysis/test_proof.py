@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from halftrip.analysis.causes import Prediction
+from halftrip.analysis.bend_causes import Prediction
 from halftrip.analysis.proof import curve_times, judge
 from halftrip.plan.around import sizes_around
 from harness.runs import measurement, run

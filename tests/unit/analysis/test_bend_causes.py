@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halftrip.analysis.causes import (
+from halftrip.analysis.bend_causes import (
     Candidate,
     Prediction,
     bend_at,
