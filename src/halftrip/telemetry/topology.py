@@ -86,6 +86,13 @@ def core_of(number: int, reader: Reader = HOST_FILES) -> Core:
     return Core(number, physical, shared or package or "")
 
 
+def siblings(number: int, reader: Reader = HOST_FILES) -> list[int]:
+    """The other logical processors of a core's physical core; none where the kernel does not
+    tell."""
+    shared = reader.line(f"{_CPUS}/cpu{number}/topology/thread_siblings_list") or ""
+    return [each for each in parse_list(shared) if each != number]
+
+
 def cache_directories(reader: Reader, core: int) -> list[str]:
     """The directories of a core's caches, by level."""
     directory = f"{_CPUS}/cpu{core}/cache"
