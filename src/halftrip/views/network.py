@@ -24,8 +24,6 @@ from halftrip.units import format_size, significant
 _MOST_PAIRS = 3
 # Of more hosts than these that have lost something, those are named that lost most.
 _MOST_HOSTS = 5
-# A smaller share of segments sent again is usual: of a full queue now and then.
-_FEW_RESENT = 1e-4
 # What UDP carries at most is said for datagrams of the largest size that needs no fragments.
 _HEADERS = {"ipv4": 28, "ipv6": 48}
 
@@ -63,12 +61,12 @@ def _losses(found: Sequence[HostLosses]) -> list[str]:
 
 def _of_host(lost: HostLosses) -> Iterator[str]:
     for each in lost.interfaces:
-        if each.dropped:
+        if each in lost.dropping:
             of = each.packets + each.dropped
             yield f"{each.name} dropped {each.dropped:,} of {of:,} packets"
         if each.errors:
             yield f"{each.name} had {counted(each.errors, 'error')}"
-    if lost.resent > _FEW_RESENT * lost.segments:
+    if lost.resent_many:
         yield f"tcp sent {lost.resent:,} of {counted(lost.segments, 'segment')} again"
     if lost.no_room:
         yield f"udp had no room for {counted(lost.no_room, 'datagram')}"

@@ -1,6 +1,7 @@
 """What is said of the network between hosts."""
 
 import msgspec
+import pytest
 
 from halftrip.results.network_path import Interface, NetworkPath, TcpInfo
 from halftrip.results.records import Connection
@@ -118,6 +119,28 @@ def test_only_the_interface_that_the_pair_used_counts():
     # An MPI does not say which.
     (line,) = losses(both)
     assert line == "losses: h0: eth0 dropped 1 of 10 packets, eth1 dropped 1 of 10 packets"
+
+
+@pytest.mark.parametrize(
+    ("packets", "counts", "found"),
+    [
+        # Two frames of a protocol that nobody speaks.
+        (5_000_000, {"tcp_retransmits": 0}, False),
+        (5_000_000, {"tcp_retransmits": 1}, False),
+        (5_000_000, {}, False),
+        # More than that, and no socket lacks any.
+        (900, {"tcp_retransmits": 0, "udp_receive_buffer_full": 0}, False),
+        (900, {"tcp_retransmits": 1}, True),
+        (900, {"tcp_retransmits": 0, "udp_receive_buffer_full": 1}, True),
+        # Nothing tells what sockets lack.
+        (900, {}, True),
+    ],
+)
+def test_drops_are_told_if_they_are_many_and_a_socket_lacks_something(packets, counts, found):
+    dropped = counted(0, interfaces={"eth0": QUIET | {"packets_in": packets, "drops_in": 2}})
+    # The other end sends again what was dropped here.
+    lines = losses(dropped, counted(1, counts={"tcp_segments_out": 10**6} | counts))
+    assert any("eth0 dropped 2 of" in line for line in lines) is found
 
 
 def test_launches_count_together_and_what_is_made_up_or_seldom_does_not():
