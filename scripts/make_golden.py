@@ -8,6 +8,7 @@ import contextlib
 import io
 from pathlib import Path
 
+import causes_page
 import json_schema
 import options_page
 
@@ -40,6 +41,8 @@ def main() -> None:
     write.main()
     (ROOT / "docs/schema" / f"halftrip-{FORMAT}.schema.json").write_text(json_schema.text())
     (ROOT / "docs/options.md").write_text(options_page.page())
+    causes = ROOT / "docs/causes.md"
+    causes.write_text(causes_page.page(causes.read_text()))
     for suffix in SHOWN:
         (GOLDEN / f"{FORMAT}{suffix}").write_text(shown(suffix))
 

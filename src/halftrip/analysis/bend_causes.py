@@ -1,25 +1,15 @@
 """What may cause the bends of a curve: the thresholds of its run that lie where it bends.
 
-A bend is matched with a threshold if some size that the threshold predicts lies within the bend's
-interval. These sizes depend on what a threshold does. For a value of V bytes, of which up to H hold
-no payload, they are:
+A bend is matched with a threshold if some size that the threshold predicts (`bend_kinds`) lies
+within the bend's interval. A wide interval, or a vague prediction, matches anything: by chance, a
+threshold matches such a bend in as large a share of the sizes of a curve as its predictions, each
+wider by the bend's interval, cover, of the logarithm of the size. A threshold that covers a quarter
+or more tells nothing, and is not named.
 
-- another protocol: V - H to V;
-- several pieces: k (V - H) to k V, for k from 1 to 4;
-- a capacity: V - H to V, at least V - 1 to V, divided by the messages of a window, which it holds
-  together;
-- a cache: V / 2 f to V / f, where f is how many bytes of buffers there are in it for each byte of a
-  message: one for each buffer that an end sends from or receives into, times the messages of a
-  window that have places of their own, for all ends whose cores share the cache. It fills
-  gradually, as it holds other data, too. If several cores share it, other programs use a part of
-  it: V / 4 f to V / f. An end whose buffers are in a device's memory has only its staging buffers
-  in it: one, or two if messages go both ways at once, each no longer than a chunk;
-- a page: V.
-
-As it fills gradually, a cache causes no jump, unless sizes are too far apart to tell a jump from a
-slope. If a prediction lies within several bends, the threshold is offered for the clearest one.
-
-A threshold whose value a library does not tell may cause a bend anywhere.
+What fills gradually causes no jump, unless sizes are too far apart to tell a jump from a slope, and
+makes nothing faster. If a prediction lies within several bends, the threshold is offered for the
+clearest one. A threshold whose value a library does not tell may cause a bend anywhere: it comes
+last.
 """
 
 from __future__ import annotations
@@ -28,41 +18,19 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from halftrip.analysis.fit import Bend, PiecewiseFit
-from halftrip.results.configuration import Configuration, EndSettings
-from halftrip.results.memory_name import is_on_device
-from halftrip.results.patterns import uses_buffers
+from halftrip.analysis.bend_kinds import KINDS, Prediction, is_in_host, predictions
+from halftrip.analysis.fit import Bend, Pieces, PiecewiseFit
+from halftrip.results.configuration import Configuration
 from halftrip.results.records import Environment
 from halftrip.results.run import Run
-from halftrip.results.threshold import Acts, Threshold
+from halftrip.results.threshold import Threshold
 
-# Each further piece of a message adds a smaller share to its time.
-_MOST_PIECES = 4
-# What fills gradually, or adds a little for each page, changes a slope and makes no jump. A jump
-# between sizes that differ by more than this factor may be a slope.
-_GRADUAL: tuple[Acts, ...] = ("cache", "page")
+# A jump between sizes that differ by more than this factor may be a slope.
 _FAR_APART = 1.1
 # A prediction is vague if its ends differ by more than this factor.
 _VAGUE = 1.5
-
-
-class Prediction(NamedTuple):
-    """A curve may bend between the sizes `low` and `high`, bytes, both included: at `multiple`
-    times the threshold."""
-
-    low: float
-    high: float
-    multiple: int = 1
-
-    def is_in(self, bend: Bend) -> bool:
-        """Whether a bend's interval holds it. A threshold of exactly `low` bytes is the last size
-        on the piece before it, one of `high` bytes the last on that piece, too: then the next piece
-        begins above."""
-        return self.low < bend.high and self.high >= bend.low
-
-
-# The prediction of a threshold whose value a library does not tell.
-ANYWHERE = Prediction(1.0, float(1 << 40))
+# A threshold that matches a bend in a larger share of a curve by chance is not named.
+_MOST_BY_CHANCE = 0.25
 
 
 class Candidate(NamedTuple):
@@ -74,10 +42,12 @@ class Candidate(NamedTuple):
 
 class BendCauses(NamedTuple):
     """A bend, and the thresholds within its interval, the likeliest first; none: nothing that is
-    known of this run."""
+    known of this run. `by_chance` is the share of the curve, from 0 to 1, in which such a bend
+    would have a cause whose place is known, whatever makes it."""
 
     bend: Bend
     candidates: tuple[Candidate, ...]
+    by_chance: float = 0.0
 
 
 class CurveCauses(NamedTuple):
@@ -93,9 +63,9 @@ def causes(run: Run, fits: Iterable[PiecewiseFit]) -> list[CurveCauses]:
     knows = bool(run.thresholds)
     found = []
     for fit in fits:
-        bends = fit.found.bends if fit.found is not None else ()
-        known = candidates(run, fit.curve) if bends else []
-        found.append(CurveCauses(fit, tuple(_of_bends(bends, known)), knows))
+        has_bends = fit.found is not None and fit.found.bends
+        known = candidates(run, fit.curve) if has_bends else []
+        found.append(CurveCauses(fit, tuple(_of_bends(fit.found, known)), knows))
     return found
 
 
@@ -113,31 +83,6 @@ def candidates(run: Run, curve: Configuration) -> list[Candidate]:
     return list(found.values())
 
 
-def predictions(
-    threshold: Threshold, curve: Configuration, ends: Sequence[Environment] = ()
-) -> Iterator[Prediction]:
-    """The sizes at which a threshold predicts a bend of a curve, whose `ends` ran there."""
-    if not threshold.value:
-        yield ANYWHERE
-        return
-    least, most = threshold.value - threshold.header, threshold.value
-    match threshold.acts:
-        case "pieces":
-            for count in range(1, _MOST_PIECES + 1):
-                yield Prediction(count * least, count * most, count)
-        case "capacity":
-            # A message that fills it to the last byte may be handled in either way.
-            least = min(least, most - 1)
-            yield Prediction(least / curve.window, most / curve.window)
-        case "cache":
-            share = _cached_bytes(threshold, curve, ends)
-            if share and not _outgrows_stages(curve, most / share):
-                usable = 1 / 4 if len(threshold.cores) > 1 else 1 / 2
-                yield Prediction(usable * most / share, most / share)
-        case "protocol" | "page":
-            yield Prediction(least, most)
-
-
 def moved(candidate: Candidate, factor: float) -> Prediction:
     """Where a threshold whose value is known predicts the bend if that becomes `factor` times as
     large. Headers stay as they are; what a socket's buffer holds beside payload grows with it."""
@@ -148,53 +93,112 @@ def moved(candidate: Candidate, factor: float) -> Prediction:
     return Prediction(low + further, high + further, multiple)
 
 
-def _of_bends(bends: Sequence[Bend], known: Iterable[Candidate]) -> Iterator[BendCauses]:
+def _of_bends(found: Pieces | None, known: Sequence[Candidate]) -> Iterator[BendCauses]:
     """The causes of the bends of a curve."""
+    bends = found.bends if found is not None else ()
     clearest: dict[int, list[Candidate]] = {number: [] for number in range(len(bends))}
+    telling = [_telling(known, bend, _range(found)) for bend in bends]
     for candidate in known:
-        within = [number for number, bend in enumerate(bends) if _may_cause(candidate, bend)]
+        within = [
+            number
+            for number, bend in enumerate(bends)
+            if candidate in telling[number] and _is_in(candidate.prediction, bend)
+        ]
         if within:
             clearest[max(within, key=lambda number: _clarity(bends[number]))].append(candidate)
     for number, bend in enumerate(bends):
-        yield _of_bend(bend, clearest[number])
+        placed = [each.prediction for each in telling[number] if each.threshold.value]
+        by_chance = _by_chance(placed, bend, _range(found))
+        yield BendCauses(bend, _by_likelihood(bend, clearest[number]), by_chance)
 
 
-def _may_cause(candidate: Candidate, bend: Bend) -> bool:
+def _range(found: Pieces | None) -> tuple[int, int] | None:
+    """The first and the last size of a curve."""
+    pieces = found.pieces if found is not None else ()
+    return (pieces[0].first, pieces[-1].last) if pieces else None
+
+
+def _telling(
+    known: Iterable[Candidate], bend: Bend, sizes: tuple[int, int] | None
+) -> list[Candidate]:
+    """Those that make such bends, and would not match any bend of this width by chance."""
+    by_name: dict[str, list[Candidate]] = {}
+    for each in known:
+        if _makes(each.threshold, bend):
+            by_name.setdefault(each.threshold.name, []).append(each)
+    return [
+        each
+        for same in by_name.values()
+        for each in same
+        if not each.threshold.value
+        or _by_chance([one.prediction for one in same], bend, sizes) <= _MOST_BY_CHANCE
+    ]
+
+
+def _makes(threshold: Threshold, bend: Bend) -> bool:
+    """Whether a threshold makes bends of this kind."""
     is_sudden = bend.kind == "jump" and bend.high <= _FAR_APART * bend.low
-    if is_sudden and candidate.threshold.acts == "cache":
-        return False
-    return candidate.prediction.is_in(bend)
+    return not (KINDS[threshold.acts].gradual and (is_sudden or bend.step.high < 1))
+
+
+def _is_in(prediction: Prediction, bend: Bend) -> bool:
+    """Whether a bend's interval holds a prediction. A threshold of exactly `low` bytes is the last
+    size on the piece before it, one of `high` bytes the last on that piece, too: then the next
+    piece begins above."""
+    return prediction.low < bend.high and prediction.high >= bend.low
+
+
+def _by_chance(
+    predictions: Iterable[Prediction], bend: Bend, sizes: tuple[int, int] | None
+) -> float:
+    """The share of a curve, of the logarithm of its `sizes`, in which an interval as wide as the
+    bend's holds one of the predictions; 0 where the sizes are not known."""
+    if sizes is None:
+        return 0.0
+    width = _log(bend.high) - _log(bend.low)
+    first, last = _log(sizes[0]), _log(sizes[1]) - width
+    if last <= first:
+        return 1.0
+    covered, end = 0.0, first
+    for low, high in sorted((_log(each.low) - width, _log(each.high)) for each in predictions):
+        covered += max(min(high, last) - max(low, end), 0.0)
+        end = max(end, high)
+    return covered / (last - first)
+
+
+def _log(size: float) -> float:
+    return math.log(max(size, 1.0))
 
 
 def _clarity(bend: Bend) -> tuple[bool, float]:
     return bend.kind == "jump", abs(math.log(bend.step.value)) if bend.step.value > 0 else 0.0
 
 
-def _of_bend(bend: Bend, within: Sequence[Candidate]) -> BendCauses:
+def _by_likelihood(bend: Bend, within: Iterable[Candidate]) -> tuple[Candidate, ...]:
     # A threshold that predicts several places here counts at the likeliest.
     first: dict[str, Candidate] = {}
     for each in sorted(within, key=lambda each: _place(bend, each)):
         first.setdefault(each.threshold.name, each)
-    return BendCauses(bend, tuple(first.values()))
+    return tuple(first.values())
 
 
-def _place(bend: Bend, candidate: Candidate) -> tuple[bool, bool, int, bool, float]:
-    """The sort key of a candidate: first what makes such a bend, then what belongs to the
-    transport, then the smallest multiple, what predicts an exact place, and what is nearest to the
-    middle of the bend."""
+def _place(bend: Bend, candidate: Candidate) -> tuple[bool, bool, bool, int, bool, float]:
+    """The sort key of a candidate: first one whose place is known, then what makes such a bend,
+    then what belongs to the transport, then the smallest multiple, what predicts an exact place,
+    and what is nearest to the middle of the bend."""
     threshold, prediction = candidate
-    middle = _logarithm(bend.low, bend.high)
     return (
-        bend.kind == "jump" and threshold.acts in _GRADUAL,
+        not threshold.value,
+        bend.kind == "jump" and KINDS[threshold.acts].gradual,
         not threshold.transport,
         prediction.multiple,
         prediction.high > _VAGUE * prediction.low,
-        abs(_logarithm(prediction.low, prediction.high) - middle),
+        abs(_middle(prediction.low, prediction.high) - _middle(bend.low, bend.high)),
     )
 
 
-def _logarithm(low: float, high: float) -> float:
-    return (math.log(max(low, 1.0)) + math.log(max(high, 1.0))) / 2
+def _middle(low: float, high: float) -> float:
+    return (_log(low) + _log(high)) / 2
 
 
 # Which thresholds a curve has.
@@ -221,28 +225,16 @@ def _applies(threshold: Threshold, curve: Configuration, ends: Sequence[Environm
             and is_same
             and is_sent
         )
-    if threshold.acts in _GRADUAL and not any(_is_in_host(curve, end) for end in curve.ends):
+    if KINDS[threshold.acts].gradual and not any(is_in_host(curve, end) for end in curve.ends):
         return False
     if threshold.acts == "cache":
         # With --verify, each message has a buffer of its own: they take as much whatever its size.
         return curve.cache == "hot" and not curve.verify
     if threshold.acts == "page":
         return any(
-            _is_page_of(threshold, end.pages) for end in curve.ends if _is_in_host(curve, end)
+            _is_page_of(threshold, end.pages) for end in curve.ends if is_in_host(curve, end)
         )
     return True
-
-
-def _is_in_host(curve: Configuration, end: EndSettings) -> bool:
-    """Whether messages of an end are in the host's memory: in its buffers, or in a stage."""
-    return curve.staging is not None or not is_on_device(end.memory)
-
-
-def _outgrows_stages(curve: Configuration, size: float) -> bool:
-    """Whether messages of this size are staged at both ends, in chunks: then they take no more
-    room in the host's memory than shorter ones."""
-    is_staged = curve.staging and all(is_on_device(end.memory) for end in curve.ends)
-    return bool(is_staged) and size > 2 * (curve.staging or 0)
 
 
 def _is_page_of(threshold: Threshold, pages: str) -> bool:
@@ -251,37 +243,6 @@ def _is_page_of(threshold: Threshold, pages: str) -> bool:
 
 # The largest page that is not a huge one, in any Linux.
 _SMALL_PAGE = 64 << 10
-
-
-def _cached_bytes(threshold: Threshold, curve: Configuration, ends: Sequence[Environment]) -> float:
-    """How many bytes of buffers there are in a cache for each byte of a message."""
-    here = next((end.host for end in ends if end.rank == threshold.rank), None)
-    slots = curve.window if curve.message_places == "own" else 1
-    # A strided message has gaps as wide as its blocks.
-    spread = 2 if curve.datatype == "vector" else 1
-    total = 0
-    for place, end in enumerate(ends):
-        if end.host == here and _core(end, curve) in threshold.cores:
-            used = sum(uses_buffers(curve.pattern, place == 0))
-            if is_on_device(curve.ends[place].memory):
-                total += _staged_buffers(curve) if used else 0
-                continue
-            if curve.is_one_sided:
-                used += 1
-            total += (min(used, 1) if curve.buffers == "same" else used) * slots * spread
-    return total
-
-
-def _staged_buffers(curve: Configuration) -> int:
-    """How many buffers of the host an end stages its messages in."""
-    if curve.staging is None:
-        return 0
-    return curve.directions
-
-
-def _core(end: Environment, curve: Configuration) -> int | None:
-    cores = end.thread_cores
-    return cores[curve.thread] if cores and curve.thread < len(cores) else end.core
 
 
 # Which bend somebody asks about.
@@ -301,7 +262,7 @@ def bend_at(found: Sequence[BendCauses], size: int) -> BendCauses | None:
 
     # If several bends hold the size, the one whose middle is nearest counts.
     def off(each: BendCauses) -> float:
-        return abs(math.log(max(size, 1)) - _logarithm(each.bend.low, each.bend.high))
+        return abs(_log(size) - _middle(each.bend.low, each.bend.high))
 
     nearest = min(found, key=lambda each: (distance(each), off(each)), default=None)
     return nearest if nearest is not None and distance(nearest) <= _NEAR else None

@@ -15,10 +15,10 @@ from halftrip.analysis.bend_causes import (
     BendCauses,
     Candidate,
     CurveCauses,
-    Prediction,
     candidates,
     moved,
 )
+from halftrip.analysis.bend_kinds import Prediction
 from halftrip.analysis.proof import Outcome, curve_times, judge
 from halftrip.api import measure
 from halftrip.cli.output import in_job
