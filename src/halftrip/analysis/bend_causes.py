@@ -3,8 +3,10 @@
 A bend is matched with a threshold if some size that the threshold predicts (`bend_kinds`) lies
 within the bend's interval. A wide interval, or a vague prediction, matches anything: by chance, a
 threshold matches such a bend in as large a share of the sizes of a curve as its predictions, each
-wider by the bend's interval, cover, of the logarithm of the size. A threshold that covers a quarter
-or more tells nothing, and is not named.
+wider by the bend's interval, cover, of the logarithm of the size. One that covers more than a
+quarter tells nothing, and is left out. Of many, some match anything: where one and all that cover
+about as little, or less, cover more than a quarter together, it is possible, and not named as the
+cause.
 
 What fills gradually causes no jump, unless sizes are too far apart to tell a jump from a slope, and
 makes nothing faster. If a prediction lies within several bends, the threshold is offered for the
@@ -14,6 +16,7 @@ last.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -31,23 +34,31 @@ _FAR_APART = 1.1
 _VAGUE = 1.5
 # A threshold that matches a bend in a larger share of a curve by chance is not named.
 _MOST_BY_CHANCE = 0.25
+# One that covers so many times as much as another one covers about as much.
+_AS_MUCH = 1.5
 
 
 class Candidate(NamedTuple):
-    """A threshold that may cause a bend, and where it predicts one."""
+    """A threshold that may cause a bend, and where it predicts one. `by_chance` is the share of the
+    curve, from 0 to 1, in which such a bend would be matched by this threshold, or by one that
+    covers about as little, or less, whatever makes it; 1 where the place is not known."""
 
     threshold: Threshold
     prediction: Prediction
+    by_chance: float = 0.0
+
+    @property
+    def is_named(self) -> bool:
+        """Whether it beats chance."""
+        return self.by_chance <= _MOST_BY_CHANCE
 
 
 class BendCauses(NamedTuple):
     """A bend, and the thresholds within its interval, the likeliest first; none: nothing that is
-    known of this run. `by_chance` is the share of the curve, from 0 to 1, in which such a bend
-    would have a cause whose place is known, whatever makes it."""
+    known of this run."""
 
     bend: Bend
     candidates: tuple[Candidate, ...]
-    by_chance: float = 0.0
 
 
 class CurveCauses(NamedTuple):
@@ -86,7 +97,7 @@ def candidates(run: Run, curve: Configuration) -> list[Candidate]:
 def moved(candidate: Candidate, factor: float) -> Prediction:
     """Where a threshold whose value is known predicts the bend if that becomes `factor` times as
     large. Headers stay as they are; what a socket's buffer holds beside payload grows with it."""
-    threshold, (low, high, multiple) = candidate
+    threshold, (low, high, multiple), _ = candidate
     if threshold.acts == "capacity":
         return Prediction(factor * low, factor * high, multiple)
     further = multiple * (factor - 1) * threshold.value
@@ -97,19 +108,19 @@ def _of_bends(found: Pieces | None, known: Sequence[Candidate]) -> Iterator[Bend
     """The causes of the bends of a curve."""
     bends = found.bends if found is not None else ()
     clearest: dict[int, list[Candidate]] = {number: [] for number in range(len(bends))}
-    telling = [_telling(known, bend, _range(found)) for bend in bends]
+    chances = [_chances(known, bend, _range(found)) for bend in bends]
     for candidate in known:
+        name = candidate.threshold.name
         within = [
             number
             for number, bend in enumerate(bends)
-            if candidate in telling[number] and _is_in(candidate.prediction, bend)
+            if name in chances[number] and _is_in(candidate.prediction, bend)
         ]
         if within:
-            clearest[max(within, key=lambda number: _clarity(bends[number]))].append(candidate)
+            best = max(within, key=lambda number: _clarity(bends[number]))
+            clearest[best].append(candidate._replace(by_chance=chances[best][name]))
     for number, bend in enumerate(bends):
-        placed = [each.prediction for each in telling[number] if each.threshold.value]
-        by_chance = _by_chance(placed, bend, _range(found))
-        yield BendCauses(bend, _by_likelihood(bend, clearest[number]), by_chance)
+        yield BendCauses(bend, _by_likelihood(bend, clearest[number]))
 
 
 def _range(found: Pieces | None) -> tuple[int, int] | None:
@@ -118,21 +129,22 @@ def _range(found: Pieces | None) -> tuple[int, int] | None:
     return (pieces[0].first, pieces[-1].last) if pieces else None
 
 
-def _telling(
+def _chances(
     known: Iterable[Candidate], bend: Bend, sizes: tuple[int, int] | None
-) -> list[Candidate]:
-    """Those that make such bends, and would not match any bend of this width by chance."""
-    by_name: dict[str, list[Candidate]] = {}
+) -> dict[str, float]:
+    """By how much chance each threshold, by its name, would match a bend like this one; without
+    those that do not make such bends, and that would match too many by themselves."""
+    places: dict[str, list[Prediction]] = {}
     for each in known:
-        if _makes(each.threshold, bend):
-            by_name.setdefault(each.threshold.name, []).append(each)
-    return [
-        each
-        for same in by_name.values()
-        for each in same
-        if not each.threshold.value
-        or _by_chance([one.prediction for one in same], bend, sizes) <= _MOST_BY_CHANCE
-    ]
+        if each.threshold.value and _makes(each.threshold, bend):
+            places.setdefault(each.threshold.name, []).append(each.prediction)
+    alone = {name: _covered(predicted, bend, sizes) for name, predicted in places.items()}
+    found = {each.threshold.name: 1.0 for each in known if not each.threshold.value}
+    for name, share in alone.items():
+        if share <= _MOST_BY_CHANCE:
+            others = [places[other] for other in alone if alone[other] <= _AS_MUCH * share]
+            found[name] = _covered(itertools.chain(*others), bend, sizes)
+    return found
 
 
 def _makes(threshold: Threshold, bend: Bend) -> bool:
@@ -148,9 +160,7 @@ def _is_in(prediction: Prediction, bend: Bend) -> bool:
     return prediction.low < bend.high and prediction.high >= bend.low
 
 
-def _by_chance(
-    predictions: Iterable[Prediction], bend: Bend, sizes: tuple[int, int] | None
-) -> float:
+def _covered(predictions: Iterable[Prediction], bend: Bend, sizes: tuple[int, int] | None) -> float:
     """The share of a curve, of the logarithm of its `sizes`, in which an interval as wide as the
     bend's holds one of the predictions; 0 where the sizes are not known."""
     if sizes is None:
@@ -182,13 +192,14 @@ def _by_likelihood(bend: Bend, within: Iterable[Candidate]) -> tuple[Candidate, 
     return tuple(first.values())
 
 
-def _place(bend: Bend, candidate: Candidate) -> tuple[bool, bool, bool, int, bool, float]:
-    """The sort key of a candidate: first one whose place is known, then what makes such a bend,
-    then what belongs to the transport, then the smallest multiple, what predicts an exact place,
-    and what is nearest to the middle of the bend."""
-    threshold, prediction = candidate
+def _place(bend: Bend, candidate: Candidate) -> tuple[bool, bool, bool, bool, int, bool, float]:
+    """The sort key of a candidate: first one whose place is known, then one that beats chance, then
+    what makes such a bend, then what belongs to the transport, then the smallest multiple, what
+    predicts an exact place, and what is nearest to the middle of the bend."""
+    threshold, prediction, _ = candidate
     return (
         not threshold.value,
+        not candidate.is_named,
         bend.kind == "jump" and KINDS[threshold.acts].gradual,
         not threshold.transport,
         prediction.multiple,

@@ -29,9 +29,9 @@ NO_THRESHOLDS = (
     "them. Measure it again to have causes named."
 )
 _NOTHING = "Nothing that is known of this run has a threshold there."
+_REFINE = "To know the place better, measure with --refine"
 _UNKNOWN = (
-    f"{_NOTHING} To know the place better, measure with --refine; what was not recorded, such as a "
-    "switch on the way, is not excluded."
+    f"{_NOTHING} {_REFINE}; what was not recorded, such as a switch on the way, is not excluded."
 )
 # That a cause is named by chance is said from this share on.
 _BY_CHANCE = 0.05
@@ -123,7 +123,13 @@ def _of_bend(name: str, found: BendCauses, knows: bool) -> list[str]:
     first, *others = found.candidates
     if not first.threshold.value:
         return [f"{said}. {_NOTHING} It may be {_cause(first)}. {_advice(first)}"]
-    lines = [f"{said}, where {_cause(first)}. {_advice(first)}{_chance(found)}"]
+    share = f"{100 * first.by_chance:.0f} % of such bends"
+    if not first.is_named:
+        possible = "; ".join(map(_brief, found.candidates))
+        unsaid = f"no cause is named, as {share} would have one by chance"
+        return [f"{said}. It could be {possible}: {unsaid}. {_REFINE}."]
+    chance = f" By chance, {share} would have a cause." if first.by_chance >= _BY_CHANCE else ""
+    lines = [f"{said}, where {_cause(first)}. {_advice(first)}{chance}"]
     if others:
         lines.append(f"    It could also be {'; '.join(map(_brief, others))}.")
     return lines
@@ -182,15 +188,6 @@ def _brief(candidate: Candidate) -> str:
     return f"{times}{candidate.threshold.name}{f', {size_in_words(value)}' if value else ''}"
 
 
-def _chance(found: BendCauses) -> str:
-    if found.by_chance < _BY_CHANCE:
-        return ""
-    return (
-        f" By chance, {found.by_chance:.0%} of such bends would have a cause named: "
-        "--refine tells better."
-    )
-
-
 def _advice(candidate: Candidate) -> str:
     setting = candidate.threshold.setting
     if not setting:
@@ -238,13 +235,12 @@ def _bend_content(found: BendCauses) -> dict[str, Any]:
         "step": or_none(bend.step.value) if math.isfinite(bend.step.low) else None,
         "step_low": or_none(bend.step.low),
         "step_high": or_none(bend.step.high),
-        "by_chance": found.by_chance,
         "causes": [_cause_content(each) for each in found.candidates],
     }
 
 
 def _cause_content(candidate: Candidate) -> dict[str, Any]:
-    threshold, prediction = candidate
+    threshold, prediction, by_chance = candidate
     return {
         "name": threshold.name,
         "value_bytes": threshold.value,
@@ -255,6 +251,7 @@ def _cause_content(candidate: Candidate) -> dict[str, Any]:
         "multiple": prediction.multiple,
         "predicted_low_bytes": prediction.low,
         "predicted_high_bytes": prediction.high,
+        "by_chance": by_chance,
     }
 
 

@@ -17,6 +17,7 @@ from harness.files import ROOT, module
 from harness.runs import configuration, environment, run
 
 causes_page = module("scripts/causes_page.py")
+named_bends = module("benchmarks/named_bends.py")
 
 STEP = Estimate(1.4, 1.3, 1.5)
 CURVE = configuration("mpi", 0)
@@ -253,7 +254,24 @@ def test_a_threshold_that_any_bend_would_have_is_not_named(threshold, place, fou
     (causes_,) = causes(run(thresholds=(threshold,)), [fitted])
     (of,) = causes_.bends
     assert [each.threshold.name for each in of.candidates] == found
-    assert of.by_chance == pytest.approx(by_chance, abs=0.004)
+    assert [each.by_chance for each in of.candidates] == pytest.approx(
+        [by_chance] * len(found), abs=0.004
+    )
+
+
+def test_of_many_thresholds_those_are_named_that_together_beat_chance():
+    """Each covers one octave of 22 with a bend as wide as that; the buffer, which is the vaguest,
+    has the chances of all."""
+    exact = [
+        msgspec.structs.replace(EAGER, name=f"limit {n}", value=1 << n, header=0)
+        for n in (10, 11, 13, 15)
+    ]
+    fitted = over(1, 1 << 22, bend(1 << 14, (1 << 15) + 1))
+    (of,) = causes(run(thresholds=(*exact, SMALL)), [fitted])[0].bends
+    assert [(each.threshold.name, each.is_named) for each in of.candidates] == [
+        ("limit 15", True), ("the buffer", False),
+    ]  # fmt: skip
+    assert [each.by_chance for each in of.candidates] == pytest.approx([4 / 21, 6 / 21], abs=0.03)
 
 
 def test_what_copies_differently_jumps_where_it_does():
@@ -302,6 +320,13 @@ def test_a_prediction_moves_with_the_value_and_the_header_stays():
     assert moved(Candidate(EAGER, limit), 2) == Prediction(8192 - 64, 8192)
     *_, last = predictions(MTU, CURVE)
     assert moved(Candidate(MTU, last), 6) == Prediction(4 * (9000 - 28), 4 * 9000, 4)
+
+
+@pytest.mark.parametrize("seed", range(1, len(named_bends.PATHS) + 1))
+def test_a_planted_cause_is_named_where_the_place_is_known_well(seed):
+    """That many are, and few that are none, is for benchmarks/truth.py to show."""
+    assert named_bends.said_of(True, True, named_bends.is_named, seed) == (1, 1)
+    assert named_bends.said_of(True, False, named_bends.is_known, seed) == (1, 1)
 
 
 def test_the_page_on_causes_has_the_table_of_kinds():

@@ -89,6 +89,13 @@ def test_what_is_unknown_is_said(saved):
     chosen = saved(thresholds=(msgspec.structs.replace(EAGER, value=0),)).out
     assert "a threshold there. It may be the eager limit (MPI_T eager), which is chosen" in chosen
     assert "To move it, set OMPI_MCA_eager" in chosen
+    many = [
+        msgspec.structs.replace(EAGER, name=f"limit {n}", value=n) for n in range(1000, 4200, 300)
+    ]
+    sparse = rows(at=3000, sizes=(256, 512, 1024, 2048, 4096, 8192, 16384))
+    vague = saved(found=sparse, thresholds=many).out
+    assert "It could be limit " in vague
+    assert "no cause is named, as" in vague
     older = saved(thresholds=()).out
     assert "The run has no thresholds" in older
     assert "Measure it again" in older
