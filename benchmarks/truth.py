@@ -59,6 +59,7 @@ from simulated_paths import (
     flat,
 )
 from states import states
+from sweeps import sweeps
 
 # The first steps of an autoregression, left out: it is not stationary yet.
 _WARM_UP = 50
@@ -338,6 +339,7 @@ def histories() -> list[Claim]:
 GROUPS: dict[str, Callable[[], list[Claim]]] = {
     "bends": bends,
     "named": named_bends,
+    "sweeps": sweeps,
     "coverage": coverage,
     "difference": differences,
     "early": early,
