@@ -38,6 +38,7 @@ from halftrip.stats.difference import differ
 from halftrip.stats.estimate import Estimate, difference
 from halftrip.stats.piecewise import CurvePoint
 from halftrip.stats.summary import Summary, relative_width
+from named_bends import named_bends
 from pasts import ALIKE, LAUNCHES, ODD, ONE, SEVERAL, Past, is_changed, is_found
 from seen import seen
 from simulated_paths import (
@@ -59,6 +60,7 @@ from simulated_paths import (
     flat,
 )
 from states import states
+from sweeps import sweeps
 
 # The first steps of an autoregression, left out: it is not stationary yet.
 _WARM_UP = 50
@@ -337,6 +339,8 @@ def histories() -> list[Claim]:
 # Of `early`, the range is what a run should keep; whether it does depends on when it ends.
 GROUPS: dict[str, Callable[[], list[Claim]]] = {
     "bends": bends,
+    "named": named_bends,
+    "sweeps": sweeps,
     "coverage": coverage,
     "difference": differences,
     "early": early,

@@ -9,6 +9,7 @@ import contextlib
 import io
 from pathlib import Path
 
+import causes_page
 import flags_page
 import json_schema
 import options_page
@@ -43,6 +44,8 @@ def main() -> None:
     (ROOT / "docs/schema" / f"halftrip-{FORMAT}.schema.json").write_text(json_schema.text())
     (ROOT / "docs/options.md").write_text(options_page.page())
     (ROOT / "docs/flags.md").write_text(flags_page.page())
+    causes = ROOT / "docs/causes.md"
+    causes.write_text(causes_page.page(causes.read_text()))
     for suffix in SHOWN:
         (GOLDEN / f"{FORMAT}{suffix}").write_text(shown(suffix))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from halftrip.results.counts import HostCounters
@@ -10,18 +10,22 @@ from halftrip.results.run import Run
 
 # The interface over which a host talks to itself.
 _LOOPBACK = "lo"
-# A smaller share that is dropped, or sent again, is usual: of a full queue now and then.
-FEW_LOST = 1e-4
+# A smaller share of packets dropped, or of segments sent again, is usual: of a full queue now and
+# then, and interfaces count frames of protocols that nobody here speaks as dropped.
+_FEW = 1e-4
 
 
 class InterfaceLosses(NamedTuple):
-    """How many packets an interface received and sent, dropped (0: hardly any, or none that a
-    socket of the run missed), and had errors in."""
+    """How many packets an interface received and sent, dropped, and had errors in."""
 
     name: str
     packets: int
     dropped: int
     errors: int
+
+    @property
+    def dropped_many(self) -> bool:
+        return self.dropped > _FEW * (self.packets + self.dropped)
 
 
 class HostLosses(NamedTuple):
@@ -30,7 +34,8 @@ class HostLosses(NamedTuple):
     `interfaces` are those over which its ranks talked, or, where that is not known, as with an MPI,
     all but lo. `resent` is how many of the `segments` of TCP were sent again, `no_room` how many
     datagrams found a full receive buffer, `refused` how many connections found a full queue of a
-    listener, and `softnet` how many packets found a full queue of a processor.
+    listener, and `softnet` how many packets found a full queue of a processor. `missed` is how many
+    segments and datagrams the sockets of all hosts lacked meanwhile; None where no host tells.
     """
 
     host: str
@@ -40,12 +45,23 @@ class HostLosses(NamedTuple):
     no_room: int
     refused: int
     softnet: int
+    missed: int | None = None
 
     @property
     def total(self) -> int:
         """All that was lost or sent again; 0 where nothing was."""
         of_interfaces = sum(each.dropped + each.errors for each in self.interfaces)
         return of_interfaces + self.resent + self.no_room + self.refused + self.softnet
+
+    @property
+    def dropping(self) -> list[InterfaceLosses]:
+        """The interfaces whose drops are of account: they are many, and some socket lacked what was
+        dropped, or nothing tells."""
+        return [each for each in self.interfaces if each.dropped_many and self.missed != 0]
+
+    @property
+    def resent_many(self) -> bool:
+        return self.resent > _FEW * self.segments
 
 
 def losses(run: Run) -> list[HostLosses]:
@@ -55,7 +71,20 @@ def losses(run: Run) -> list[HostLosses]:
     for record in run.host_counters:
         if record.phase == "launch":
             by_host.setdefault((record.rank, record.host), []).append(record)
-    return [_of_host(host, records, run) for (_, host), records in sorted(by_host.items())]
+    found = [_of_host(host, records, run) for (_, host), records in sorted(by_host.items())]
+    missed = _missed(run, [record for records in by_host.values() for record in records])
+    return [each._replace(missed=missed) for each in found]
+
+
+def _missed(run: Run, records: Sequence[HostCounters]) -> int | None:
+    """What sockets lacked: segments that were sent again, datagrams without room, and those that
+    this run itself did not receive."""
+    if not any("tcp_retransmits" in record.counts for record in records):
+        return None
+    counts = _sum(record.counts for record in records)
+    delivered = [each.delivery for each in run.measurements if each.delivery is not None]
+    in_vain = sum(each.lost for each in delivered)
+    return counts.get("tcp_retransmits", 0) + counts.get("udp_receive_buffer_full", 0) + in_vain
 
 
 def _of_host(host: str, records: list[HostCounters], run: Run) -> HostLosses:
@@ -66,18 +95,12 @@ def _of_host(host: str, records: list[HostCounters], run: Run) -> HostLosses:
         for each in run.connections
         if run.names.hosts.get(each.rank) == host and each.path.interface is not None
     }
-    # A frame of a protocol that nobody asked for is dropped, too: no socket of the run missed it
-    # where TCP sent nothing again, and no datagram was lost.
-    lost = any(m.delivery is not None and m.delivery.lost for m in run.measurements)
-    missed = lost or counts.get("tcp_retransmits", 0) or not counts.get("tcp_segments_out", 0)
     names = dict.fromkeys(name for record in records for name in record.interfaces)
     chosen = [name for name in names if (name in used if used else name != _LOOPBACK)]
     return HostLosses(
         host=host,
         interfaces=tuple(
-            _of_interface(
-                name, [record.interfaces.get(name, {}) for record in records], bool(missed)
-            )
+            _of_interface(name, [record.interfaces.get(name, {}) for record in records])
             for name in chosen
         ),
         segments=counts.get("tcp_segments_out", 0),
@@ -88,15 +111,13 @@ def _of_host(host: str, records: list[HostCounters], run: Run) -> HostLosses:
     )
 
 
-def _of_interface(name: str, counted: list[dict[str, int]], missed: bool) -> InterfaceLosses:
+def _of_interface(name: str, counted: list[dict[str, int]]) -> InterfaceLosses:
     counts = _sum(counted)
 
     def both(kind: str) -> int:
         return counts.get(f"{kind}_in", 0) + counts.get(f"{kind}_out", 0)
 
-    few = both("drops") <= FEW_LOST * both("packets")
-    dropped = both("drops") if missed and not few else 0
-    return InterfaceLosses(name, both("packets"), dropped, both("errors"))
+    return InterfaceLosses(name, both("packets"), both("drops"), both("errors"))
 
 
 def _sum(counted: Iterable[Mapping[str, int]]) -> dict[str, int]:

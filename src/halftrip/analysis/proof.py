@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from halftrip.analysis.causes import Prediction
+from halftrip.analysis.bend_kinds import Prediction
 from halftrip.analysis.repeats import repeats
 from halftrip.results.configuration import Configuration
 from halftrip.results.run import Run
@@ -36,6 +36,9 @@ _FEWEST_REPEATS = 2
 _LEAST_STEP = 1.02
 # A bend stays if at least this share of its jump, as a logarithm, does.
 _STAYS = 0.5
+# A step that is surely smaller is none.
+_NO_STEP = 1.05
+_QUIET = "measure where nothing else runs"
 
 # The one-way times of a curve by size, bytes, of each launch or slice, ns.
 Times = Mapping[int, Sequence[float]]
@@ -76,8 +79,9 @@ def judge(old: Times, new: Times, old_place: Prediction, new_place: Prediction) 
     sign = _sign(jump)
     if not sign:
         return found._replace(
-            reason="with the old value, the curve makes no clear jump there: measure where "
-            "nothing else runs"
+            reason="no bend: with the old value, the curve makes none there"
+            if _is_none(jump)
+            else f"with the old value, the curve makes no clear jump there: {_QUIET}"
         )
     if _sign(gone) == sign and _sign(come) == sign:
         return found._replace(outcome="moved")
@@ -87,10 +91,16 @@ def judge(old: Times, new: Times, old_place: Prediction, new_place: Prediction) 
         return found._replace(outcome="stayed")
     if _sign(gone) == sign:
         return found._replace(
-            reason="it is gone from the old place, and not clearly at the new one: measure where "
-            "nothing else runs"
+            reason="it is gone from the old place, and none is at the new one: the setting ends it"
+            if _is_none(come)
+            else f"it is gone from the old place, and not clearly at the new one: {_QUIET}"
         )
-    return found._replace(reason="the times vary too much: measure where nothing else runs")
+    return found._replace(reason=f"the times vary too much: {_QUIET}")
+
+
+def _is_none(step: Estimate) -> bool:
+    """Whether there is surely no step of any account."""
+    return 1 / _NO_STEP < step.low <= step.high < _NO_STEP
 
 
 def _sign(step: Estimate) -> int:

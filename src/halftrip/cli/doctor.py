@@ -58,7 +58,7 @@ def doctor(
         if value is not None:
             raise UsageError(f"{name}: goes with --loops")
     from halftrip.telemetry import doctor as machine
-    from halftrip.telemetry import doctor_devices, doctor_mpi, doctor_sleep
+    from halftrip.telemetry import doctor_devices, doctor_mpi, doctor_single_copy, doctor_sleep
     from halftrip.telemetry.load import LOOK_SECONDS
     from halftrip.views.doctor import doctor as view
 
@@ -67,6 +67,7 @@ def doctor(
     checks = [
         machine.load(seconds=looked),
         *machine.machine_checks(),
+        doctor_single_copy.check(),
         *doctor_sleep.checks(),
         doctor_devices.check(),
         doctor_mpi.check(),

@@ -13,7 +13,7 @@ from halftrip.errors import UsageError
 from halftrip.units import parse_size, size_in_words
 
 if TYPE_CHECKING:
-    from halftrip.analysis.causes import BendCauses, CurveCauses
+    from halftrip.analysis.bend_causes import BendCauses, CurveCauses
 
 # Of bends to choose from, so many are named.
 _MOST_NAMED = 6
@@ -53,7 +53,7 @@ def explain(
 
     With --prove or --moved it exits with 0 if the bend moves with the setting, with 1 if it does
     not, with 3 if that cannot be told."""
-    from halftrip.analysis.causes import causes
+    from halftrip.analysis.bend_causes import causes
     from halftrip.analysis.fit import piecewise_fits
     from halftrip.views import explain as views
 
@@ -93,7 +93,7 @@ def _one_bend(
 ) -> tuple[CurveCauses, BendCauses]:
     """The one bend that the `option` is to prove: that at a size, or the only one there is. Raises
     UsageError where it is not one."""
-    from halftrip.analysis.causes import bend_at
+    from halftrip.analysis.bend_causes import bend_at
 
     bends = [
         (curve, bend)

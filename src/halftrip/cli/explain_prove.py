@@ -11,14 +11,14 @@ from typing import NamedTuple
 import msgspec
 from rich.console import Console
 
-from halftrip.analysis.causes import (
+from halftrip.analysis.bend_causes import (
     BendCauses,
     Candidate,
     CurveCauses,
-    Prediction,
     candidates,
     moved,
 )
+from halftrip.analysis.bend_kinds import Prediction
 from halftrip.analysis.proof import Outcome, curve_times, judge
 from halftrip.api import measure
 from halftrip.cli.output import in_job
@@ -115,7 +115,7 @@ def _move(found: BendCauses) -> Move:
 
 
 def _move_of(candidate: Candidate, found: BendCauses) -> Move:
-    threshold, place = candidate
+    threshold, place, _ = candidate
     if not threshold.value:
         # It is where the curve bends, and will be where it is said to be.
         low, high = max(found.bend.low, 1), max(found.bend.high, 1)
@@ -177,8 +177,8 @@ def prove_by_run(
     if not alike and len(others) > 1:
         raise UsageError(f"--moved: {printable(path)} has several such curves; choose by -t, -p")
     there = [(each, found) for each in alike or others for found in candidates(other, each)]
-    for threshold, place in found.candidates:
-        for theirs, (their_threshold, their_place) in there:
+    for threshold, place, _ in found.candidates:
+        for theirs, (their_threshold, their_place, _) in there:
             same = their_threshold.name == threshold.name
             if (
                 same

@@ -302,7 +302,7 @@ def _beside(documents: Sequence[Document]) -> list[Block]:
 
 def _bends(document: Document) -> Sequence[Block]:
     """Where curves bend, and what is known to happen there."""
-    from halftrip.analysis.causes import causes
+    from halftrip.analysis.bend_causes import causes
     from halftrip.analysis.fit import piecewise_fits
     from halftrip.views.explain import explain
 

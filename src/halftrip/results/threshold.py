@@ -9,10 +9,11 @@ import msgspec
 from halftrip.results.bounds import Count, Name, Number, Positive, Rank, Text
 from halftrip.results.configuration import UNTUNED, Tuning
 
-# What happens to messages that are longer: they go by another protocol; in several pieces, one more
-# at each multiple; do not fit into what holds them on their way, so that the sender waits for the
-# receiver; their buffers do not fit into a cache; or take more than one page.
-Acts = Literal["protocol", "pieces", "capacity", "cache", "page"]
+# What happens to messages that are longer: they go by another protocol; are copied by other
+# instructions; go in several pieces, one more at each multiple; do not fit into what holds them on
+# their way, so that the sender waits for the receiver; their buffers do not fit into a cache; or
+# take more than one page.
+Acts = Literal["protocol", "copy", "pieces", "capacity", "cache", "page"]
 
 
 class Threshold(

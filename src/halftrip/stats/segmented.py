@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from itertools import pairwise
@@ -14,7 +15,13 @@ from halftrip.stats.curve_times import CurveTimes, Draws, estimate
 from halftrip.stats.distributions import NORMAL_95
 from halftrip.stats.estimate import Estimate
 from halftrip.stats.line_fit import FittedLine, fit_line
-from halftrip.stats.piecewise import Joint, deviations, joints_of, pieces
+from halftrip.stats.piecewise import (
+    PIECE_COST,
+    Joint,
+    deviations,
+    joints_of,
+    pieces,
+)
 from halftrip.stats.quantile import Floats
 
 # At most this share of the points is left out as off every line: more are no exceptions.
@@ -23,6 +30,13 @@ _MOST_OUTLIERS = 0.2
 _FEWEST_FOR_SCATTER = 12
 # The price of a point on no piece, which has one parameter less than a line (see PIECE_COST).
 _OUTLIER_COST = 16.0
+# Of times that were measured once, a piece is short if others are longer by this factor; so many
+# pieces in a row may be a single one, which something disturbed.
+_SHORT = 10
+_MOST_IN_A_ROW = 8
+# The price of a disturbed point: of 1,000 sizes, a tenth of which is disturbed, four in a row are
+# by chance in one sweep of ten, and cost less than two more pieces.
+_DISTURBED_COST = 12.0
 # Steps are told apart from noise from this share of the time on: no curve is straighter (see
 # piecewise.STRAIGHTNESS), and at least twice that is needed to tell two lines apart.
 _LEAST_STEP = 0.02
@@ -88,7 +102,8 @@ def _without_outliers(
     curve: CurveTimes,
 ) -> tuple[npt.NDArray[np.intp], list[int], list[Joint]]:
     """The indices of the points that are on pieces of several points, where these begin, and the
-    joints between them. A piece of a single point says nothing about a line."""
+    joints between them. A piece of a single point says nothing about a line; nor do a few that were
+    measured once each, after which the line goes on."""
     kept = np.arange(curve.sizes.size)
     left = int(_MOST_OUTLIERS * kept.size)
     while True:
@@ -96,10 +111,57 @@ def _without_outliers(
         weights = _weights(part)
         starts = pieces(part.sizes, part.times, weights, _OUTLIER_COST, rising=True)
         single = [first for first, end in pairwise([*starts, kept.size]) if end - first == 1]
+        single = single or _disturbed(part, weights, starts)
         if not single or len(single) > left or kept.size - len(single) < 3:
             return kept, starts, joints_of(part.sizes, part.times, weights, starts, rising=True)
         left -= len(single)
         kept = np.delete(kept, single)
+
+
+def _disturbed(part: CurveTimes, weights: Floats, starts: Sequence[int]) -> list[int]:
+    """Points that cost less on no piece than the pieces that they make: those off the line through
+    the long ones of some pieces in a row, where one line instead of all of these is cheaper. Where
+    times were repeated there are none, as a disturbance does not last over several slices."""
+    if part.repeats:
+        return []
+    bounds = [*pairwise([*starts, part.sizes.size])]
+    costs = [_Line(part, weights, np.arange(*each)).error + PIECE_COST for each in bounds]
+    found: list[int] = []
+    free = 0
+    for number, count in itertools.product(range(len(bounds)), range(2, _MOST_IN_A_ROW + 1)):
+        if number < free or number + count > len(bounds):
+            continue
+        row = [np.arange(*each) for each in bounds[number : number + count]]
+        least = max(map(len, row)) / _SHORT
+        short = [each for each in row if len(each) <= least]
+        if not short:
+            continue
+        inside = np.concatenate(short)
+        line = _Line(part, weights, np.concatenate([each for each in row if len(each) > least]))
+        off = weights[inside] * (part.times[inside] - line.at(part.sizes[inside])) ** 2
+        cost = line.error + PIECE_COST + float(np.minimum(off, _DISTURBED_COST).sum())
+        if cost < sum(costs[number : number + count]):
+            found += inside[off > _DISTURBED_COST].tolist()
+            free = number + count
+    return found
+
+
+class _Line:
+    """The line through the points with these indices, and by how much they are off it, in squared
+    standard deviations."""
+
+    def __init__(self, part: CurveTimes, weights: Floats, points: npt.NDArray[np.intp]) -> None:
+        sizes, times, own = part.sizes[points], part.times[points], weights[points]
+        self._middle = np.average(sizes, weights=own), np.average(times, weights=own)
+        x, y = sizes - self._middle[0], times - self._middle[1]
+        square = float(own @ (x * x))
+        # No line falls.
+        self._slope = max(float(own @ (x * y)) / square, 0.0) if square else 0.0
+        self.error = float(own @ (y - self._slope * x) ** 2)
+
+    def at(self, sizes: Floats) -> Floats:
+        times: Floats = self._middle[1] + self._slope * (sizes - self._middle[0])
+        return times
 
 
 def _weights(curve: CurveTimes) -> Floats:

@@ -6,6 +6,7 @@ that cannot be read is "unknown", never "ok".
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from typing import Literal
@@ -15,10 +16,10 @@ import psutil
 
 from halftrip.clock import kernel_clock_source
 from halftrip.kernel_files import HOST_FILES, Reader
-from halftrip.telemetry import environment
-from halftrip.telemetry.load import LOOK_SECONDS, Load, look
-from halftrip.telemetry.memory import own_group
+from halftrip.telemetry import control_groups, environment
+from halftrip.telemetry.load import LOOK_SECONDS, NOT_RUN, Load, look
 from halftrip.telemetry.processors import KINDS, read_processors
+from halftrip.telemetry.topology import core_of
 
 CheckState = Literal["ok", "warning", "unknown"]
 
@@ -93,7 +94,16 @@ def smt(reader: Reader) -> Check:
         return unknown("SMT")
     if active == "0":
         return Check("SMT", "ok", "off, or hidden by the hypervisor")
-    return Check("SMT", "ok", "on; ranks get a physical core each, keep its sibling idle")
+    physical = {core_of(number, reader).physical for number in os.sched_getaffinity(0)}
+    if len(physical) > 1:
+        found = f"on; {len(physical)} physical cores are allowed, a rank gets one while there are"
+        return Check("SMT", "ok", f"{found}; keep their siblings idle")
+    return Check(
+        "SMT",
+        "warning",
+        "on; one physical core is allowed, so that two ranks share it",
+        "allow another one: taskset, the cpuset of the container, or the launcher's binding",
+    )
 
 
 def isolated(reader: Reader) -> Check:
@@ -133,6 +143,9 @@ def steal(reader: Reader) -> Check:
     if len(times) < len(KINDS) or not total:
         return unknown("steal")
     share = times["steal"] / total
+    name = environment.hypervisor(reader)
+    if not share and name not in {None, "none"}:
+        return unknown("steal", f"none counted since boot: {name} may not tell of it")
     found = f"{share:.2%} of all time since boot"
     if share <= _STEAL_SHARE:
         return Check("steal", "ok", found)
@@ -140,7 +153,7 @@ def steal(reader: Reader) -> Check:
         "steal",
         "warning",
         found,
-        "the hypervisor runs other guests on these cores; ask for dedicated cores",
+        NOT_RUN,
     )
 
 
@@ -183,42 +196,24 @@ def shared_memory(reader: Reader) -> Check:
     )
 
 
-def ptrace(reader: Reader) -> Check:
-    scope = reader.line("/proc/sys/kernel/yama/ptrace_scope")
-    name = "single-copy transfers"
-    if scope is None:
-        settings = reader.root / "proc/sys/kernel"
-        if settings.is_dir() and not (settings / "yama").exists():
-            return Check(name, "ok", "allowed (no Yama)")
-        return unknown(name)
-    if scope == "0":
-        return Check(name, "ok", "allowed (ptrace_scope 0)")
-    return Check(
-        name,
-        "warning",
-        f"restricted (ptrace_scope {scope})",
-        "MPI may have to copy large messages twice: sysctl kernel.yama.ptrace_scope=0",
-    )
-
-
 def limits(reader: Reader) -> Check:
-    """The limits of this process's control group."""
-    group = own_group(reader)
-    quota = reader.line(f"{group}/cpu.max")
-    memory_limit = reader.line(f"{group}/memory.max")
-    if quota is None and memory_limit is None:
-        return unknown("container limits", "no control group limits to be seen")
-    found = f"processor {quota or 'unknown'}, memory {memory_limit or 'unknown'}"
-    if quota is None:
-        return unknown("container limits", found)
-    if not quota.startswith("max"):
+    """The limits of this process's control groups, its own and all above it."""
+    name = "container limits"
+    found = control_groups.limits(reader)
+    if found.quota is None and found.memory is None:
+        return unknown(name, "no control group limits to be seen")
+    said = f"processor {found.quota or 'unknown'}, memory {found.memory or 'unknown'}"
+    if found.quota is None:
+        return unknown(name, said)
+    if found.cores < len(os.sched_getaffinity(0)):
         return Check(
-            "container limits",
+            name,
             "warning",
-            found,
-            "the processor quota stops ranks in their tracks when it is used up: lift it",
+            f"{said} ({found.group})",
+            f"ranks may use the time of {found.cores:.3g} cores, and are stopped in their tracks "
+            "when it is used up: lift the processor quota",
         )
-    return Check("container limits", "ok", found)
+    return Check(name, "ok", said)
 
 
 def interfaces(reader: Reader) -> Check:
@@ -244,7 +239,6 @@ CHECKS: tuple[Callable[[Reader], Check], ...] = (
     memory,
     thp,
     shared_memory,
-    ptrace,
     limits,
     interfaces,
 )
@@ -255,14 +249,14 @@ def load(reader: Reader = HOST_FILES, seconds: float = LOOK_SECONDS) -> Check:
     seen = look(seconds, reader=reader)
     if not seen.is_known:
         return unknown("load")
-    cores = [core.core for core in seen.cores]
+    cores = seen.allowed
     lines = seen.lines(cores)
     found = "; ".join(lines) or f"nobody has much of a core (a look of {seconds:g} s)"
     if seen.average:
         found += f"; load average {', '.join(f'{each:.2f}' for each in seen.average)}"
     if lines:
         return Check("load", "warning", found, seen.advice(cores), seen)
-    if seen.average and seen.average[0] > _LOAD_PER_CORE * len(cores):
+    if seen.whole and seen.average and seen.average[0] > _LOAD_PER_CORE * len(cores):
         advice = "more wanted to run within the last minute than there are cores: look for longer, "
         return Check("load", "warning", found, advice + "as with --load 10s", seen)
     return Check("load", "ok", found, load=seen)

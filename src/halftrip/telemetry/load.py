@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import msgspec
 
 from halftrip.kernel_files import HOST_FILES, Reader
 from halftrip.telemetry.busiest_task import BusyTask, tasks, title
 from halftrip.telemetry.processors import read_processors
+from halftrip.telemetry.topology import siblings_of
 
 LOOK_SECONDS = 0.2
 # A longer look consists of several: then tasks that move from core to core, and such as end
@@ -29,6 +30,14 @@ _MOST_CORES = 4
 _IDLE_SHARE = 0.05
 # The kinds of time in which no task of this host has a core.
 _UNUSED = ("idle", "iowait", "steal")
+_INTERRUPTS = ("irq", "softirq")
+# The task that handles soft interrupts where there are many: the kernel counts its time as theirs.
+_SOFT_INTERRUPTS = "ksoftirqd/"
+# What to do about steal.
+NOT_RUN = (
+    "the hypervisor did not run these cores: other guests had them, or the credits or the quota of "
+    "this machine were used up; ask for dedicated cores"
+)
 
 
 class Program(msgspec.Struct, frozen=True):
@@ -46,13 +55,19 @@ class Program(msgspec.Struct, frozen=True):
 
 
 class CoreLoad(msgspec.Struct, frozen=True):
-    """What other programs had of a core, and the hypervisor (None: the kernel does not say), as
-    shares of the time from 0 to 1. `programs` are those that were seen, the busiest first."""
+    """What other programs had of a core, the hypervisor (None: the kernel does not say), and hard
+    and soft interrupts, as shares of the time from 0 to 1. `programs` are those that were seen, the
+    busiest first. `siblings` are the other logical processors of its physical core; not `allowed`
+    is one that is here as a sibling only."""
 
     core: int
     busy: float
     steal: float | None
     programs: list[Program]
+    irq: float = 0.0
+    softirq: float = 0.0
+    siblings: list[int] = []
+    allowed: bool = True
 
     @property
     def is_busy(self) -> bool:
@@ -63,13 +78,32 @@ class CoreLoad(msgspec.Struct, frozen=True):
         return self.steal is not None and self.steal > _STEAL_SHARE
 
     @property
-    def lines(self) -> list[str]:
-        """Who has this core; empty where nobody has much of it."""
+    def interrupts(self) -> float:
+        """The share of interrupts of both kinds."""
+        return self.irq + self.softirq
+
+    @property
+    def has_interrupts(self) -> bool:
+        return self.interrupts > _BUSY_SHARE
+
+    @property
+    def is_idle(self) -> bool:
+        return self.busy + self.interrupts + (self.steal or 0.0) < _IDLE_SHARE
+
+    def lines(self, beside: Collection[int] = ()) -> list[str]:
+        """Who has this core; empty where nobody has much of it. `beside`: the siblings that are in
+        use in its place, if any; what it lacks itself is then of no account."""
+        name = f"core {self.core}"
+        if beside:
+            name += f", the sibling of {', '.join(map(str, sorted(beside)))},"
         found = []
         if self.is_busy:
-            found.append(f"core {self.core} is busy: {self._who()}")
-        if self.has_steal:
-            found.append(f"core {self.core}: the hypervisor has {self.steal:.0%} of it (steal)")
+            found.append(f"{name} is busy: {self._who()}")
+        if self.has_interrupts:
+            kinds = f"hard {self.irq:.0%}, soft {self.softirq:.0%}"
+            found.append(f"{name} has interrupts {self.interrupts:.0%} of the time ({kinds})")
+        if self.has_steal and not beside:
+            found.append(f"{name}: the hypervisor has {self.steal:.0%} of it (steal)")
         return found
 
     def _who(self) -> str:
@@ -87,38 +121,70 @@ class CoreLoad(msgspec.Struct, frozen=True):
 
 class Load(msgspec.Struct, frozen=True):
     """What was seen of these cores within `seconds`, and the load average of the last minute, of
-    five and of fifteen minutes; empty where the kernel does not tell it."""
+    five and of fifteen minutes; empty where the kernel does not tell it. `whole`: the allowed ones
+    are all cores of the machine, which is what the load average is about."""
 
     seconds: float
     cores: list[CoreLoad]
     average: list[float]
+    whole: bool = False
 
     @property
     def is_known(self) -> bool:
         """Whether the kernel tells anything of what runs here."""
         return any(core.steal is not None or core.programs for core in self.cores)
 
+    @property
+    def allowed(self) -> list[int]:
+        """The cores that may be used."""
+        return [core.core for core in self.cores if core.allowed]
+
     def lines(self, used: Collection[int]) -> list[str]:
-        """Who has the cores `used`; empty where nobody has much of one."""
-        of_cores = [core.lines for core in self.cores if core.core in used and core.lines]
+        """Who has the cores `used`, or their siblings; empty where nobody has much of one."""
+        every = [core.lines(beside) for core, beside in self._concerning(used)]
+        of_cores = [lines for lines in every if lines]
         found = [line for lines in of_cores[:_MOST_CORES] for line in lines]
         more = len(of_cores) - _MOST_CORES
         if more > 0:
             found.append(f"{more} more {'core is' if more == 1 else 'cores are'} busy")
         return found
 
+    def _concerning(self, used: Collection[int]) -> Iterator[tuple[CoreLoad, list[int]]]:
+        """The cores `used`, and those that are not, but have a sibling that is: with this one."""
+        for core in self.cores:
+            beside = [each for each in core.siblings if each in used]
+            if core.core in used or beside:
+                yield core, [] if core.core in used else beside
+
     def advice(self, used: Collection[int]) -> str:
         """What to do where some of the cores `used` are busy."""
-        if not any(core.is_busy for core in self.cores if core.core in used):
-            return "the hypervisor runs other guests on these cores; ask for dedicated cores"
-        idle = [
-            str(core.core)
-            for core in self.cores
-            if core.core not in used and core.busy + (core.steal or 0.0) < _IDLE_SHARE
-        ]
+        concerned = [core for core, _ in self._concerning(used)]
+        has_interrupts = any(core.has_interrupts for core in concerned)
+        if any(core.is_busy for core in concerned):
+            todo, else_ = "end these programs", ", or wait until they have done"
+        elif has_interrupts:
+            todo, else_ = "move interrupts to other cores (/proc/irq/*/smp_affinity)", ""
+        else:
+            return NOT_RUN
+        idle = self._idle(used)
         if len(idle) < len(used):
-            return "end these programs, or wait until they have done"
-        return f"end these programs, or take idle cores: --cores {','.join(idle[: len(used)])}"
+            return f"{todo}{else_}"
+        return f"{todo}, or take idle cores: --cores {','.join(map(str, idle[: len(used)]))}"
+
+    def _idle(self, used: Collection[int]) -> list[int]:
+        """Other cores that nobody has, nor any of their siblings: one of each physical core."""
+        working = {core.core for core in self.cores if not core.is_idle}
+        found: list[int] = []
+        for core in self.cores:
+            taken = working.union(found).intersection([core.core, *core.siblings])
+            if core.allowed and core.core not in used and not taken:
+                found.append(core.core)
+        return found
+
+
+def _others_of(core: int, reader: Reader) -> list[int]:
+    """The other logical processors of a core's physical core."""
+    return [each for each in siblings_of(core, reader) if each != core]
 
 
 def look(
@@ -127,9 +193,11 @@ def look(
     reader: Reader = HOST_FILES,
     cores: Collection[int] | None = None,
 ) -> Load:
-    """Looks at these cores for so long (None: at those that this process may use). What this
-    process needs, and the processes `own`, does not count."""
-    watched = sorted(os.sched_getaffinity(0) if cores is None else cores)
+    """Looks at these cores, and at their siblings, for so long (None: at those that this process
+    may use). What this process needs, and the processes `own`, does not count."""
+    allowed = set(os.sched_getaffinity(0) if cores is None else cores)
+    beside = {core: _others_of(core, reader) for core in allowed}
+    beside |= {core: _others_of(core, reader) for core in set().union(*beside.values()) - allowed}
     without = {os.getpid(), *own}
     proc = reader.root / "proc"
     counted, ran = _Counted(), _Ran(tasks(proc, without))
@@ -144,12 +212,24 @@ def look(
         counted.add(before, after, ended - began)
         ran.add(tasks(proc, without))
     found = []
-    for core in watched:
+    for core, others in sorted(beside.items()):
         programs = ran.programs(core)
         # Short tasks have ended before they are seen; short steps are rounded.
         busy = max(counted.busy(core), sum(program.share for program in programs))
-        found.append(CoreLoad(core, min(busy, 1.0), counted.steal(core), programs))
-    return Load(counted.seconds, found, _average(reader))
+        found.append(
+            CoreLoad(
+                core=core,
+                busy=min(busy, 1.0),
+                steal=counted.share(core, "steal"),
+                programs=programs,
+                irq=counted.share(core, "irq") or 0.0,
+                softirq=counted.share(core, "softirq") or 0.0,
+                siblings=others,
+                allowed=core in allowed,
+            )
+        )
+    whole = allowed.issuperset(counted.cores)
+    return Load(counted.seconds, found, _average(reader), whole)
 
 
 class _Counted:
@@ -157,8 +237,7 @@ class _Counted:
 
     def __init__(self) -> None:
         self.seconds = 0.0
-        self._busy: dict[str, float] = defaultdict(float)
-        self._steal: dict[str, float] = {}
+        self._passed: dict[str, dict[str, float]] = {}
 
     def add(
         self,
@@ -169,21 +248,27 @@ class _Counted:
         """Adds a step: all times when it began and when it ended."""
         self.seconds += seconds
         for core in before.keys() & after.keys():
+            passed = self._passed.setdefault(core, {})
             for kind in before[core].keys() & after[core].keys():
                 # Some counters may decrease a little, see proc(5).
-                passed = max(after[core][kind] - before[core][kind], 0.0)
-                if kind == "steal":
-                    self._steal[core] = self._steal.get(core, 0.0) + passed
-                elif kind not in _UNUSED:
-                    self._busy[core] += passed
+                grown = max(after[core][kind] - before[core][kind], 0.0)
+                passed[kind] = passed.get(kind, 0.0) + grown
+
+    @property
+    def cores(self) -> set[int]:
+        """All cores that the kernel counts."""
+        return {int(core) for core in self._passed if core.isdecimal()}
 
     def busy(self, core: int) -> float:
         """The share of the time in which tasks had a core."""
-        return self._busy[str(core)] / self.seconds if self.seconds else 0.0
+        passed = self._passed.get(str(core), {})
+        ran = [time for kind, time in passed.items() if kind not in (*_UNUSED, *_INTERRUPTS)]
+        return sum(ran) / self.seconds if self.seconds else 0.0
 
-    def steal(self, core: int) -> float | None:
-        stolen = self._steal.get(str(core))
-        return min(stolen / self.seconds, 1.0) if stolen is not None and self.seconds else None
+    def share(self, core: int, kind: str) -> float | None:
+        """The share of one kind of a core's time; None where the kernel does not tell it."""
+        passed = self._passed.get(str(core), {}).get(kind)
+        return min(passed / self.seconds, 1.0) if passed is not None and self.seconds else None
 
 
 class _Ran:
@@ -219,9 +304,13 @@ class _Ran:
         found = [
             Program(self._known[pid].name, pid, ns / whole, self._known[pid].is_kernel)
             for pid, ns in here.items()
-            if ns >= _LEAST_SHARE * whole
+            if ns >= _LEAST_SHARE * whole and not _handles_interrupts(self._known[pid])
         ]
         return sorted(found, key=lambda program: (-program.share, program.pid))
+
+
+def _handles_interrupts(task: BusyTask) -> bool:
+    return task.is_kernel and task.name.startswith(_SOFT_INTERRUPTS)
 
 
 def _average(reader: Reader) -> list[float]:

@@ -7,29 +7,18 @@ from pathlib import PurePosixPath
 import psutil
 
 from halftrip.kernel_files import HOST_FILES, Reader
-
-GROUPS = PurePosixPath("/sys/fs/cgroup")
-
-
-def own_group(reader: Reader) -> PurePosixPath:
-    """The directory of this process's group; GROUPS itself where the kernel names none."""
-    # A host with both versions lists version 2 last, as 0::/group.
-    name = (reader.text("/proc/self/cgroup") or "").strip().rpartition("::")[2]
-    return GROUPS / name.lstrip("/")
+from halftrip.telemetry.control_groups import own_groups
 
 
 def available_memory(reader: Reader = HOST_FILES) -> int:
     """The least of what is left on the host and in each control group that this process is in,
     bytes."""
     left = [psutil.virtual_memory().available]
-    own = own_group(reader)
-    for group in (own, *own.parents):
+    for group in own_groups(reader):
         limit = reader.line(f"{group}/memory.max") or ""
         used = reader.line(f"{group}/memory.current") or ""
         if limit.isdecimal() and used.isdecimal():
             left.append(int(limit) - int(used) + _inactive_cache(reader, group))
-        if group == GROUPS:
-            break
     return max(min(left), 0)
 
 

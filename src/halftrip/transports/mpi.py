@@ -12,6 +12,7 @@ from halftrip.errors import UsageError
 from halftrip.mpi import control_variables, library
 from halftrip.results.configuration import Configuration, Wait
 from halftrip.results.threshold import Acts, Threshold
+from halftrip.telemetry.copy_thresholds import copy_thresholds
 from halftrip.transports.base import ProcessContext
 from halftrip.units import parse_size
 
@@ -118,6 +119,12 @@ _UCX = {
     "UCX_ZCOPY_THRESH": "the zero-copy threshold of UCX",
     "UCX_BCOPY_THRESH": "the buffered-copy threshold of UCX",
 }
+
+
+def path_thresholds(same_host: bool) -> tuple[Threshold, ...]:
+    """Those of messages between ranks of the same host, where they are copied, or of different
+    ones."""
+    return (*mpi_thresholds(same_host), *(copy_thresholds() if same_host else ()))
 
 
 @cache

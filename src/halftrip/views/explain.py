@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from halftrip.analysis.causes import BendCauses, Candidate, CurveCauses, Prediction, bend_at
+from halftrip.analysis.bend_causes import BendCauses, Candidate, CurveCauses, bend_at
+from halftrip.analysis.bend_kinds import KINDS, Prediction
 from halftrip.analysis.figure import or_none
 from halftrip.analysis.fit import Bend, StraightLine
 from halftrip.analysis.proof import Proof
@@ -18,27 +19,22 @@ from halftrip.report.numbers import in_words
 from halftrip.results.configuration import Configuration
 from halftrip.results.names import Names
 from halftrip.results.run import Run
-from halftrip.results.threshold import Acts, Threshold
+from halftrip.results.threshold import Threshold
 from halftrip.stats.estimate import Estimate
 from halftrip.texts import printable
 from halftrip.units import format_size, significant, size_in_words
 
-# What happens to messages beyond a threshold.
-_EFFECTS: dict[Acts, str] = {
-    "protocol": "longer messages go by another protocol",
-    "pieces": "longer messages go in several pieces",
-    "capacity": "what is longer does not fit into it, and the sender waits for the receiver",
-    "cache": "the buffers of longer messages do not fit into it",
-    "page": "the buffers of longer messages are on several pages",
-}
 NO_THRESHOLDS = (
     "The run has no thresholds: it was imported, or measured by a halftrip that did not record "
     "them. Measure it again to have causes named."
 )
+_NOTHING = "Nothing that is known of this run has a threshold there."
+_REFINE = "To know the place better, measure with --refine"
 _UNKNOWN = (
-    "Nothing that is known of this run has a threshold there. To know the place better, measure "
-    "with --refine; what was not recorded, such as a switch on the way, is not excluded."
+    f"{_NOTHING} {_REFINE}; what was not recorded, such as a switch on the way, is not excluded."
 )
+# That a cause is named by chance is said from this share on.
+_BY_CHANCE = 0.05
 
 
 def explain(run: Run, found: Sequence[CurveCauses], at: int | None = None) -> View:
@@ -125,7 +121,15 @@ def _of_bend(name: str, found: BendCauses, knows: bool) -> list[str]:
     if not found.candidates:
         return [f"{said}. {_UNKNOWN}" if knows else f"{said}."]
     first, *others = found.candidates
-    lines = [f"{said}, where {_cause(first)}. {_advice(first)}"]
+    if not first.threshold.value:
+        return [f"{said}. {_NOTHING} It may be {_cause(first)}. {_advice(first)}"]
+    share = f"{100 * first.by_chance:.0f} % of such bends"
+    if not first.is_named:
+        possible = "; ".join(map(_brief, found.candidates))
+        unsaid = f"no cause is named, as {share} would have one by chance"
+        return [f"{said}. It could be {possible}: {unsaid}. {_REFINE}."]
+    chance = f" By chance, {share} would have a cause." if first.by_chance >= _BY_CHANCE else ""
+    lines = [f"{said}, where {_cause(first)}. {_advice(first)}{chance}"]
     if others:
         lines.append(f"    It could also be {'; '.join(map(_brief, others))}.")
     return lines
@@ -163,17 +167,15 @@ def _change(bend: Bend) -> str:
 
 def _cause(candidate: Candidate) -> str:
     threshold = candidate.threshold
-    verb = "is" if threshold.value else "may be"
+    effect = KINDS[threshold.acts].effect
+    if not threshold.value:
+        chosen = "which is chosen by the library and may be anywhere"
+        return f"{threshold.name} ({threshold.source}), {chosen}: {effect}"
     times = f"{candidate.prediction.multiple} times " if candidate.prediction.multiple > 1 else ""
-    return (
-        f"{times}{threshold.name} {verb}, {_value(threshold)} ({threshold.source}): "
-        f"{_EFFECTS[threshold.acts]}"
-    )
+    return f"{times}{threshold.name} is, {_value(threshold)} ({threshold.source}): {effect}"
 
 
 def _value(threshold: Threshold) -> str:
-    if not threshold.value:
-        return "which is chosen by the library and may be anywhere"
     said = size_in_words(threshold.value)
     if not threshold.header:
         return said
@@ -238,7 +240,7 @@ def _bend_content(found: BendCauses) -> dict[str, Any]:
 
 
 def _cause_content(candidate: Candidate) -> dict[str, Any]:
-    threshold, prediction = candidate
+    threshold, prediction, by_chance = candidate
     return {
         "name": threshold.name,
         "value_bytes": threshold.value,
@@ -249,6 +251,7 @@ def _cause_content(candidate: Candidate) -> dict[str, Any]:
         "multiple": prediction.multiple,
         "predicted_low_bytes": prediction.low,
         "predicted_high_bytes": prediction.high,
+        "by_chance": by_chance,
     }
 
 

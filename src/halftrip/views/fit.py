@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from halftrip.analysis.curves import MeasuredCurve
 from halftrip.analysis.figure import ALWAYS, BRIEF, or_none
 from halftrip.analysis.fit import FAR, Bend, CurveFit, Hockney, Piece, Pieces, StraightLine
 from halftrip.analysis.flags.flag import counted
@@ -124,7 +125,19 @@ def answer(fits: Sequence[CurveFit], names: Names) -> list[str]:
     left = sorted({size for each in fitted for size in each.curve.left_out})
     if left:
         lines.append(f"left out, without a time above 0: {', '.join(map(format_size, left))}")
-    return lines
+    return [*lines, *dict.fromkeys(said for each in fitted if (said := _of_state(each.curve)))]
+
+
+def _of_state(curve: MeasuredCurve) -> str | None:
+    """In which state of the machine the times of a curve were measured; None if it is of all."""
+    if curve.state is None:
+        return None
+    quantity = curve.state.quantity
+    text = quantity.text(curve.state.value)
+    said = f"times are those while {quantity.what} {curve.state.word} ({text})"
+    if not curve.elsewhere:
+        return said
+    return f"{said}, in which {counted(curve.elsewhere, 'size')} of the curve were not measured"
 
 
 def _made_of(fit: CurveFit) -> str:
@@ -286,6 +299,8 @@ def content(fits: Sequence[CurveFit], models: Sequence[str]) -> list[dict[str, A
             **curve_fields(fit.configuration),
             "reason": fit.curve.reason,
             "left_out_sizes_bytes": list(fit.curve.left_out),
+            "state": None if fit.curve.state is None else fit.curve.state.word,
+            "sizes_in_other_states": fit.curve.elsewhere,
             "over": None if times is None else times.over,
         }
         if "hockney" in models:

@@ -114,7 +114,7 @@ def _notes(fit: LogGPFit, name: str) -> list[str]:
     if below:
         found.append(
             f"{name}: o_r of {', '.join(below)} is below 0: a send took longer between two sends "
-            "than in a ping-pong; measure again, on cores that nothing else uses."
+            "than in a ping-pong, which LogGP does not have."
         )
     latency = fit.latency.estimate
     if latency is not None and not latency.is_apart_from(0.0):

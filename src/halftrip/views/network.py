@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from halftrip.analysis.flags.flag import counted
-from halftrip.analysis.losses import FEW_LOST, HostLosses, losses
+from halftrip.analysis.losses import HostLosses, losses
 from halftrip.results.device import Device, DeviceCopy, DeviceLatency
 from halftrip.results.memory_name import parse_memory
 from halftrip.results.network_path import (
@@ -61,12 +61,12 @@ def _losses(found: Sequence[HostLosses]) -> list[str]:
 
 def _of_host(lost: HostLosses) -> Iterator[str]:
     for each in lost.interfaces:
-        if each.dropped:
+        if each in lost.dropping:
             of = each.packets + each.dropped
             yield f"{each.name} dropped {each.dropped:,} of {of:,} packets"
         if each.errors:
             yield f"{each.name} had {counted(each.errors, 'error')}"
-    if lost.resent > FEW_LOST * lost.segments:
+    if lost.resent_many:
         yield f"tcp sent {lost.resent:,} of {counted(lost.segments, 'segment')} again"
     if lost.no_room:
         yield f"udp had no room for {counted(lost.no_room, 'datagram')}"

@@ -3,9 +3,15 @@
 import pytest
 
 from halftrip.analysis.fit import fits
+from halftrip.results.names import Names
+from halftrip.views.fit import answer
 from harness import runs
 from harness.curves import run_of
+from harness.files import module
 from harness.published import MYRINET, VH_VH
+
+sweeps = module("benchmarks/sweeps.py")
+jumping = sweeps.jumping
 
 
 def figure(size, ns, **changes):
@@ -94,3 +100,38 @@ def test_mpi4py_has_a_cold_first_row_and_one_outlier():
     found = fitted(*(figure(size, 1e3 * us) for size, us in VH_VH.items()))
     assert found.pieces.outliers == (8, 2048)
     assert bends(found) == []
+
+
+# A sweep of 1,000 sizes, each measured once.
+
+
+@pytest.mark.parametrize("sweep", sweeps.SWEEPS[1:4], ids=lambda sweep: sweep.name)
+def test_a_sweep_on_a_machine_that_moves_has_the_jumps_that_are_there_and_no_others(sweep):
+    """That many runs do is for benchmarks/truth.py to show."""
+    assert sweeps.jumps_are_found(sweep, 1) == (2, 2)
+    assert sweeps.any_other(sweep, sweeps.JUMPS, 1).hits == 0
+
+
+def test_a_curve_is_of_one_state_where_it_goes_with_it():
+    moving = jumping((90.0, 280.0), 1.0)
+    for sweep, goes in ((sweeps.Sweep(moving), True), (sweeps.Sweep(moving, 20e3, 0.0), False)):
+        (fitted,) = fits(sweeps.swept(sweep, 5))
+        assert (fitted.curve.state is not None) is (fitted.curve.elsewhere > 0) is goes
+        said = " ".join(answer([fitted], Names.of([])))
+        assert ("times are those while cores were" in said) is goes
+
+
+def test_what_was_measured_in_several_slices_is_no_disturbance():
+    """A few sizes that something makes slower, after which the line goes on: of single times they
+    are on no piece, of several they are a piece."""
+    sizes = range(100, 10_000, 100)
+    humps = {size: 1.5 if 5_000 <= size < 5_300 else 1.0 for size in sizes}
+    for slices, pieces, outliers in ((1, 1, 3), (10, 3, 0)):
+        rows = [
+            runs.measurement(size=size, half_ns=(1000 + size) * factor, slice=number, seed=number)
+            for size, factor in humps.items()
+            for number in range(slices)
+        ]
+        (fitted,) = fits(runs.run(*rows))
+        assert len(fitted.pieces.pieces) == pieces
+        assert len(fitted.pieces.outliers) == outliers

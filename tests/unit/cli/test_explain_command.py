@@ -16,7 +16,9 @@ EAGER = Threshold(
     name="the eager limit", value=4096, header=96, acts="protocol", source="MPI_T eager",
     setting="OMPI_MCA_eager", transport="mpi", same_host=True,
 )  # fmt: skip
-PAGE = Threshold(name="the page", value=4096, acts="page", source="sysconf")
+BOX = Threshold(
+    name="the fast box", value=4096, acts="protocol", source="MPI_T box", transport="mpi"
+)
 PIPE = Threshold(
     name="the pipe", value=4096, acts="capacity", source="F_GETPIPE_SZ", transport="mpi"
 )
@@ -42,7 +44,7 @@ def rows(jump=1.5, at=4000, sizes=SIZES, slices=10):
 def saved(tmp_path):
     """Writes a run of these rows and thresholds, and explains it."""
 
-    def explain(*options, found=None, thresholds=(EAGER, PAGE), **changes):
+    def explain(*options, found=None, thresholds=(EAGER, BOX), **changes):
         made = run(*(rows() if found is None else found), thresholds=tuple(thresholds), **changes)
         save(made, tmp_path / "run.jsonl")
         return call(tmp_path, "explain", "run.jsonl", *options)
@@ -59,14 +61,14 @@ def test_a_bend_is_said_in_two_sentences_with_the_setting_to_try(saved):
         "where the eager limit is, 4 KiB of which up to 96 B hold no payload (MPI_T eager)" in first
     )
     assert "longer messages go by another protocol. To move it, set OMPI_MCA_eager;" in first
-    assert other.strip() == "It could also be the page, 4 KiB."
+    assert other.strip() == "It could also be the fast box, 4 KiB."
     content = json.loads(saved("-j").out)
     (curve,) = content["curves"]
     (bend,) = curve["bends"]
     assert (bend["low_bytes"], bend["high_bytes"], bend["kind"]) == (4000, 4104, "jump")
     assert 1.45 < bend["step_low"] < bend["step"] < bend["step_high"] < 1.55
     causes = [(each["name"], each["setting"]) for each in bend["causes"]]
-    assert causes == [("the eager limit", "OMPI_MCA_eager"), ("the page", None)]
+    assert causes == [("the eager limit", "OMPI_MCA_eager"), ("the fast box", None)]
 
 
 def test_at_a_size_there_is_the_nearest_bend_or_a_straight_piece(saved):
@@ -84,6 +86,16 @@ def test_at_a_size_there_is_the_nearest_bend_or_a_straight_piece(saved):
 def test_what_is_unknown_is_said(saved):
     nothing = saved(thresholds=(msgspec.structs.replace(EAGER, value=100_000),)).out
     assert "Nothing that is known of this run has a threshold there." in nothing
+    chosen = saved(thresholds=(msgspec.structs.replace(EAGER, value=0),)).out
+    assert "a threshold there. It may be the eager limit (MPI_T eager), which is chosen" in chosen
+    assert "To move it, set OMPI_MCA_eager" in chosen
+    many = [
+        msgspec.structs.replace(EAGER, name=f"limit {n}", value=n) for n in range(1000, 4200, 300)
+    ]
+    sparse = rows(at=3000, sizes=(256, 512, 1024, 2048, 4096, 8192, 16384))
+    vague = saved(found=sparse, thresholds=many).out
+    assert "It could be limit " in vague
+    assert "no cause is named, as" in vague
     older = saved(thresholds=()).out
     assert "The run has no thresholds" in older
     assert "Measure it again" in older
@@ -91,7 +103,7 @@ def test_what_is_unknown_is_said(saved):
     assert "mpi pingpong: 2 sizes; a line needs 3 at least: measure more" in few
     # A curve on other hosts has their thresholds alone.
     out = saved(environments=(environment(0), environment(1, host="node2"))).out
-    assert ("the eager limit" in out, "the page" in out) == (False, True)
+    assert ("the eager limit" in out, "the fast box" in out) == (False, True)
 
 
 def test_an_imported_table_has_no_causes(tmp_path):

@@ -1,8 +1,10 @@
 """CPU quotas of control groups: of both versions, of parents, and as a container sees them."""
 
+import math
+
 import pytest
 
-from halftrip.telemetry.control_groups import Throttles, cpu_limits
+from halftrip.telemetry.control_groups import Throttles, quotas
 from harness.kernel import Kernel
 
 TWO = "20 10 0:9 {root} /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw\n"
@@ -46,8 +48,8 @@ def test_a_limit_is_found_and_its_throttling_counted(tmp_path, group, root, limi
         kernel(f"{directory}/cpu.cfs_quota_us", "150000\n")
         kernel(f"{directory}/cpu.cfs_period_us", "100000\n")
     kernel(f"{directory}/{file}", text.format(us=2_000_000))
-    ((found, cpus),) = cpu_limits(kernel.reader)
-    assert (str(found), cpus) == (f"/{directory}", 1.5)
+    (found,) = quotas(kernel.reader)
+    assert (str(found.group), found.cores) == (f"/{directory}", 1.5)
     throttles = Throttles(kernel.reader)
     assert throttles.read() == [2.0]
     kernel(f"{directory}/{file}", text.format(us=2_500_000))
@@ -68,4 +70,6 @@ def test_a_quota_of_minus_one_is_none(tmp_path):
     kernel = machine(tmp_path, ONE, "/a")
     kernel("sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us", "-1\n")
     kernel("sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_period_us", "100000\n")
-    assert cpu_limits(kernel.reader) == []
+    (found,) = quotas(kernel.reader)
+    assert found.cores == math.inf
+    assert Throttles(kernel.reader).read() == []

@@ -1,10 +1,15 @@
 """The doctor's questions, answered from made-up kernels."""
 
+import errno
+import os
+
 import pytest
 
 from halftrip.kernel_files import HOST_FILES
+from halftrip.telemetry import doctor_single_copy
 from halftrip.telemetry.doctor import CHECKS, machine_checks
 from halftrip.telemetry.doctor_mpi import components
+from halftrip.telemetry.doctor_single_copy import Tried
 
 CPU = "sys/devices/system/cpu"
 CLOCK = "sys/devices/system/clocksource/clocksource0/current_clocksource"
@@ -14,6 +19,11 @@ THP = "sys/kernel/mm/transparent_hugepage/enabled"
 def answer(kernel, name):
     (check,) = [check for check in machine_checks(kernel.reader) if check.name == name]
     return check
+
+
+@pytest.fixture
+def allowed(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
 
 
 @pytest.mark.parametrize(
@@ -29,8 +39,6 @@ def answer(kernel, name):
         ("isolated cores", f"{CPU}/isolated", "\n", "warning", "none"),
         ("hypervisor", "proc/cpuinfo", "flags\t: fpu hypervisor\n", "warning", "unnamed"),
         ("hypervisor", "proc/cpuinfo", "flags\t: fpu\n", "ok", "none"),
-        ("single-copy transfers", "proc/sys/kernel/ostype", "Linux", "ok", "no Yama"),
-        ("single-copy transfers", "proc/sys/kernel/yama/other", "1", "unknown", "does not say"),
         ("steal", "proc/stat", "cpu 100 0 100 800 0 0 0 0 0 0\n", "ok", "0.00%"),
         ("steal", "proc/stat", "cpu 100 0 100 700 0 0 0 100 0 0\n", "warning", "10.00%"),
         # A sandbox may have the columns, and count nothing.
@@ -38,14 +46,12 @@ def answer(kernel, name):
         ("memory", "proc/meminfo", "MemAvailable: 1024 kB\n", "warning", "0.0 GiB"),
         ("transparent huge pages", THP, "always [madvise] never", "ok", "madvise"),
         ("transparent huge pages", THP, "always madvise [never]", "warning", "never"),
-        ("single-copy transfers", "proc/sys/kernel/yama/ptrace_scope", "0", "ok", "allowed"),
-        ("single-copy transfers", "proc/sys/kernel/yama/ptrace_scope", "1", "warning", "scope 1"),
         ("container limits", "sys/fs/cgroup/cpu.max", "max 100000", "ok", "max"),
         ("container limits", "sys/fs/cgroup/cpu.max", "50000 100000", "warning", "50000"),
         ("network MTU", "sys/class/net/eth0/mtu", "9000", "ok", "eth0 9000"),
     ],
 )
-def test_each_question_has_its_answer(bare_kernel, name, path, content, state, found):
+def test_each_question_has_its_answer(bare_kernel, allowed, name, path, content, state, found):
     bare_kernel(path, content)
     check = answer(bare_kernel, name)
     assert check.state == state
@@ -69,13 +75,112 @@ def test_turbo_is_off_only_where_every_switch_says_so(bare_kernel):
         assert answer(bare_kernel, "turbo").found == found
 
 
-def test_the_limits_are_those_of_the_group_of_version_2(bare_kernel):
-    """A host with both versions lists the groups of version 1 first."""
-    bare_kernel("proc/self/cgroup", "5:memory:/first\n0::/second\n")
-    bare_kernel("sys/fs/cgroup/second/cpu.max", "50000 100000\n")
-    assert answer(bare_kernel, "container limits").found == (
-        "processor 50000 100000, memory unknown"
-    )
+@pytest.mark.parametrize(
+    ("files", "state", "found"),
+    [
+        # A host with both versions lists the groups of version 1 first.
+        (
+            {"self": "5:memory:/first\n0::/second\n", "second/cpu.max": "50000 100000"},
+            "warning",
+            "processor 50000 100000, memory unknown",
+        ),
+        # The quota of a parent, and the narrowest of several.
+        (
+            {"self": "0::/pods/job", "pods/job/cpu.max": "max 100000", "pods/cpu.max": "9000 9000"},
+            "warning",
+            "processor 9000 9000, memory unknown (/sys/fs/cgroup/pods)",
+        ),
+        ({"self": "0::/a/b", "a/b/cpu.max": "9 9", "a/cpu.max": "1 9"}, "warning", "processor 1 9"),
+        # As much as all cores that are allowed is never used up.
+        ({"self": "0::/a", "a/cpu.max": "200000 100000"}, "ok", "200000"),
+        # Version 1, in a parent, and in a container that does not see its path on the host.
+        (
+            {
+                "self": "4:memory:/a/b\n1:cpu,cpuacct:/a/b\n0::/\n",
+                "cpu/a/b/cpu.cfs_quota_us": "-1",
+                "cpu/a/b/cpu.cfs_period_us": "100000",
+                "cpu/a/cpu.cfs_quota_us": "100000",
+                "cpu/a/cpu.cfs_period_us": "100000",
+                "memory/a/memory.limit_in_bytes": "4096000",
+            },
+            "warning",
+            "processor 100000 100000, memory 4096000 (/sys/fs/cgroup/cpu/a)",
+        ),
+        (
+            {
+                "self": "1:cpu:/docker/1234\n",
+                "cpu/cpu.cfs_quota_us": "50000",
+                "cpu/cpu.cfs_period_us": "100000",
+            },
+            "warning",
+            "processor 50000 100000",
+        ),
+        (
+            {
+                "self": "2:memory:/\n1:cpu:/\n",
+                "cpu/cpu.cfs_quota_us": "-1",
+                "cpu/cpu.cfs_period_us": "100000",
+                "memory/memory.limit_in_bytes": "9223372036854771712",
+            },
+            "ok",
+            "processor max 100000, memory max",
+        ),
+    ],
+)
+def test_the_limits_are_the_narrowest_of_all_groups(bare_kernel, allowed, files, state, found):
+    for path, content in files.items():
+        bare_kernel("proc/self/cgroup" if path == "self" else f"sys/fs/cgroup/{path}", content)
+    check = answer(bare_kernel, "container limits")
+    assert (check.state, found in check.found) == (state, True)
+
+
+@pytest.mark.parametrize(
+    ("siblings", "state", "found"),
+    [({0: 0, 1: 1}, "ok", "2 physical cores"), ({0: 0, 1: 0}, "warning", "one physical core")],
+)
+def test_physical_cores_are_counted(bare_kernel, allowed, siblings, state, found):
+    bare_kernel(f"{CPU}/smt/active", "1")
+    for core, physical in siblings.items():
+        bare_kernel(f"{CPU}/cpu{core}/topology/core_id", str(physical))
+        bare_kernel(f"{CPU}/cpu{core}/topology/physical_package_id", "0")
+    check = answer(bare_kernel, "SMT")
+    assert (check.state, found in check.found) == (state, True)
+
+
+@pytest.mark.parametrize(
+    ("flags", "stolen", "state"),
+    [("hypervisor", 0, "unknown"), ("hypervisor", 1, "ok"), ("fpu", 0, "ok")],
+)
+def test_a_hypervisor_that_never_counted_steal_may_not_tell_of_it(
+    bare_kernel, flags, stolen, state
+):
+    bare_kernel("proc/cpuinfo", f"flags\t: {flags}\n")
+    bare_kernel("proc/stat", f"cpu 100 0 100 800 0 0 0 {stolen} 0 0\n")
+    assert answer(bare_kernel, "steal").state == state
+
+
+@pytest.mark.parametrize(
+    ("tried", "scope", "state", "said"),
+    [
+        (Tried(0, 0), None, "ok", "allowed"),
+        # Yama, and MPIs that allow each other.
+        (Tried(errno.EPERM, 0), "1", "ok", "let each other"),
+        (Tried(errno.EPERM, errno.EPERM), "2", "warning", "ptrace_scope"),
+        # A filter of system calls, whatever Yama says.
+        (Tried(errno.ENOSYS, errno.ENOSYS), "0", "warning", "in this container"),
+        (Tried(None, None), "1", "unknown", "could not be tried"),
+    ],
+)
+def test_what_was_tried_decides_on_single_copies(tried, scope, state, said):
+    check = doctor_single_copy.judge(tried, scope)
+    assert check.state == state
+    assert said in f"{check.found} {check.advice}"
+
+
+def test_single_copies_are_tried_here():
+    tried = doctor_single_copy.attempt()
+    assert tried.at_once in {0, errno.EPERM, errno.ENOSYS}
+    assert tried.allowed is not None
 
 
 @pytest.mark.parametrize("content", ["", "\0\0", "nonsense\n", "cpu a b c d e f g h i\n"])

@@ -10,21 +10,23 @@ from halftrip.telemetry import load as module
 from halftrip.telemetry.load import CoreLoad, Load, Program, look
 
 CORES = (0, 1)
+CPU = "sys/devices/system/cpu"
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Machine:
     """Two cores. `runs` has what each of its tasks gets in a second: the process, the thread, its
     name, its core and its share of it; `counted` has the seconds of user time and of steal that the
-    kernel counts for each core in a second."""
+    kernel counts for each core in a second, and `interrupts` those of hard and of soft ones."""
 
     def __init__(self, kernel, monkeypatch):
         self.kernel = kernel
         self.now = 0.0
         self.runs = []
         self.counted = dict.fromkeys(CORES, (0.0, 0.0))
+        self.interrupts = dict.fromkeys(CORES, (0.0, 0.0))
         self.ran = {}
-        self.times = {core: [1000.0, 0.0] for core in CORES}
+        self.times = {core: [1000.0, 0.0, 0.0, 0.0] for core in CORES}
         clock = SimpleNamespace(
             sleep=self.sleep,
             perf_counter=lambda: self.now,
@@ -43,15 +45,15 @@ class Machine:
         for _, tid, _, _, share, _ in self.runs:
             self.ran[tid] = self.ran.get(tid, 0.0) + share * seconds
         for core, shares in self.counted.items():
-            for kind, share in enumerate(shares):
+            for kind, share in enumerate((*shares, *self.interrupts[core])):
                 self.times[core][kind] += share * seconds
         self.write()
 
     def write(self):
         lines = ["cpu 1 0 1 1 0 0 0 0 0 0"]
-        for core, (user, steal) in self.times.items():
+        for core, (user, steal, irq, softirq) in self.times.items():
             idle = 10_000 + self.now
-            ticks = (round(each * TICKS) for each in (user, 0, 0, idle, 0, 0, 0, steal))
+            ticks = (round(each * TICKS) for each in (user, 0, 0, idle, 0, irq, softirq, steal))
             lines.append(f"cpu{core} {' '.join(map(str, ticks))} 0 0")
         self.kernel("proc/stat", "\n".join(lines) + "\n")
         for pid, tid, name, core, _, parent in self.runs:
@@ -107,6 +109,19 @@ def test_what_cannot_be_seen_is_still_counted(machine):
     assert line == "core 1 is busy: make (process 20) has 25% of it, others 50%"
 
 
+def test_interrupts_are_no_programs(machine):
+    machine.interrupts[0] = (0.05, 0.35)
+    machine.task(9, "ksoftirqd/0", 0, 0.3, parent=2)
+    seen = machine.look()
+    assert seen.lines(CORES) == ["core 0 has interrupts 40% of the time (hard 5%, soft 35%)"]
+    assert seen.advice([0]) == (
+        "move interrupts to other cores (/proc/irq/*/smp_affinity), or take idle cores: --cores 1"
+    )
+    assert "end these programs" not in seen.advice(CORES)
+    machine.interrupts[0] = (0.05, 0.1)
+    assert machine.look().lines(CORES) == []
+
+
 def test_a_task_that_moves_was_on_both_cores(machine):
     machine.task(20, "wanders", 0, 1.0)
     sleep = module.time.sleep
@@ -149,6 +164,39 @@ def test_idle_cores_are_recommended_where_there_are_enough_and_of_many_busy_ones
     assert seen.lines(range(9))[-1] == "5 more cores are busy"
 
 
+def test_siblings_of_a_busy_core_are_not_idle_and_a_busy_sibling_is_told():
+    def core(number, busy, siblings):
+        return CoreLoad(number, busy, 0.0, [], siblings=siblings)
+
+    # Cores 0 and 1, 2 and 3, 4 and 5, 6 and 7 are siblings.
+    def seen(*busy):
+        cores = [core(n, 0.9 if n in busy else 0.0, [n ^ 1]) for n in range(8)]
+        return Load(0.2, cores, [])
+
+    assert seen(0, 2).advice([0, 2]).endswith("--cores 4,6")
+    assert "--cores" not in seen(0, 2, 5).advice([0, 2])
+    assert seen(1).lines([0, 2]) == [
+        (
+            "core 1, the sibling of 0, is busy: programs that ended, or cannot be seen from here, "
+            "have 90% of it"
+        )
+    ]
+    assert seen(1).advice([0, 2]).endswith("--cores 3,4")
+    assert seen(5).lines([0, 2]) == []
+
+
+def test_siblings_that_are_not_allowed_are_looked_at_and_not_recommended(machine):
+    for core in CORES:
+        machine.kernel(f"{CPU}/cpu{core}/topology/thread_siblings_list", "0-1\n")
+    machine.task(20, "cc1plus", 1, 0.9)
+    seen = look(0.2, (), machine.kernel.reader, [0])
+    assert seen.allowed == [0]
+    assert seen.lines([0]) == [
+        "core 1, the sibling of 0, is busy: cc1plus (process 20) has 90% of it"
+    ]
+    assert "--cores" not in seen.advice([0])
+
+
 # What the doctor says.
 
 
@@ -173,6 +221,13 @@ def test_the_doctor_warns_of_a_busy_core(machine, allowed):
     assert found.state == "warning"
     assert "core 0 is busy: pytest (process 20) has 90% of it; load average 0.50" in found.found
     assert found.load.cores[0].programs[0].share == pytest.approx(0.9)
+
+
+def test_the_load_average_is_about_all_cores_of_the_machine(machine, monkeypatch):
+    machine.kernel("proc/loadavg", "10.00 9.00 8.00 1/100 12345\n")
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
+    found = check(machine)
+    assert (found.state, "load average 10.00" in found.found) == ("ok", True)
 
 
 @pytest.mark.parametrize("content", ["", "a b c"])

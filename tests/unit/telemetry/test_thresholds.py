@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halftrip.results.threshold import Threshold
+from halftrip.telemetry.copy_thresholds import copy_thresholds, parse_tunables
 from halftrip.telemetry.socket_thresholds import LinkSizes, parse_link, socket_thresholds
 from halftrip.telemetry.topology import machine_thresholds
 
@@ -38,6 +39,25 @@ def test_caches_of_data_and_pages_are_those_of_a_core(bare_kernel):
     # Of a rank on any core, only pages are known.
     anywhere = machine_thresholds(None, bare_kernel.reader)
     assert [each.name for each in anywhere] == ["the huge page", "the page"]
+
+
+TUNABLES = """\
+glibc.rtld.nns: 0x4 (min: 0x1, max: 0x10)
+glibc.cpu.x86_rep_movsb_threshold: 0x840 (min: 0x200, max: 0xffffffffffffffff)
+glibc.cpu.x86_non_temporal_threshold: 0xc0000 (min: 0x4040, max: 0xfffffffffffffff)
+glibc.cpu.x86_shstk:
+"""
+
+
+@pytest.mark.parametrize(("flags", "values"), [("fpu erms", [2112, 786432]), ("fpu", [786432])])
+def test_the_dynamic_loader_says_where_copies_change(bare_kernel, flags, values):
+    bare_kernel("proc/cpuinfo", f"flags\t: {flags}\n")
+    found = parse_tunables(TUNABLES, bare_kernel.reader)
+    assert [each.value for each in found] == values
+    assert all(each.acts == "copy" and each.same_host for each in found)
+    assert parse_tunables("not a tunable", bare_kernel.reader) == ()
+    # Whatever this host has.
+    assert all(each.value > 0 for each in copy_thresholds())
 
 
 def attribute(kind, value):

@@ -27,7 +27,7 @@ from halftrip.transports.base import (
     Transport,
 )
 from halftrip.transports.capabilities import Capabilities
-from halftrip.transports.mpi import mpi_thresholds
+from halftrip.transports.mpi import path_thresholds
 from halftrip.transports.native.endpoint import (
     NativeEndpoint,
     NativeWindow,
@@ -130,7 +130,7 @@ class MpiPath(Path):
         return endpoint
 
     def thresholds(self) -> Sequence[Threshold]:
-        return mpi_thresholds(self._pair.same_host)
+        return path_thresholds(self._pair.same_host)
 
     def _native_path(self, configuration: Configuration) -> Any:
         from mpi4py import MPI

@@ -13,6 +13,7 @@ from halftrip.memory.allocator import Bytes, HostRegion
 from halftrip.memory.shared import SharedOffer, SharedSegment, open_offer
 from halftrip.results.configuration import Configuration
 from halftrip.results.threshold import Acts, Threshold
+from halftrip.telemetry.copy_thresholds import copy_thresholds
 from halftrip.transports.base import (
     Endpoint,
     EndpointBuffers,
@@ -109,7 +110,7 @@ class ShmPath(Path):
         return [
             Threshold(name=name, value=value, acts=acts, source=source)
             for name, value, acts in _THRESHOLDS
-        ]
+        ] + [*copy_thresholds()]
 
     def endpoint(self, configuration: Configuration, buffers: EndpointBuffers) -> Endpoint:
         kind = ShmWindow if configuration.is_one_sided else NativeEndpoint

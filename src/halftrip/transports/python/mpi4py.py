@@ -28,7 +28,7 @@ from halftrip.transports.base import (
     Timed,
 )
 from halftrip.transports.capabilities import Capabilities
-from halftrip.transports.mpi import mpi_thresholds
+from halftrip.transports.mpi import path_thresholds
 from halftrip.transports.python.endpoint import PythonEndpoint, PythonPath, PythonTransport
 from halftrip.transports.python.patterns import PATTERNS, Call, Calls, Requests
 
@@ -95,7 +95,7 @@ class Mpi4pyPath(PythonPath):
     def calls(self, configuration: Configuration) -> Calls | Requests: ...
 
     def thresholds(self) -> Sequence[Threshold]:
-        return mpi_thresholds(self.pair.same_host)
+        return path_thresholds(self.pair.same_host)
 
     def endpoint(self, configuration: Configuration, buffers: EndpointBuffers) -> PythonEndpoint:
         from mpi4py import MPI

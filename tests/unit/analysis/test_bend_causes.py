@@ -6,20 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halftrip.analysis.causes import (
-    Candidate,
-    Prediction,
-    bend_at,
-    causes,
-    moved,
-    predictions,
-)
-from halftrip.analysis.fit import Bend, Pieces, PiecewiseFit
+from halftrip.analysis.bend_causes import Candidate, bend_at, causes, moved
+from halftrip.analysis.bend_kinds import Prediction, predictions
+from halftrip.analysis.fit import Bend, Piece, Pieces, PiecewiseFit, StraightLine
 from halftrip.results.configuration import Tuning
 from halftrip.results.records import Launch
 from halftrip.results.threshold import Threshold
 from halftrip.stats.estimate import Estimate
+from harness.files import ROOT, module
 from harness.runs import configuration, environment, run
+
+causes_page = module("scripts/causes_page.py")
+named_bends = module("benchmarks/named_bends.py")
 
 STEP = Estimate(1.4, 1.3, 1.5)
 CURVE = configuration("mpi", 0)
@@ -115,9 +113,10 @@ BENDS = bend(4000, 4200), bend(100_000, 600_000, "slope"), bend(4 << 20, 32 << 2
 @pytest.mark.parametrize(
     ("fields", "found"),
     [
-        ({}, ["the eager limit", "the page"]),
+        # A page makes no jump.
+        ({}, ["the eager limit"]),
         # What MPI does with messages it does not do with windows.
-        ({"pattern": "put", "mode": "onesided"}, ["the page"]),
+        ({"pattern": "put", "mode": "onesided"}, []),
         # Of buffers in memory of a device, the protocol alone is a cause.
         ({"memory": "cuda@0"}, ["the eager limit"]),
     ],
@@ -194,8 +193,90 @@ def test_a_page_is_that_of_the_buffers():
         assert named(both, bend(size - 8, size + 8, "slope"), curve=curve) == [[name]]
     # Of the end in the host.
     of_host = configuration("mpi", 0, memory="cuda@0:host", pages="4K:huge")
-    assert named(both, BENDS[0], curve=of_host) == [[]]
-    assert named(both, bend(2_000_000, 2_200_000), curve=of_host) == [["the huge page"]]
+    assert named(both, bend(4000, 4200, "slope"), curve=of_host) == [[]]
+    assert named(both, bend(2_000_000, 2_200_000, "slope"), curve=of_host) == [["the huge page"]]
+
+
+def test_what_fills_gradually_makes_no_jump_and_nothing_faster():
+    for cause, near, far in ((PAGE, (4000, 4200), (4000, 8000)), (L2, (2e5, 2.1e5), (2e5, 3e5))):
+        for kind, place, found in (
+            ("jump", near, []), ("jump", far, [cause.name]), ("slope", near, [cause.name]),
+        ):  # fmt: skip
+            assert named([cause], bend(*place, kind), curve=configuration("mpi", 0)) == [found]
+            faster = bend(*place, kind)._replace(step=Estimate(0.7, 0.6, 0.8))
+            assert named([cause], faster, curve=configuration("mpi", 0)) == [[]]
+
+
+def test_a_threshold_of_unknown_value_comes_last():
+    unknown = msgspec.structs.replace(EAGER, name="what UCX chooses", value=0)
+    # Before neither a cache of that very size nor what is known exactly.
+    assert named([unknown, L2, EAGER], bend(200_000, 260_000, "slope")) == [
+        ["the L2 cache", "what UCX chooses"]
+    ]
+    assert named([unknown, EAGER], bend(4000, 4200)) == [["the eager limit", "what UCX chooses"]]
+
+
+def over(first, last, *bends):
+    """The fit of a curve of these sizes with these bends."""
+    line = StraightLine(Estimate(1.0), Estimate(1.0))
+    pieces = (Piece(first, first, line), Piece(last, last, line))
+    return PiecewiseFit(CURVE, "slices", Pieces(pieces, bends, ()))
+
+
+# What TCP cuts into segments on loopback, in whole ones: anything up to 64 KiB; and a large buffer.
+GSO = Threshold(name="GSO", value=65536, header=65536, acts="pieces", source="", transport="mpi")
+BUFFER = Threshold(
+    name="the buffer", value=4 << 20, header=3 << 20, acts="capacity", source="", transport="mpi"
+)
+SMALL = msgspec.structs.replace(BUFFER, value=1 << 16, header=48 << 10)
+
+
+@pytest.mark.parametrize(
+    ("threshold", "place", "found", "by_chance"),
+    [
+        # 16 of 22 powers of two, whose multiples are two more.
+        (GSO, (255, 257), [], 0.0),
+        (GSO, (65000, 66000), [], 0.0),
+        # Two of 22, which a narrow bend hardly widens.
+        (BUFFER, (2_000_000, 2_020_000), ["the buffer"], 2 / 22),
+        (BUFFER, (1 << 20, 2 << 20), ["the buffer"], 2 / 21),
+        # A wide interval holds anything.
+        (SMALL, (1 << 14, 1 << 15), ["the buffer"], 3 / 21),
+        (SMALL, (1 << 10, 1 << 15), [], 0.0),
+        (EAGER, (4000, 4100), ["the eager limit"], 0.0),
+        (EAGER, (2048, 4096), ["the eager limit"], 1 / 21),
+        (EAGER, (1024, 8192), ["the eager limit"], 3 / 19),
+        (EAGER, (256, 8192), [], 0.0),
+    ],
+)
+def test_a_threshold_that_any_bend_would_have_is_not_named(threshold, place, found, by_chance):
+    fitted = over(1, 1 << 22, bend(*place))
+    (causes_,) = causes(run(thresholds=(threshold,)), [fitted])
+    (of,) = causes_.bends
+    assert [each.threshold.name for each in of.candidates] == found
+    assert [each.by_chance for each in of.candidates] == pytest.approx(
+        [by_chance] * len(found), abs=0.004
+    )
+
+
+def test_of_many_thresholds_those_are_named_that_together_beat_chance():
+    """Each covers one octave of 22 with a bend as wide as that; the buffer, which is the vaguest,
+    has the chances of all."""
+    exact = [
+        msgspec.structs.replace(EAGER, name=f"limit {n}", value=1 << n, header=0)
+        for n in (10, 11, 13, 15)
+    ]
+    fitted = over(1, 1 << 22, bend(1 << 14, (1 << 15) + 1))
+    (of,) = causes(run(thresholds=(*exact, SMALL)), [fitted])[0].bends
+    assert [(each.threshold.name, each.is_named) for each in of.candidates] == [
+        ("limit 15", True), ("the buffer", False),
+    ]  # fmt: skip
+    assert [each.by_chance for each in of.candidates] == pytest.approx([4 / 21, 6 / 21], abs=0.03)
+
+
+def test_what_copies_differently_jumps_where_it_does():
+    copy = Threshold(name="memcpy", value=2112, acts="copy", source="", transport="mpi")
+    assert named([copy, PAGE], bend(2048, 2160), bend(4000, 4200)) == [["memcpy"], []]
 
 
 def test_every_further_packet_of_a_message_is_a_multiple_of_the_mtu():
@@ -239,3 +320,15 @@ def test_a_prediction_moves_with_the_value_and_the_header_stays():
     assert moved(Candidate(EAGER, limit), 2) == Prediction(8192 - 64, 8192)
     *_, last = predictions(MTU, CURVE)
     assert moved(Candidate(MTU, last), 6) == Prediction(4 * (9000 - 28), 4 * 9000, 4)
+
+
+@pytest.mark.parametrize("seed", range(1, len(named_bends.PATHS) + 1))
+def test_a_planted_cause_is_named_where_the_place_is_known_well(seed):
+    """That many are, and few that are none, is for benchmarks/truth.py to show."""
+    assert named_bends.said_of(True, True, named_bends.is_named, seed) == (1, 1)
+    assert named_bends.said_of(True, False, named_bends.is_known, seed) == (1, 1)
+
+
+def test_the_page_on_causes_has_the_table_of_kinds():
+    text = (ROOT / "docs" / "causes.md").read_text()
+    assert causes_page.page(text) == text

@@ -1,0 +1,129 @@
+"""What the fits say of a long linear sweep of sizes, each measured once, on machines that move."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from claims import Claim, Score
+from halftrip import __version__
+from halftrip.analysis.curves import curves
+from halftrip.analysis.fit import piecewise_fit
+from halftrip.results.block import Block, RoundTrips
+from halftrip.results.configuration import Configuration, EndSettings
+from halftrip.results.reading import FORMAT
+from halftrip.results.records import Header, Measurement, RunEnd
+from halftrip.results.run import Run
+from machines import Machine, jumping, wandering
+
+# 1,000 sizes, bytes; where the time jumps, and by which factor.
+SIZES = tuple(range(40, 40_040, 40))
+JUMPS = ((4_100, 1.3), (16_400, 1.2))
+_PER_BYTE = 0.05
+# ms: of a slice with what is beside it. Its median varies by this share; it has so many samples.
+_SLICE_MS = 15
+_NOISE = 0.02
+_SAMPLES = 5
+_END = EndSettings(wait="spin")
+
+
+class Sweep(NamedTuple):
+    """A machine, and the time of an empty message, ns: `fixed`, and `slope` for each ns of the
+    core-to-core round trip. `slower` is the share of slices that something else makes longer by
+    half."""
+
+    machine: Machine
+    fixed: float = 40.0
+    slope: float = 1.5
+    slower: float = 0.0
+
+    @property
+    def name(self) -> str:
+        disturbed = f", {self.slower:.0%} of slices slower" if self.slower else ""
+        alike = "" if self.slope else ", which times do not go with"
+        return f"{self.machine.name}{alike}{disturbed}"
+
+
+TWO = (90.0, 280.0)
+SWEEPS = (
+    Sweep(jumping((90.0,), 1.0)),
+    Sweep(jumping((90.0,), 1.0), slower=0.1),
+    Sweep(jumping(TWO, 0.1)),
+    Sweep(jumping(TWO, 1.0)),
+    Sweep(jumping(TWO, 10.0)),
+    # The times do not go with the state.
+    Sweep(jumping(TWO, 1.0), fixed=20_000.0, slope=0.0),
+    Sweep(wandering(85.0, 95.0, 5.0)),
+)
+
+
+def swept(sweep: Sweep, seed: int, jumps: Sequence[tuple[int, float]] = JUMPS) -> Run:
+    """A run of all sizes, one slice each, in random order."""
+    random = np.random.default_rng(seed)
+    rtts = sweep.machine.trace(random, _SLICE_MS * len(SIZES) + 1)
+    measurements = []
+    for turn, place in enumerate(random.permutation(len(SIZES)).tolist()):
+        size = SIZES[place]
+        inside = rtts[turn * _SLICE_MS : (turn + 1) * _SLICE_MS]
+        time = sweep.fixed + sweep.slope * float(np.median(inside)) + _PER_BYTE * size
+        for at, factor in jumps:
+            time *= factor if size > at else 1.0
+        time *= 1.5 if random.random() < sweep.slower else 1.0
+        time *= float(np.exp(_NOISE * random.normal()))
+        noise = np.exp(_NOISE * random.normal(size=_SAMPLES))
+        ends = np.array([inside[0], inside[-1]]) * np.exp(0.01 * random.normal(size=2))
+        measurements.append(
+            Measurement(
+                configuration=Configuration(
+                    transport="mpi", size=size, initiator=_END, responder=_END
+                ),
+                slice=0,
+                launch=0,
+                at=None,
+                first=None,
+                warm_up=None,
+                iterations=100,
+                stopped="count",
+                blocks=[
+                    Block(
+                        times=np.rint(200 * time * noise).astype(np.int64),
+                        core_to_core_rtt=RoundTrips(*map(float, ends)),
+                    )
+                ],
+            )
+        )
+    header = Header(version=FORMAT, halftrip=__version__, started="", command=[], plan={})
+    return Run(header=header, measurements=tuple(measurements), end=RunEnd(reason=None))
+
+
+def _places(sweep: Sweep, seed: int, jumps: Sequence[tuple[int, float]]) -> list[tuple[int, int]]:
+    (curve,) = curves(swept(sweep, seed, jumps))
+    found = piecewise_fit(curve).found
+    return [] if found is None else [(bend.low, bend.high) for bend in found.bends]
+
+
+def jumps_are_found(sweep: Sweep, seed: int) -> Score:
+    """How many of the jumps lie in an interval that is found."""
+    found = _places(sweep, seed, JUMPS)
+    hits = [any(low <= at <= high for low, high in found) for at, _ in JUMPS]
+    return Score(sum(hits), len(hits))
+
+
+def any_other(sweep: Sweep, jumps: Sequence[tuple[int, float]], seed: int) -> Score:
+    """Whether a run has a bend anywhere else."""
+    found = _places(sweep, seed, jumps)
+    return Score(int(len(found) > len(jumps)), 1)
+
+
+def sweeps() -> list[Claim]:
+    claims = []
+    for sweep in SWEEPS:
+        found = partial(jumps_are_found, sweep)
+        claims.append(Claim("sweeps", "two jumps, found", sweep.name, found, 0.95, 1.0))
+        for jumps, what in ((JUMPS, "any other bend"), ((), "any bend where there is none")):
+            trial = partial(any_other, sweep, jumps)
+            claims.append(Claim("sweeps", what, sweep.name, trial, 0.0, 0.05))
+    return claims

@@ -1,0 +1,279 @@
+"""What may cause the bends of a curve: the thresholds of its run that lie where it bends.
+
+A bend is matched with a threshold if some size that the threshold predicts (`bend_kinds`) lies
+within the bend's interval. A wide interval, or a vague prediction, matches anything: by chance, a
+threshold matches such a bend in as large a share of the sizes of a curve as its predictions, each
+wider by the bend's interval, cover, of the logarithm of the size. One that covers more than a
+quarter tells nothing, and is left out. Of many, some match anything: where one and all that cover
+about as little, or less, cover more than a quarter together, it is possible, and not named as the
+cause.
+
+What fills gradually causes no jump, unless sizes are too far apart to tell a jump from a slope, and
+makes nothing faster. If a prediction lies within several bends, the threshold is offered for the
+clearest one. A threshold whose value a library does not tell may cause a bend anywhere: it comes
+last.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from halftrip.analysis.bend_kinds import KINDS, Prediction, is_in_host, predictions
+from halftrip.analysis.fit import Bend, Pieces, PiecewiseFit
+from halftrip.results.configuration import Configuration
+from halftrip.results.records import Environment
+from halftrip.results.run import Run
+from halftrip.results.threshold import Threshold
+
+# A jump between sizes that differ by more than this factor may be a slope.
+_FAR_APART = 1.1
+# A prediction is vague if its ends differ by more than this factor.
+_VAGUE = 1.5
+# A threshold that matches a bend in a larger share of a curve by chance is not named.
+_MOST_BY_CHANCE = 0.25
+# One that covers so many times as much as another one covers about as much.
+_AS_MUCH = 1.5
+
+
+class Candidate(NamedTuple):
+    """A threshold that may cause a bend, and where it predicts one. `by_chance` is the share of the
+    curve, from 0 to 1, in which such a bend would be matched by this threshold, or by one that
+    covers about as little, or less, whatever makes it; 1 where the place is not known."""
+
+    threshold: Threshold
+    prediction: Prediction
+    by_chance: float = 0.0
+
+    @property
+    def is_named(self) -> bool:
+        """Whether it beats chance."""
+        return self.by_chance <= _MOST_BY_CHANCE
+
+
+class BendCauses(NamedTuple):
+    """A bend, and the thresholds within its interval, the likeliest first; none: nothing that is
+    known of this run."""
+
+    bend: Bend
+    candidates: tuple[Candidate, ...]
+
+
+class CurveCauses(NamedTuple):
+    """The bends of a curve with their causes. `knows` is whether the run has thresholds at all."""
+
+    fit: PiecewiseFit
+    bends: tuple[BendCauses, ...]
+    knows: bool
+
+
+def causes(run: Run, fits: Iterable[PiecewiseFit]) -> list[CurveCauses]:
+    """The causes of the bends of these curves of a run."""
+    knows = bool(run.thresholds)
+    found = []
+    for fit in fits:
+        has_bends = fit.found is not None and fit.found.bends
+        known = candidates(run, fit.curve) if has_bends else []
+        found.append(CurveCauses(fit, tuple(_of_bends(fit.found, known)), knows))
+    return found
+
+
+def candidates(run: Run, curve: Configuration) -> list[Candidate]:
+    """All thresholds that apply to a curve, with each size at which they predict a bend."""
+    ends = _ends(run, curve)
+    found: dict[tuple[str, Prediction], Candidate] = {}
+    for threshold in run.thresholds:
+        if run.variant_of.get(threshold.launch, ()) == curve.variant and _applies(
+            threshold, curve, ends
+        ):
+            for prediction in predictions(threshold, curve, ends):
+                # Both ends, and all launches, know the same one.
+                found.setdefault((threshold.name, prediction), Candidate(threshold, prediction))
+    return list(found.values())
+
+
+def moved(candidate: Candidate, factor: float) -> Prediction:
+    """Where a threshold whose value is known predicts the bend if that becomes `factor` times as
+    large. Headers stay as they are; what a socket's buffer holds beside payload grows with it."""
+    threshold, (low, high, multiple), _ = candidate
+    if threshold.acts == "capacity":
+        return Prediction(factor * low, factor * high, multiple)
+    further = multiple * (factor - 1) * threshold.value
+    return Prediction(low + further, high + further, multiple)
+
+
+def _of_bends(found: Pieces | None, known: Sequence[Candidate]) -> Iterator[BendCauses]:
+    """The causes of the bends of a curve."""
+    bends = found.bends if found is not None else ()
+    clearest: dict[int, list[Candidate]] = {number: [] for number in range(len(bends))}
+    chances = [_chances(known, bend, _range(found)) for bend in bends]
+    for candidate in known:
+        name = candidate.threshold.name
+        within = [
+            number
+            for number, bend in enumerate(bends)
+            if name in chances[number] and _is_in(candidate.prediction, bend)
+        ]
+        if within:
+            best = max(within, key=lambda number: _clarity(bends[number]))
+            clearest[best].append(candidate._replace(by_chance=chances[best][name]))
+    for number, bend in enumerate(bends):
+        yield BendCauses(bend, _by_likelihood(bend, clearest[number]))
+
+
+def _range(found: Pieces | None) -> tuple[int, int] | None:
+    """The first and the last size of a curve."""
+    pieces = found.pieces if found is not None else ()
+    return (pieces[0].first, pieces[-1].last) if pieces else None
+
+
+def _chances(
+    known: Iterable[Candidate], bend: Bend, sizes: tuple[int, int] | None
+) -> dict[str, float]:
+    """By how much chance each threshold, by its name, would match a bend like this one; without
+    those that do not make such bends, and that would match too many by themselves."""
+    places: dict[str, list[Prediction]] = {}
+    for each in known:
+        if each.threshold.value and _makes(each.threshold, bend):
+            places.setdefault(each.threshold.name, []).append(each.prediction)
+    alone = {name: _covered(predicted, bend, sizes) for name, predicted in places.items()}
+    found = {each.threshold.name: 1.0 for each in known if not each.threshold.value}
+    for name, share in alone.items():
+        if share <= _MOST_BY_CHANCE:
+            others = [places[other] for other in alone if alone[other] <= _AS_MUCH * share]
+            found[name] = _covered(itertools.chain(*others), bend, sizes)
+    return found
+
+
+def _makes(threshold: Threshold, bend: Bend) -> bool:
+    """Whether a threshold makes bends of this kind."""
+    is_sudden = bend.kind == "jump" and bend.high <= _FAR_APART * bend.low
+    return not (KINDS[threshold.acts].gradual and (is_sudden or bend.step.high < 1))
+
+
+def _is_in(prediction: Prediction, bend: Bend) -> bool:
+    """Whether a bend's interval holds a prediction. A threshold of exactly `low` bytes is the last
+    size on the piece before it, one of `high` bytes the last on that piece, too: then the next
+    piece begins above."""
+    return prediction.low < bend.high and prediction.high >= bend.low
+
+
+def _covered(predictions: Iterable[Prediction], bend: Bend, sizes: tuple[int, int] | None) -> float:
+    """The share of a curve, of the logarithm of its `sizes`, in which an interval as wide as the
+    bend's holds one of the predictions; 0 where the sizes are not known."""
+    if sizes is None:
+        return 0.0
+    width = _log(bend.high) - _log(bend.low)
+    first, last = _log(sizes[0]), _log(sizes[1]) - width
+    if last <= first:
+        return 1.0
+    covered, end = 0.0, first
+    for low, high in sorted((_log(each.low) - width, _log(each.high)) for each in predictions):
+        covered += max(min(high, last) - max(low, end), 0.0)
+        end = max(end, high)
+    return covered / (last - first)
+
+
+def _log(size: float) -> float:
+    return math.log(max(size, 1.0))
+
+
+def _clarity(bend: Bend) -> tuple[bool, float]:
+    return bend.kind == "jump", abs(math.log(bend.step.value)) if bend.step.value > 0 else 0.0
+
+
+def _by_likelihood(bend: Bend, within: Iterable[Candidate]) -> tuple[Candidate, ...]:
+    # A threshold that predicts several places here counts at the likeliest.
+    first: dict[str, Candidate] = {}
+    for each in sorted(within, key=lambda each: _place(bend, each)):
+        first.setdefault(each.threshold.name, each)
+    return tuple(first.values())
+
+
+def _place(bend: Bend, candidate: Candidate) -> tuple[bool, bool, bool, bool, int, bool, float]:
+    """The sort key of a candidate: first one whose place is known, then one that beats chance, then
+    what makes such a bend, then what belongs to the transport, then the smallest multiple, what
+    predicts an exact place, and what is nearest to the middle of the bend."""
+    threshold, prediction, _ = candidate
+    return (
+        not threshold.value,
+        not candidate.is_named,
+        bend.kind == "jump" and KINDS[threshold.acts].gradual,
+        not threshold.transport,
+        prediction.multiple,
+        prediction.high > _VAGUE * prediction.low,
+        abs(_middle(prediction.low, prediction.high) - _middle(bend.low, bend.high)),
+    )
+
+
+def _middle(low: float, high: float) -> float:
+    return (_log(low) + _log(high)) / 2
+
+
+# Which thresholds a curve has.
+
+
+def _ends(run: Run, curve: Configuration) -> list[Environment]:
+    """Where the two ranks of a curve ran, the initiator first; empty where that is not known."""
+    known: Mapping[int, Environment] = {
+        each.rank: each for each in run.first_environments.get(curve.variant, ())
+    }
+    return [known[rank] for rank in curve.pair] if set(curve.pair) <= known.keys() else []
+
+
+def _applies(threshold: Threshold, curve: Configuration, ends: Sequence[Environment]) -> bool:
+    if curve.is_simulated or threshold.rank not in curve.pair:
+        return False
+    if threshold.transport:
+        is_same = not ends or threshold.same_host in (None, ends[0].host == ends[1].host)
+        # Thresholds of MPI are about messages, not about its windows.
+        is_sent = not curve.is_one_sided
+        return (
+            threshold.transport == curve.transport
+            and threshold.tuning == curve.tuning
+            and is_same
+            and is_sent
+        )
+    if KINDS[threshold.acts].gradual and not any(is_in_host(curve, end) for end in curve.ends):
+        return False
+    if threshold.acts == "cache":
+        # With --verify, each message has a buffer of its own: they take as much whatever its size.
+        return curve.cache == "hot" and not curve.verify
+    if threshold.acts == "page":
+        return any(
+            _is_page_of(threshold, end.pages) for end in curve.ends if is_in_host(curve, end)
+        )
+    return True
+
+
+def _is_page_of(threshold: Threshold, pages: str) -> bool:
+    return (pages == "huge") == (threshold.value > _SMALL_PAGE)
+
+
+# The largest page that is not a huge one, in any Linux.
+_SMALL_PAGE = 64 << 10
+
+
+# Which bend somebody asks about.
+
+# A bend further away than this factor is not at a size.
+_NEAR = 2.0
+
+
+def bend_at(found: Sequence[BendCauses], size: int) -> BendCauses | None:
+    """The bend nearest to a size, bytes; None if it lies within a straight piece, and both of its
+    ends are far away."""
+
+    def distance(each: BendCauses) -> float:
+        """By what factor the size is outside the bend's interval; 1 within."""
+        low, high = max(each.bend.low, 1), max(each.bend.high, 1)
+        return max(low / max(size, 1), max(size, 1) / high, 1.0)
+
+    # If several bends hold the size, the one whose middle is nearest counts.
+    def off(each: BendCauses) -> float:
+        return abs(_log(size) - _middle(each.bend.low, each.bend.high))
+
+    nearest = min(found, key=lambda each: (distance(each), off(each)), default=None)
+    return nearest if nearest is not None and distance(nearest) <= _NEAR else None
