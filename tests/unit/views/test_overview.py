@@ -123,6 +123,9 @@ def test_the_way_on_can_be_typed_as_it_stands():
         content = document(runs.run(*one, end=RunEnd(reason=reason)), flags=False)
         shown = text_of(first_screen(content, "a run.jsonl"), 200)
         assert f"run --resume 'a run.jsonl'{said}" in shown
+        # With --resume, no other option is taken.
+        do = shown[shown.index("Do:") : shown.index("More:")]
+        assert "--slices" not in do
         # Of a part of a run, nothing is measured again alone.
         assert "--resume" not in text_of(first_screen(content), 200)
 
