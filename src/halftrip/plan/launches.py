@@ -13,6 +13,7 @@ import msgspec
 
 from halftrip.plan.cost import cost_of
 from halftrip.plan.plan import Plan
+from halftrip.plan.slices import LEAST_SLICE_SECONDS
 from halftrip.plan.variants import count_variants
 from halftrip.plan.vary import ENVIRONMENT
 from halftrip.registry import SIMULATED, needing
@@ -103,7 +104,8 @@ def _names_hosts(mpiexec: str) -> bool:
 
 def _most_by_slices(plan: Plan) -> int:
     each = max(_SLICES_EACH, math.ceil(plan.slices / MOST_DEALT))
-    return math.ceil(plan.slices / each)
+    long_enough = int(plan.time / (_SLICES_EACH * LEAST_SLICE_SECONDS))
+    return min(math.ceil(plan.slices / each), long_enough)
 
 
 def _most_by_time(plan: Plan) -> int:
