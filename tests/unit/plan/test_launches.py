@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halftrip.errors import UsageError
+from halftrip.measure.batch import stopping
 from halftrip.plan.launches import FEWEST_DEALT, MOST_DEALT, deal, plan_of_launch, undealt
 from halftrip.plan.layers import make_plan, python_layer
 from halftrip.plan.plan import Plan, plan_record
@@ -111,6 +112,11 @@ def test_ranks_that_are_started_once_have_the_time_of_one_launch():
     # As much as in all launches, if somebody has said how long.
     plan = make_plan(python_layer({"time": "0.15s"}), in_job=True)
     assert (plan.time, undealt(make_plan(python_layer({"time": "0.15s"})))) == (0.15, plan)
+
+
+def test_the_samples_that_a_row_may_keep_are_those_of_all_launches():
+    for keys, slices in (({}, 20), ({"launches": 3}, 20), ({"slices": 40}, 40)):
+        assert stopping(plan_of_launch(made(**keys))).slices == slices
 
 
 def test_what_is_varied_is_dealt_to_rounds():
