@@ -1,5 +1,5 @@
-"""How often timed code reads the clock: as often as native/timing.hpp says, and no more; and for how
-long it asks to sleep."""
+"""How often timed code reads the clock: as often as native/timing.hpp says, and no more; and how
+long it sleeps."""
 
 import json
 import os

@@ -239,8 +239,12 @@ class _Launches:
                 self._fail(due, error)
                 return True
         self._number += 1
-        self._measured.add(due.variant)
         self._durations.append(time.monotonic() - began)
+        return self._end_launch(due, records)
+
+    def _end_launch(self, due: Due, records: LaunchRecords) -> bool:
+        """Notes how a launch has ended. Returns whether it has measured everything."""
+        self._measured.add(due.variant)
         whole = records.end.reason is None
         if self._needs_no_more:
             # A launch that the end of the time cuts short only adds to those before it.

@@ -55,6 +55,8 @@ def _fork_ranks(job: Job, started: Started) -> bool:
     if not forked and time.monotonic() >= deadline:
         # Fresh ranks might meet forks that nobody knows of.
         raise LaunchFailed(f"no rank has started within {START_SECONDS:.0f} s")
+    if forked:
+        started.lasting.add(server.pid)
     for rank, process in enumerate(forked):
         # All of them exist already; the supervisor sees itself that it has to end them.
         with contextlib.suppress(Stopped):
@@ -63,8 +65,6 @@ def _fork_ranks(job: Job, started: Started) -> bool:
         raise Stopped(started.stopped)
     if not forked:
         forks.end()
-    else:
-        started.lasting.add(server.pid)
     return bool(forked)
 
 
