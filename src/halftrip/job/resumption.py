@@ -159,11 +159,11 @@ def _whole_variants(
         variant
         for variant, numbers in launches.items()
         for possible in (_possible(run, plans, variant),)
-        if any(possible <= _settings(whole_in(run, [number], plans)) for number in numbers)
+        if any(possible <= _settings(finished_in(run, [number], plans)) for number in numbers)
     )
 
 
-def whole_in(run: Run, launches: Collection[int], plans: PartPlans) -> Done:
+def finished_in(run: Run, launches: Collection[int], plans: PartPlans) -> Done:
     """The configurations that were measured to their end in the launches of these numbers."""
     found = {
         configuration: [m for m in measurements if m.launch in launches]
@@ -292,7 +292,7 @@ class _Seen:
         ]
 
     def _due(self, number: int, variant: Variant, again: Done) -> Due:
-        measured = whole_in(self._run, self._launches.get((number, variant), ()), self._plans)
+        measured = finished_in(self._run, self._launches.get((number, variant), ()), self._plans)
         return Due(number, variant, _of_variant(measured, variant) - again)
 
     def _lacks(self, number: int, variant: Variant) -> bool:
@@ -303,7 +303,7 @@ class _Seen:
         if self._run.interrupted is None or launches[-1] != self._last:
             return False
         # If all that it can have, and all that any variant has, is there, it was over.
-        measured = whole_in(self._run, launches, self._plans)
+        measured = finished_in(self._run, launches, self._plans)
         return _in_any_variant(measured) != _in_any_variant(self._run.by_configuration) or not (
             _possible(self._run, self._plans, variant) <= _settings(measured)
         )

@@ -12,7 +12,7 @@ from halftrip.errors import HalftripError, Interrupted, Stopped, UsageError
 from halftrip.job.deaths import HostsLost
 from halftrip.job.intervals import Intervals
 from halftrip.job.limit import TimeLimit
-from halftrip.job.resumption import Due, Resumption, rounds, whole_in
+from halftrip.job.resumption import Due, Resumption, finished_in, rounds
 from halftrip.job.view import RunView
 from halftrip.measure.progress import Earlier
 from halftrip.plan.launches import plan_of_launch
@@ -269,7 +269,7 @@ class _Launches:
         if self._plan.refine:
             unknown = "which sizes a run with refine lacks is not known"
             raise Interrupted(f"{error}; {unknown}") from None
-        whole = whole_in(run, [self._number], plans_of(plan_of_launch(self._plan)))
+        whole = finished_in(run, [self._number], plans_of(plan_of_launch(self._plan)))
         self._number += 1
         return due._replace(done=due.done | whole)
 

@@ -155,7 +155,7 @@ class Supervisor:
         # Only the first signal raises: later ones must not interrupt the clean-up.
         if self._starting:
             # Started.add raises: here, a process that is just being started would be lost.
-            self._started.stopped = reason
+            self._started.stop_reason = reason
         elif self._leaving:
             self._late_signal = self._late_signal or reason
         else:
@@ -186,8 +186,8 @@ class Supervisor:
             raise LaunchFailed(f"{place}{system_reason(error).lower()}") from None
         finally:
             self._starting = False
-        if self._started.stopped is not None:
-            raise Stopped(self._started.stopped)
+        if self._started.stop_reason is not None:
+            raise Stopped(self._started.stop_reason)
 
     def _await_ranks(self) -> None:
         seconds = self._started.start_seconds

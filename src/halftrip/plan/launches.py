@@ -49,9 +49,8 @@ def deal(plan: Plan) -> Plan:
     """The plan, whose slices are dealt to as many launches as its time holds, if they can be.
 
     They are not where a launch takes long and pages matter little (other hosts, also by arguments
-    of an mpiexec, devices, Dragon),
-    in virtual time, with a fixed count, which is that of a launch, and where a launch finds out
-    itself what it measures (--refine, --placement-state)."""
+    of an mpiexec, devices, Dragon), in virtual time, with a fixed count, which is that of a launch,
+    and where the plan depends on what was measured (--refine, --placement-state)."""
     plan = msgspec.structs.replace(plan, launches=1, dealt=False)
     launches = min(MOST_DEALT, _most_by_slices(plan), _most_by_time(plan)) if _suits(plan) else 1
     return (

@@ -86,7 +86,7 @@ def test_a_signal_while_ranks_are_forked_leaves_the_server_to_the_end_of_the_run
     started = Started()
 
     def fork(*_):
-        started.stopped = "stopped by SIGINT"
+        started.stop_reason = "stopped by SIGINT"
         return [_Fork(number) for number in (8, 9)]
 
     server = SimpleNamespace(pid=7, fork=fork)

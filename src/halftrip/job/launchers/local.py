@@ -45,7 +45,7 @@ def _fork_ranks(job: Job, started: Started) -> bool:
     deadline = time.monotonic() + START_SECONDS
 
     def is_wanted() -> bool:
-        return started.stopped is None and time.monotonic() < deadline
+        return started.stop_reason is None and time.monotonic() < deadline
 
     try:
         forked = server.fork(job.environment(), job.ranks, is_wanted)
@@ -61,8 +61,8 @@ def _fork_ranks(job: Job, started: Started) -> bool:
         # All of them exist already; the supervisor sees itself that it has to end them.
         with contextlib.suppress(Stopped):
             started.add(process, f"rank {rank} (process {process.pid})", ranks=(rank,))
-    if started.stopped is not None:
-        raise Stopped(started.stopped)
+    if started.stop_reason is not None:
+        raise Stopped(started.stop_reason)
     if not forked:
         forks.end()
     return bool(forked)
