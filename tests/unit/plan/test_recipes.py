@@ -88,7 +88,7 @@ def test_recipes_measure_what_the_originals_do(name, sizes, counts):
     assert counts in (None, (plan.iterations, plan.slices, plan.launches))
 
 
-# Each experiment of mpitest: its recipe and options, and what it measures: the pattern and mode, the
+# Each experiment of mpitest: its recipe and options, and what it measures: pattern and mode, the
 # sizes, the repetitions and the seconds of each.
 GROWING = tuple(1 << n for n in range(27))
 SIX = {"slices": "6", "time": "30s"}
