@@ -24,8 +24,8 @@ from halftrip.views.why import advice, groups, trust
 
 # Causes that may be gone when the same is measured again.
 _HELPED_BY_ANOTHER_RUN = ("CPU contention", "steal", "level wandered", "two levels", "contradicted")
-# A run that goes on has the options of its plan.
-_OF_A_NEW_RUN = re.compile(r", or allow more --\w+")
+# What takes an option of a run is for a new one: one that goes on has those of its plan.
+_OF_A_NEW_RUN = re.compile(r", or [^,;]*--[^,;]*")
 # With so many rows or fewer, a legend under each table.
 _SAYS_UP_TO = 40
 # Of more lines of a table than anybody reads to the end, so many are shown.
