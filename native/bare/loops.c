@@ -32,9 +32,7 @@
 #include "bare.h"
 
 enum {
-  LARGEST = 4 << 20,
   SLOTS = 4,
-  MOST_MESSAGES = 1024,
   MOST_SAMPLES = 100000,
   FEWEST_SAMPLES = 3,
   SMALL = 4096,
@@ -310,12 +308,6 @@ static int compare(const void* a, const void* b) {
   return (*(double*)a > *(double*)b) - (*(double*)a < *(double*)b);
 }
 
-struct order {
-  long window;
-  size_t size;
-  double ns;
-};
-
 /* A number that the initiator tells the responder, in a message of the path's own. */
 static long agree(const struct path* path, struct end* end, char* out, char* in, long number) {
   memcpy(out, &number, sizeof number);
@@ -372,31 +364,6 @@ static void measure(const struct path* path, struct end* end, struct order order
            quantile(times, samples, 0.99));
   }
   free(out), free(in), free(times);
-}
-
-static void check(const struct path* path, const struct order* order, const char* what) {
-  if (order->size > LARGEST || order->window < 0 || order->window > MOST_MESSAGES)
-    errno = EMSGSIZE, fail(what);
-  if (order->window > 0 && path->stream == NULL) errno = ENOTSUP, fail(what);
-}
-
-/* The next order; whether there is one. */
-static int next_order(const struct path* path, struct end* end, struct order* order) {
-  char line[80];
-  double ms;
-  if (end->side == 1) {
-    if (recv(end->orders, order, sizeof *order, MSG_WAITALL) != (ssize_t)sizeof *order) return 0;
-    check(path, order, "order");
-    return 1;
-  }
-  fflush(stdout);
-  if (fgets(line, sizeof line, stdin) == NULL) return 0;
-  line[strcspn(line, "\n")] = '\0';
-  if (sscanf(line, "%ld %zu %lf", &order->window, &order->size, &ms) != 3)
-    errno = EINVAL, fail(line);
-  check(path, order, line);
-  order->ns = 1e6 * ms;
-  return send(end->orders, order, sizeof *order, MSG_NOSIGNAL) == (ssize_t)sizeof *order;
 }
 
 int main(int count, char** words) {
