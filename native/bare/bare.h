@@ -28,6 +28,17 @@ struct path {
   int type;
 };
 
+/* What comes next: a window, 0 for a ping-pong, a size, and a time. */
+struct order {
+  long window;
+  size_t size;
+  double ns;
+};
+
+enum { LARGEST = 4 << 20, MOST_MESSAGES = 1024 };
+/* The next order, from standard input or from the other end; whether there is one. */
+int next_order(const struct path* path, struct end* end, struct order* order);
+
 pingpong mpi_pingpong;
 stream mpi_stream;
 void mpi_connect(struct end* end);

@@ -5,7 +5,8 @@
    and 99th percentile, ns: of one message, one way. Between two lines both ends sleep.
 
    bare_loops PATH CORE CORE listen: is the other end for another host, and prints its port.
-   bare_loops PATH CORE CORE HOST PORT: connects to it.
+   bare_loops PATH CORE CORE HOST PORT: connects to it. The first line of standard input of either
+   is a random word, the same for both: the one that listens talks to nobody who does not know it.
 
    bare_loops idle CORE...: keeps these cores from halting, until standard input ends, and prints an
    empty line when it does so. Whoever else wants the cores has them. */
@@ -31,12 +32,11 @@
 #include "bare.h"
 
 enum {
-  LARGEST = 4 << 20,
   SLOTS = 4,
-  MOST_MESSAGES = 1024,
   MOST_SAMPLES = 100000,
   FEWEST_SAMPLES = 3,
   SMALL = 4096,
+  WORD_LENGTH = 32,
   CONNECT_SECONDS = 20
 };
 
@@ -167,6 +167,19 @@ static void nobody_connected(int number) {
   _exit(write(2, why, sizeof why - 1) > 0);
 }
 
+/* The next connection of somebody who knows the word. */
+static int accept_known(int listener, const char* word) {
+  for (;;) {
+    char said[WORD_LENGTH];
+    const int fd = accept(listener, NULL, NULL);
+    if (fd < 0) fail("accept");
+    if (recv(fd, said, sizeof said, MSG_WAITALL) == sizeof said &&
+        memcmp(said, word, sizeof said) == 0)
+      return fd;
+    close(fd);
+  }
+}
+
 /* The ends on two hosts: orders go over a connection, to the port that the other end has printed.
    The path is a second one, or datagrams to the same host. */
 static void connect_hosts(struct end* end, int type, const char* host, const char* port) {
@@ -174,7 +187,10 @@ static void connect_hosts(struct end* end, int type, const char* host, const cha
   socklen_t length = sizeof other;
   struct addrinfo wanted = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM}, *found = NULL;
   int listener = -1, both[2];
+  char word[WORD_LENGTH + 2];
   end->side = host == NULL;
+  if (fgets(word, sizeof word, stdin) == NULL || strlen(word) != WORD_LENGTH + 1)
+    errno = EINVAL, fail("word");
   if (end->side == 1) {
     listener = bound(SOCK_STREAM, &address, INADDR_ANY);
     if (listen(listener, 2) != 0) fail("listen");
@@ -187,9 +203,13 @@ static void connect_hosts(struct end* end, int type, const char* host, const cha
   signal(SIGALRM, nobody_connected);
   alarm(CONNECT_SECONDS);
   for (int i = 0; i < (type == SOCK_STREAM ? 2 : 1); ++i) {
-    both[i] = end->side == 1 ? accept(listener, NULL, NULL) : socket(AF_INET, SOCK_STREAM, 0);
-    if (both[i] < 0) fail("accept");
-    if (end->side == 0 && connect(both[i], found->ai_addr, found->ai_addrlen) != 0) fail(host);
+    if (end->side == 1) {
+      both[i] = accept_known(listener, word);
+      continue;
+    }
+    both[i] = socket(AF_INET, SOCK_STREAM, 0);
+    if (connect(both[i], found->ai_addr, found->ai_addrlen) != 0) fail(host);
+    send_all(both[i], word, WORD_LENGTH);
   }
   alarm(0);
   end->orders = both[0];
@@ -288,12 +308,6 @@ static int compare(const void* a, const void* b) {
   return (*(double*)a > *(double*)b) - (*(double*)a < *(double*)b);
 }
 
-struct order {
-  long window;
-  size_t size;
-  double ns;
-};
-
 /* A number that the initiator tells the responder, in a message of the path's own. */
 static long agree(const struct path* path, struct end* end, char* out, char* in, long number) {
   memcpy(out, &number, sizeof number);
@@ -334,6 +348,8 @@ static void measure(const struct path* path, struct end* end, struct order order
     if (round >= 3 && 8 * fastest * count > order.ns)
       count = -fmax(FEWEST_SAMPLES, fmin(MOST_SAMPLES, order.ns / fastest));
   }
+  /* The other end has said it. */
+  if (count < -MOST_SAMPLES) errno = EMSGSIZE, fail("samples");
   const long samples = -count;
   double last = now_ns();
   for (long i = 0; i < samples; ++i) {
@@ -348,24 +364,6 @@ static void measure(const struct path* path, struct end* end, struct order order
            quantile(times, samples, 0.99));
   }
   free(out), free(in), free(times);
-}
-
-/* The next order; whether there is one. */
-static int next_order(const struct path* path, struct end* end, struct order* order) {
-  char line[80];
-  double ms;
-  if (end->side == 1)
-    return recv(end->orders, order, sizeof *order, MSG_WAITALL) == (ssize_t)sizeof *order;
-  fflush(stdout);
-  if (fgets(line, sizeof line, stdin) == NULL) return 0;
-  line[strcspn(line, "\n")] = '\0';
-  if (sscanf(line, "%ld %zu %lf", &order->window, &order->size, &ms) != 3)
-    errno = EINVAL, fail(line);
-  if (order->size > LARGEST || order->window < 0 || order->window > MOST_MESSAGES)
-    errno = EMSGSIZE, fail(line);
-  if (order->window > 0 && path->stream == NULL) errno = ENOTSUP, fail(line);
-  order->ns = 1e6 * ms;
-  return send(end->orders, order, sizeof *order, MSG_NOSIGNAL) == (ssize_t)sizeof *order;
 }
 
 int main(int count, char** words) {

@@ -133,7 +133,8 @@ void define_datagrams(nb::module_& module) {
   nb::class_<DatagramSocket> type(
       module, "DatagramSocket",
       "Waits for a reply for at most `timeout_ns`, and for at least `shortest_ns` if that is less. "
-      "`tick_ns` is the longest time that the socket sleeps in a call; a datagram's header has its "
+      "`tick_ns` is how long a call of the socket sleeps, by its options; a datagram's header has "
+      "its "
       "number, `number_size` bytes, or that and the time when it was sent, `timestamped_size`.");
   type.def(nb::init<int, bool, bool, Ticks, Ticks>(), "fd"_a, "spins"_a, "yields"_a, "timeout_ns"_a,
            "shortest_ns"_a = ReplyTimeout::kShortest_ns)

@@ -38,11 +38,12 @@ class DatagramSocket {
     Ticks began = 0;
   };
 
-  // The longest that a call sleeps, ns: SO_RCVTIMEO and SO_SNDTIMEO of a socket that blocks.
-  static constexpr Ticks kTick_ns = 10'000'000;
+  // SO_RCVTIMEO and SO_SNDTIMEO of a socket that blocks, ns. The kernel counts them in jiffies, and
+  // sleeps for up to twice as long where these are 4 ms.
+  static constexpr Ticks kTick_ns = 4'000'000;
 
   // The descriptor stays the caller's, and so does its mode: non-blocking where it `spins`, else
-  // blocking for at most kTick_ns at a time. A reply is waited for at most `timeout_ns`, and at
+  // blocking for about kTick_ns at a time. A reply is waited for at most `timeout_ns`, and at
   // least `shortest_ns` if that is less.
   DatagramSocket(int fd, bool spins, bool yields, Ticks timeout_ns, Ticks shortest_ns)
       : reply_timeout(timeout_ns, shortest_ns), fd_(fd), spins_(spins), yields_(yields) {}
@@ -70,13 +71,32 @@ class DatagramSocket {
   // Waits for a datagram of `size` bytes, which goes to `in`, or for a control message. A control
   // message may leave part of itself in `in`, unless `in` is to be `kept`.
   Arrival receive(std::byte* in, std::size_t size, bool kept, ArrivalWait& wait) {
+    return receive(in, size, kept, wait, [] { return kTick_ns; });
+  }
+
+  // The same. `waited` says how long the wait has lasted, ns, or a lower bound of that: it is asked
+  // when a first sleep was in vain. So a message that comes in that sleep costs one system call and
+  // no clock reading.
+  template <class Waited>
+  Arrival receive(std::byte* in, std::size_t size, bool kept, ArrivalWait& wait, Waited waited) {
     for (;;) {
-      const bool sleeps = !spins_ && wait.timeout >= kTick_ns;
-      if (!spins_ && !sleeps) sleep_until_readable(wait.timeout);
-      const Arrival arrival = receive_one(in, size, kept, sleeps ? 0 : MSG_DONTWAIT);
-      if (arrival != Arrival::none) return arrival;
+      int flags = MSG_DONTWAIT;
+      Ticks slept = 0;
+      if (!spins_) {
+        const Ticks left = time_left(wait);
+        if (left >= kLeastForTick_ns)
+          flags = 0;
+        else if (!sleep_until_readable(left))
+          slept = left;
+      }
+      // What has come when the time was over is late.
+      if (slept == 0) {
+        const Arrival arrival = receive_one(in, size, kept, flags);
+        if (arrival != Arrival::none) return arrival;
+        if (flags == 0 && wait.began == 0) slept = waited();
+      }
       check_stop();
-      if (is_over(wait, sleeps ? kTick_ns : 0)) return Arrival::none;
+      if (is_over(wait, slept)) return Arrival::none;
       if (spins_ && yields_) sched_yield();
     }
   }
@@ -171,11 +191,20 @@ class DatagramSocket {
     return Arrival::control;
   }
 
-  // For less than a tick.
-  void sleep_until_readable(Ticks ns) {
+  // A sleep of a tick is over in less than this, ns. What is left of a wait, if it is less, is
+  // slept by a finer timer.
+  static constexpr Ticks kLeastForTick_ns = 10'000'000;
+
+  static Ticks time_left(const ArrivalWait& wait) {
+    if (wait.began == 0) return wait.timeout;
+    return std::max<Ticks>(wait.timeout - (MonotonicClock::now() - wait.began), 0);
+  }
+
+  // For less than a second. Returns false if nothing has come in that time.
+  bool sleep_until_readable(Ticks ns) {
     pollfd end{fd_, POLLIN, 0};
     const timespec limit{0, static_cast<long>(ns)};
-    ::ppoll(&end, 1, &limit, nullptr);
+    return ::ppoll(&end, 1, &limit, nullptr) != 0;
   }
 
   [[noreturn]] static void fail() { throw std::system_error(errno, std::system_category()); }

@@ -50,8 +50,9 @@ class DatagramPing : DatagramInitiator {
   // What remains to be done for the sample that ends at timestamps[i]: a few additions, which are
   // part of the next one. Returns whether there is a next one.
   bool goes_on(std::size_t i) {
-    if (i == 0) return true;
     const std::span<Ticks> timestamps = batch_.timing.timestamps;
+    sample_began_ = timestamps[i];
+    if (i == 0) return true;
     const Ticks took = timestamps[i] - timestamps[i - 1];
     if (has_reply_) [[likely]] {
       socket_.reply_timeout.replied(
@@ -78,7 +79,8 @@ class DatagramPing : DatagramInitiator {
   bool receive_reply(std::int64_t number, ArrivalWait& wait) {
     for (;;) {
       std::byte* in = in_at(number);
-      const Arrival arrival = socket_.receive(in, size_, batch_.is_verified(), wait);
+      const Arrival arrival =
+          socket_.receive(in, size_, batch_.is_verified(), wait, [&] { return waited(number); });
       if (arrival == Arrival::none) return false;
       if (arrival == Arrival::data) {
         const std::int64_t found = DatagramHeader::read_number(in, size_, number);
@@ -92,6 +94,12 @@ class DatagramPing : DatagramInitiator {
       }
       if (socket_.is_over(wait)) return false;
     }
+  }
+
+  // For how long the reply to `number` has been waited for, ns; in the warm-up, at least for that.
+  Ticks waited(std::int64_t number) const {
+    if (number < counted_) return DatagramSocket::kTick_ns;
+    return static_cast<Ticks>(static_cast<double>(now() - sample_began_) * batch_.ns_per_tick);
   }
 
   // A reply that comes after it was given up is late, not lost. A second copy of it, or a reply to
@@ -109,6 +117,7 @@ class DatagramPing : DatagramInitiator {
 
   DatagramResult result_;
   bool has_reply_ = false;  // the latest iteration
+  Ticks sample_began_ = 0;  // ticks
   // The latest iterations that were given up.
   std::array<std::int64_t, 64> given_up_{};
   std::ptrdiff_t given_up_count_ = 0;

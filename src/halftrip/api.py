@@ -78,7 +78,8 @@ def run(plan: PlanSource = None, **keys: Any) -> Run:
     the launcher died, or a signal arrived; HalftripError otherwise.
     """
     try:
-        whole_plan = make_plan(*_layers(plan), python_layer(keys))
+        is_job = existing_job(os.environ) is not None
+        whole_plan = make_plan(*_layers(plan), python_layer(keys), in_job=is_job)
         path = Path(whole_plan.output or default_name())
         return load(measure(whole_plan, path, NoView(), sys.argv))
     except UsageError as error:

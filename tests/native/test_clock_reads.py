@@ -1,4 +1,5 @@
-"""How often timed code reads the clock: as often as native/timing.hpp says, and no more."""
+"""How often timed code reads the clock: as often as native/timing.hpp says, and no more; and how
+long it sleeps."""
 
 import json
 import os
@@ -18,13 +19,14 @@ import ctypes, json, sys
 import numpy as np
 from halftrip import _native
 from halftrip.clock import Clock
-from harness.datagrams import ends_of, run_batch
+from harness.datagrams import End, ends_of, run_batch
 from harness.ends import shm_pair
 from harness.threads import in_thread
 from harness.relay import Relay
 
 reads = ctypes.CDLL(None).monotonic_reads
-reads.restype = ctypes.c_long
+asked_sleep_ns = ctypes.CDLL(None).asked_sleep_ns
+reads.restype = asked_sleep_ns.restype = ctypes.c_long
 
 def kernel(pattern, samples, receive_times=False, arrivals=False):
     ends, _ = shm_pair()
@@ -52,6 +54,16 @@ def datagrams(pattern, samples, jitter, window):
         run_batch(ends, pattern, samples)
         return reads() - before
 
+def asked_sleep_ms(timeout):
+    # For five replies that do not come, after which the end gives up.
+    with Relay(there=lambda *_: [], control=lambda *_: []) as relay:
+        end = End(relay.datagrams(0, "block", timeout), Clock("monotonic"), 64)
+        before = asked_sleep_ns()
+        try:
+            end.take_part(_native.initiate_datagrams, "pingpong", 10)
+        except _native.NoAnswer:
+            return (asked_sleep_ns() - before) * 1e-6
+
 def per_sample(count, *arguments, few=100, many=2100, **options):
     return (count(arguments[0], many, *arguments[1:], **options)
             - count(arguments[0], few, *arguments[1:], **options)) / (many - few)
@@ -64,6 +76,8 @@ print(json.dumps({
     "datagram pingpong": per_sample(datagrams, "pingpong", False, 1),
     "datagram stream": per_sample(datagrams, "stream", False, 100, few=2, many=22),
     "datagram stream with jitter": per_sample(datagrams, "stream", True, 100, few=2, many=22),
+    "short waits": asked_sleep_ms(0.002),
+    "long waits": asked_sleep_ms(0.012),
 }))
 """
 
@@ -101,3 +115,9 @@ def test_a_datagram_costs_no_clock_read_unless_jitter_is_asked_for(reads):
     assert reads["datagram stream"] < 10
     extra = reads["datagram stream with jitter"] - reads["datagram stream"]
     assert extra == pytest.approx(200, abs=5)
+
+
+def test_a_wait_for_a_reply_is_as_long_as_its_timeout(reads):
+    assert reads["short waits"] == pytest.approx(5 * 2)
+    # Their last part: a socket's own timeout is coarse, and after one of 4 ms no more are left.
+    assert reads["long waits"] <= 5 * (12 - 4)

@@ -12,16 +12,24 @@ from harness.mpi import ONE_HOST, chosen, quick_start
 
 STYLE = ("--style", "hpcbench")
 FEW = ("-s", "1..64", "--window", "10", "--time", "20ms")
-# Each experiment by its recipe, with how many tests it has, and rows at most.
+# Each experiment: its recipe and options, how many tests it has, and rows at most.
+BOTH_AT_ONCE = ("--mode", "nonblocking")
+STREAM = (*BOTH_AT_ONCE, "--window", "16", "--slices", "6")
 SHORT = {
-    "fixed": (("-s", "1K", "--window", "10", "--time", "50ms"), 1, 5),
-    "fixed-nonblocking": (("-s", "1K", "--time", "60ms"), 1, 6),
-    "fixed-pingpong": (("-t", "shm", "-s", "1K", "--time", "60ms"), 1, 6),
-    "fixed-pingpong-nonblocking": (("-s", "1K", "--time", "60ms"), 1, 6),
-    "exponential": (FEW, 1, 7),
-    "exponential-pingpong-nonblocking": (("-s", "1..64", "--time", "20ms"), 1, 7),
-    "round-trip": (("--time", "50ms"), 2, 10),
-}
+    "fixed": ("fixed", ("-s", "1K", "--window", "10", "--time", "50ms"), 1, 5),
+    "fixed-nonblocking": ("fixed", (*STREAM, "-s", "1K", "--time", "60ms"), 1, 6),
+    "fixed-pingpong": ("fixed-pingpong", ("-t", "shm", "-s", "1K", "--time", "60ms"), 1, 6),
+    "fixed-pingpong-nonblocking": (
+        "fixed-pingpong", (*BOTH_AT_ONCE, "-s", "1K", "--time", "60ms"), 1, 6,
+    ),
+    "exponential": ("exponential", FEW, 1, 7),
+    "exponential-pingpong-nonblocking": (
+        "fixed-pingpong", (*BOTH_AT_ONCE, "-s", "1..64", "--slices", "1", "--time", "20ms"), 1, 7,
+    ),
+    "round-trip": (
+        "fixed-pingpong", ("-s", "64,1K", "--rtt", "--slices", "5", "--time", "50ms"), 2, 10,
+    ),
+}  # fmt: skip
 
 
 def read_again(result):
@@ -56,8 +64,8 @@ def test_sizes_that_grow_with_the_log_of_the_system(shell, mpi):
 @pytest.mark.parametrize("experiment", ["fixed-pingpong", *extended(*drawn(SHORT, 3))])
 def test_every_experiment_prints_what_can_be_imported(shell, experiment):
     """Shared memory is no MPI, and it says so."""
-    options, tests, rows = SHORT[experiment]
-    result = shell.run(f"hpcbench-{experiment}", *options, *STYLE, **ONE_HOST)
+    recipe, options, tests, rows = SHORT[experiment]
+    result = shell.run(f"hpcbench-{recipe}", *options, *STYLE, **ONE_HOST)
     sources, measurements = read_again(result)
     assert len(sources) == tests
     # Beside other work, a configuration may be late, and have fewer slices.

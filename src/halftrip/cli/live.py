@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import select
 import signal
 import sys
 import time
@@ -19,7 +18,7 @@ from rich.text import Text
 
 from halftrip.cli.output import LEAST_WIDTH, Printable, in_job
 from halftrip.errors import HalftripError
-from halftrip.report.progress import ProgressLine
+from halftrip.report.progress import ProgressLine, takes_output
 
 if TYPE_CHECKING:
     from halftrip.analysis.expectation import Expectations
@@ -172,8 +171,7 @@ class LiveScreen:
         self._line.quote(who, lines)
 
     def _draw(self, said: Text) -> None:
-        # The run does not wait for a terminal whose output the user has stopped.
-        if not select.select([], [self._console.file], [], 0)[1]:
+        if not takes_output(self._console):
             return
         size = self._console.size
         shown, verdicts = self._progress.lines(max(size.width, LEAST_WIDTH))

@@ -234,8 +234,9 @@ def run_plan(
     if asked is not None and asked.is_given:
         return _measure_plan(plan_against(asked, plan_file, options), output)
     layers = [file_layer(find_plan(plan_file))] if plan_file is not None else []
-    defaults = config_layer(os.environ, in_job()) if with_config else None
-    plan = make_plan(*layers, options_layer(options), defaults=defaults)
+    is_job = in_job()
+    defaults = config_layer(os.environ, is_job) if with_config else None
+    plan = make_plan(*layers, options_layer(options), defaults=defaults, in_job=is_job)
     # A plan file may have it alone: what is expected is then said with the command, or the screen
     # says that it is not.
     if options.get("tolerance") is not None and plan.expect is None and plan.baseline is None:

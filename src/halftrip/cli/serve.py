@@ -61,7 +61,7 @@ def serve(
     from halftrip.job.signals import catching, interrupt
     from halftrip.telemetry.memory import available_memory
 
-    known = session.given_secret(secret_file)
+    known = session.served_secret(secret_file)
     if open_ and known is not None:
         raise UsageError("--open: with a secret it is not open; leave one of them out")
     secret = session.OPEN if open_ else known or session.new_secret()

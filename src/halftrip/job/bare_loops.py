@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import select
 import shlex
 import socket
@@ -66,13 +67,17 @@ class BareProgram:
 
     def ask(self, line: str) -> str:
         """The answer to a line."""
+        self.tell(line)
+        return self.line()
+
+    def tell(self, line: str) -> None:
+        """Gives it a line."""
         to = self._connection or self.process.stdin
         assert to is not None
         try:
             os.write(to.fileno(), f"{line}\n".encode())
         except OSError:
             raise self._failed() from None
-        return self.line()
 
     def line(self) -> str:
         """The next line."""
@@ -186,8 +191,11 @@ class BareLoops:
             if other is not None:
                 name = f"{self._name} on {other.name}"
                 command = (*other.ssh, other.name, shlex.join((*words, "listen")))
-                port = stack.enter_context(BareProgram(name, command)).line()
+                # Who may connect to the other end knows it.
+                word = secrets.token_hex(16)
+                port = stack.enter_context(BareProgram(name, command)).ask(word)
                 program = BareProgram(self._name, (*words, other.name.rpartition("@")[2], port))
+                program.tell(word)
             elif path == "mpi":
                 program = self._start_ranks(words, stack)
             else:

@@ -130,8 +130,8 @@ def _await_start(runtime: Runtime, path: str, started: Started) -> str | None:
     None. Raises Stopped where the run has ended meanwhile."""
     deadline = time.monotonic() + START_SECONDS
     while not os.path.exists(path):
-        if started.stopped is not None:
-            raise Stopped(started.stopped)
+        if started.stop_reason is not None:
+            raise Stopped(started.stop_reason)
         status = runtime.process.poll()
         if status is not None:
             return runtime.output.reason() or f"{runtime.name} ended with status {status}"

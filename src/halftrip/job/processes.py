@@ -83,7 +83,7 @@ class Started:
     connections that were made to ranks, and `servers` those to hosts that have started some, each
     with the name of the host.
 
-    `stopped` is the reason why no more are to be started. `start_seconds` and `leave_seconds` are
+    `stop_reason`: why no more are to be started. `start_seconds` and `leave_seconds` are
     how long they may take to connect, and to end by themselves. `spans_nodes` says that a Dragon
     runtime among them is on several nodes; `pool_makers` are the processes of one on this host that
     may have made pools, which stay when they are killed. Processes that are `lasting`, by number,
@@ -98,7 +98,7 @@ class Started:
     dialled: dict[int, Channel] = field(default_factory=dict)
     servers: dict[Channel, str] = field(default_factory=dict)
     outputs: dict[str, ProcessOutput] = field(default_factory=dict)
-    stopped: str | None = None
+    stop_reason: str | None = None
     start_seconds: float = START_SECONDS
     leave_seconds: float = LEAVE_SECONDS
     spans_nodes: bool = False
@@ -121,8 +121,8 @@ class Started:
         if output is not None:
             self.outputs[name] = output
             self.until_end.callback(output.file.close)
-        if self.stopped is not None:
-            raise Stopped(self.stopped)
+        if self.stop_reason is not None:
+            raise Stopped(self.stop_reason)
 
     @property
     def elsewhere(self) -> frozenset[int]:

@@ -3,7 +3,7 @@ one launch of every variant of the plan, in an order of its own."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import count
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from halftrip.plan.plan import Plan
 from halftrip.plan.slices import planned_slices
 from halftrip.plan.variants import in_order, variants
 from halftrip.results.configuration import Configuration
-from halftrip.results.records import Measurement, RunEnd
+from halftrip.results.records import Measurement, RunEnd, Skip
 from halftrip.results.reported import Variant
 from halftrip.results.run import Run
 
@@ -35,10 +35,11 @@ class Due(NamedTuple):
 
 class Resumption(NamedTuple):
     """What is still to come: so many rounds of `launches`, of which the first leaves out the
-    configurations that are `done`; without variants, a round is one launch. `first` is the number
-    of the next launch, `round` of the next round that is whole. If any launches are `due`, these
-    are the first round. `replaces`: what is measured now replaces older measurements of the same
-    configurations. `end` is that of the file so far."""
+    configurations that are `done`, and each those of `never`; without variants, a round is one
+    launch. `first` is the number of the next launch, `round` of the next round that is whole. If
+    any launches are `due`, these are the first round. `replaces`: what is measured now replaces
+    older measurements of the same configurations. `whole` are the variants of which a launch has
+    measured all that counts. `end` is that of the file so far."""
 
     first: int = 0
     launches: int = 1
@@ -47,11 +48,19 @@ class Resumption(NamedTuple):
     round: int = 0
     due: tuple[Due, ...] = ()
     replaces: bool = False
+    never: Done = frozenset()
+    whole: frozenset[Variant] = frozenset()
 
     def without(self, left_out: Collection[Configuration]) -> Resumption:
         """The same, without these configurations."""
         due = tuple(each._replace(done=each.done.union(left_out)) for each in self.due)
-        return self._replace(done=self.done.union(left_out), due=due)
+        done, never = self.done.union(left_out), self.never.union(left_out)
+        return self._replace(done=done, due=due, never=never)
+
+    def variants_of(self, plan: Plan) -> list[Variant]:
+        """The variants of a plan that have launches: of rows that are measured again, theirs."""
+        concerned = {each.variant for each in self.due} if self.replaces else set()
+        return [each for each in variants(plan) if each in concerned or not concerned]
 
 
 NOTHING_LEFT = "the run is complete, and no row of it has failed, or is one of --again's"
@@ -63,8 +72,8 @@ def resumption(
 ) -> Resumption:
     """What is left of a run of `plan`, with the `plans` of its configurations: what was not
     measured to its end in its last launch, the launches that did not begin, and the configurations
-    `again`. Raises UsageError if nothing is
-    left, or if it cannot be known."""
+    `again`, in as many launches as the plan has: an interval over one or two would be wider than
+    the one that is replaced. Raises UsageError if nothing is left, or if it cannot be known."""
     if run.interrupted is not None and plan.refine:
         raise UsageError(NOT_KNOWN)
     launches = {m.launch for m in run.measurements} | {e.launch for e in run.environments}
@@ -74,23 +83,87 @@ def resumption(
         done = frozenset(run.by_configuration.keys() - set(again) - failed)
         if not again and not failed:
             raise UsageError(NOTHING_LEFT)
-        return Resumption(last + 1, 1, done, run.end, replaces=True)
-    of_last = {
-        configuration: [m for m in measurements if m.launch == _last_of(measurements, run, last)]
+        return Resumption(last + 1, plan.launches, done, run.end, replaces=True, never=done)
+    # The launches that count are those from here on: rows may have been measured again.
+    first = run.again[-1].launch if run.again else 0
+    newest = {
+        configuration: max(m.launch for m in measurements)
         for configuration, measurements in run.by_configuration.items()
     }
+    never = frozenset(
+        configuration
+        for configuration, launch in newest.items()
+        if launch < first and configuration not in again
+    )
+    # In which launch each has to be whole.
+    needed = newest if run.again else dict.fromkeys(newest, last)
     done = frozenset(
         configuration
-        for configuration, found in of_last.items()
-        if configuration not in again and _is_whole(found, plans.of(configuration))
+        for configuration, measurements in run.by_configuration.items()
+        if configuration not in again
+        and _is_whole(
+            [m for m in measurements if m.launch == needed[configuration]],
+            plans.of(configuration),
+        )
     )
     # A launch in which nothing is left was over by itself: the next one is whole.
-    is_over = bool(done) and done == run.by_configuration.keys() and last + 1 < plan.launches
-    left = plan.launches - last - (1 if is_over else 0)
-    return Resumption(last + 1, max(1, left), frozenset() if is_over else done, run.end)
+    had = done.union(each.configuration for each in run.failures if each.launch == last)
+    is_over = (
+        had >= run.by_configuration.keys()
+        and _possible(run, plans) <= _settings(had)
+        and last + 1 < first + plan.launches
+    )
+    left = first + plan.launches - last - (1 if is_over else 0)
+    return Resumption(
+        last + 1,
+        max(1, left),
+        frozenset() if is_over else done,
+        run.end,
+        never=never,
+        whole=_whole_variants(run, plans, {(): launches}),
+    )
 
 
-def whole_in(run: Run, launches: Collection[int], plans: PartPlans) -> Done:
+def _possible(run: Run, plans: PartPlans, variant: Variant = ()) -> set[Configuration]:
+    """The settings of a plan that launches with this variant are expected to measure: those that
+    have neither failed nor been refused."""
+    failed = _settings(f.configuration for f in run.failures if f.configuration.variant == variant)
+    skips = [skip for skip in run.skips if skip.variant in ((), variant)]
+    return {
+        setting
+        for setting in _settings(plans.settings)
+        if setting not in failed and not any(_has(skip, setting) for skip in skips)
+    }
+
+
+def _has(skip: Skip, setting: Configuration) -> bool:
+    """Whether a skip may be of this setting; one of only some pairs leaves it to the others."""
+    among = (
+        (skip.sizes, setting.size),
+        (skip.patterns, setting.pattern),
+        (skip.modes, setting.mode),
+        (skip.windows, setting.window),
+    )
+    return (
+        skip.transport == setting.transport
+        and skip.pairs is None
+        and all(values is None or value in values for values, value in among)
+    )
+
+
+def _whole_variants(
+    run: Run, plans: PartPlans, launches: Mapping[Variant, Iterable[int]]
+) -> frozenset[Variant]:
+    """The variants of which one launch has measured all that is expected."""
+    return frozenset(
+        variant
+        for variant, numbers in launches.items()
+        for possible in (_possible(run, plans, variant),)
+        if any(possible <= _settings(finished_in(run, [number], plans)) for number in numbers)
+    )
+
+
+def finished_in(run: Run, launches: Collection[int], plans: PartPlans) -> Done:
     """The configurations that were measured to their end in the launches of these numbers."""
     found = {
         configuration: [m for m in measurements if m.launch in launches]
@@ -101,12 +174,6 @@ def whole_in(run: Run, launches: Collection[int], plans: PartPlans) -> Done:
         for configuration, measured in found.items()
         if measured and _is_whole(measured, plans.of(configuration))
     )
-
-
-def _last_of(measurements: Sequence[Measurement], run: Run, last: int) -> int:
-    """The launch in which a configuration has to be whole: the last one, unless that measured some
-    rows again."""
-    return max(m.launch for m in measurements) if run.again else last
 
 
 def _is_whole(measurements: list[Measurement], plan: Plan) -> bool:
@@ -125,12 +192,12 @@ def _is_whole(measurements: list[Measurement], plan: Plan) -> bool:
 
 def rounds(plan: Plan, left: Resumption) -> Iterator[list[Due]]:
     """The launches of each round that is left, without an end."""
-    found = variants(plan)
+    found = left.variants_of(plan)
     if left.due:
         yield list(left.due)
     done = frozenset() if left.due else left.done
     for number in count(left.round):
-        yield [Due(number, variant, done) for variant in in_order(found, number)]
+        yield [Due(number, variant, done | left.never) for variant in in_order(found, number)]
         done = frozenset()
 
 
@@ -149,14 +216,22 @@ def resumption_of_variants(
         launches = whole + (1 if lacking else 0)
         due = lacking if launches else seen.last
         return Resumption(
-            seen.next_launch, max(1, launches), end=run.end, round=seen.next_round, due=tuple(due)
+            seen.next_launch,
+            max(1, launches),
+            end=run.end,
+            round=seen.next_round,
+            due=tuple(due),
+            whole=seen.whole,
         )
     wanted = {failure.configuration for failure in run.failures}.union(again)
     due = seen.again(wanted) if wanted else seen.lacking(frozenset())
     if not due:
         raise UsageError(NOTHING_LEFT)
     left = Resumption(seen.next_launch, 1, end=run.end, round=seen.next_round + 1, due=tuple(due))
-    return left._replace(replaces=bool(wanted))
+    if not wanted:
+        return left._replace(whole=seen.whole)
+    never = frozenset(run.by_configuration.keys() - wanted)
+    return left._replace(launches=plan.launches, replaces=True, never=never)
 
 
 class _Seen:
@@ -190,6 +265,14 @@ class _Seen:
         return found
 
     @property
+    def whole(self) -> frozenset[Variant]:
+        """The variants of which a launch has measured everything."""
+        launches: dict[Variant, list[int]] = {}
+        for each in self._run.launches:
+            launches.setdefault(each.variant, []).append(each.number)
+        return _whole_variants(self._run, self._plans, launches)
+
+    @property
     def last(self) -> list[Due]:
         """The last launch that has begun; nothing of it may be left."""
         return [
@@ -209,7 +292,7 @@ class _Seen:
         ]
 
     def _due(self, number: int, variant: Variant, again: Done) -> Due:
-        measured = whole_in(self._run, self._launches.get((number, variant), ()), self._plans)
+        measured = finished_in(self._run, self._launches.get((number, variant), ()), self._plans)
         return Due(number, variant, _of_variant(measured, variant) - again)
 
     def _lacks(self, number: int, variant: Variant) -> bool:
@@ -219,10 +302,11 @@ class _Seen:
             return True
         if self._run.interrupted is None or launches[-1] != self._last:
             return False
-        # If all that any variant has is there, it was over.
-        measured = whole_in(self._run, launches, self._plans)
-        known = _settings(self._run.by_configuration)
-        return not measured or _settings(measured) != known
+        # If all that it can have, and all that any variant has, is there, it was over.
+        measured = finished_in(self._run, launches, self._plans)
+        return _in_any_variant(measured) != _in_any_variant(self._run.by_configuration) or not (
+            _possible(self._run, self._plans, variant) <= _settings(measured)
+        )
 
 
 def _of_variant(configurations: Iterable[Configuration], variant: Variant) -> Done:
@@ -230,5 +314,10 @@ def _of_variant(configurations: Iterable[Configuration], variant: Variant) -> Do
 
 
 def _settings(configurations: Iterable[Configuration]) -> set[Configuration]:
-    """What these configurations are in any variant."""
+    """What these configurations are in any variant, whoever measures them."""
+    return {msgspec.structs.replace(each.setting, variant=()) for each in configurations}
+
+
+def _in_any_variant(configurations: Iterable[Configuration]) -> set[Configuration]:
+    """What these configurations are in any variant, and who measures them."""
     return {msgspec.structs.replace(each.without_cores, variant=()) for each in configurations}

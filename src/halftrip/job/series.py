@@ -12,12 +12,11 @@ from halftrip.errors import HalftripError, Interrupted, Stopped, UsageError
 from halftrip.job.deaths import HostsLost
 from halftrip.job.intervals import Intervals
 from halftrip.job.limit import TimeLimit
-from halftrip.job.resumption import Due, Resumption, rounds, whole_in
+from halftrip.job.resumption import Due, Resumption, finished_in, rounds
 from halftrip.job.view import RunView
 from halftrip.measure.progress import Earlier
 from halftrip.plan.launches import plan_of_launch
 from halftrip.plan.plan import FEWEST_UNTIL_CI, Plan
-from halftrip.plan.variants import variants
 from halftrip.results.configuration import Configuration
 from halftrip.results.records import (
     Launch,
@@ -156,14 +155,14 @@ class _Launches:
         self._skips: set[bytes] = set()
         self._quoted: set[str] = set()
         self._intervals = Intervals(plan)
-        self._variants = variants(plan)
+        self._variants = left.variants_of(plan)
         self._most = plan.max_launches if plan.until_ci else left.launches
         self._fewest = self._most
         if plan.until_ci:
             self._fewest = min(max(plan.launches, FEWEST_UNTIL_CI), self._most)
         self._short: str | None = None
-        # Whether a launch has measured everything.
-        self._is_whole = left.first > 0
+        # The variants of which a launch has measured everything.
+        self._whole = set(left.whole)
 
     def run(self) -> None:
         for over, of_round in enumerate(rounds(self._plan, self._left), 1):
@@ -184,8 +183,7 @@ class _Launches:
             fewest = max(here + (self._fewest - over - 1) * others, 1)
             if self._limit is not None and not self._has_room(self._limit):
                 taken = len(self._ends)
-                # A run that is dealt has all that it needs: each launch measures all rows.
-                if over < self._fewest and not self._plan.dealt:
+                if over < self._fewest and not self._needs_no_more:
                     of = f"after {taken} of {taken + fewest} launches"
                     self._short = f"{self._limit.error()} {of}"
                 return False
@@ -201,15 +199,17 @@ class _Launches:
 
     @property
     def _needs_no_more(self) -> bool:
-        """Whether all rows have been measured, and other launches only make intervals narrower."""
-        return self._plan.dealt and self._is_whole
+        """Whether all rows have been measured, and other launches only make intervals narrower:
+        where slices are dealt, each launch measures all rows."""
+        needed = set(self._variants) - self._failed.keys()
+        return self._plan.dealt and needed <= self._whole
 
     def _take(self, due: Due, most: int, fewest: int) -> bool:
         """Takes a launch, after which at least `fewest` and at most `most` are left, this one
         included. Returns whether another one may follow."""
         of_launch = None if self._limit is None else self._limit.launch(fewest)
         earlier: Sequence[Earlier] = ()
-        if self._plan.dealt and not self._left.replaces:
+        if self._plan.dealt:
             due = due._replace(done=due.done | self._intervals.narrow())
             earlier = self._intervals.earlier(due)
         total = self._number + most
@@ -239,13 +239,18 @@ class _Launches:
                 self._fail(due, error)
                 return True
         self._number += 1
-        self._measured.add(due.variant)
         self._durations.append(time.monotonic() - began)
+        return self._end_launch(due, records)
+
+    def _end_launch(self, due: Due, records: LaunchRecords) -> bool:
+        """Notes how a launch has ended. Returns whether it has measured everything."""
+        self._measured.add(due.variant)
         whole = records.end.reason is None
-        if self._plan.dealt and self._is_whole:
+        if self._needs_no_more:
             # A launch that the end of the time cuts short only adds to those before it.
             records.end = msgspec.structs.replace(records.end, reason=None)
-        self._is_whole |= whole
+        if whole:
+            self._whole.add(due.variant)
         self._ends.append(records.end)
         return whole
 
@@ -264,7 +269,7 @@ class _Launches:
         if self._plan.refine:
             unknown = "which sizes a run with refine lacks is not known"
             raise Interrupted(f"{error}; {unknown}") from None
-        whole = whole_in(run, [self._number], plans_of(plan_of_launch(self._plan)))
+        whole = finished_in(run, [self._number], plans_of(plan_of_launch(self._plan)))
         self._number += 1
         return due._replace(done=due.done | whole)
 

@@ -73,7 +73,6 @@ class Server:
         self._sessions: dict[int, Session] = {}
         self._lock = threading.Lock()
         self._count = 0
-        self._waiting = 0
         self._threads: set[threading.Thread] = set()
 
     @property

@@ -24,6 +24,7 @@ import msgspec
 from halftrip.control.greeting import Guest
 from halftrip.control.protocol import Abort, Channel, Versioned, decoded, encoded
 from halftrip.errors import HalftripError, UsageError, system_reason
+from halftrip.plan.cost import MOST_RANKS
 
 DEFAULT_DATA_PORTS = (5202, 5299)
 SECRET_VARIABLE = "HALFTRIP_SECRET"  # noqa: S105 (the name of a variable)
@@ -35,6 +36,8 @@ _DNS_SECONDS = 10.0
 # The longest message of a stranger who knows the secret, bytes.
 _LONGEST = 4096
 _LONGEST_SECRET = 1024
+# Whoever connects once gets the listener's proof, and can try words on it for as long as he wants.
+_LEAST_SERVED = 16
 
 
 class SessionRequest(msgspec.Struct, frozen=True, tag=True):
@@ -54,7 +57,7 @@ class SessionRequest(msgspec.Struct, frozen=True, tag=True):
         """Raises UsageError if no client of this version says so."""
         count = len(self.numbers)
         fits = (
-            0 < count < self.ranks
+            0 < count < self.ranks <= MOST_RANKS
             and self.numbers == tuple(range(self.ranks - count, self.ranks))
             and self.threads > 0
             and (self.seconds is None or self.seconds > 0)
@@ -147,6 +150,18 @@ def given_secret(path: str | None) -> str | None:
     if path is not None:
         return read_secret(path)
     return os.environ.get(SECRET_VARIABLE) or None
+
+
+def served_secret(path: str | None) -> str | None:
+    """The secret that a server is given; see `given_secret`. Raises UsageError for a short one."""
+    secret = given_secret(path)
+    if secret is not None and len(secret) < _LEAST_SERVED:
+        place = f"--secret-file: {path}" if path is not None else SECRET_VARIABLE
+        raise UsageError(
+            f"{place}: a secret that others could guess; at least {_LEAST_SERVED} characters, "
+            "at random, or none, to have one made"
+        )
+    return secret
 
 
 # Where a server is.

@@ -100,41 +100,17 @@ class Supervisor:
         """
         self._limit = limit
         with catching(self._on_signal):
-            self._run(plan, start, launch, done, earlier)
+            self._run(partial(self._supervise, plan, start, launch, done, earlier))
         if self._late_signal is not None:
             raise Stopped(self._late_signal)
 
-    def _run(
-        self,
-        plan: Plan,
-        start: Callable[[Job, Started], None],
-        launch: int,
-        done: frozenset[Configuration],
-        earlier: Sequence[Earlier],
-    ) -> None:
+    def _run(self, supervise: Callable[[], None]) -> None:
         try:
-            self._start(start)
-            self._selector.register(self._listener, selectors.EVENT_READ, self._on_connection)
-            for process in self._started.processes:
-                descriptor = os.pidfd_open(process.pid)
-                self._selector.register(descriptor, selectors.EVENT_READ, self._on_exit)
-            for number, channel in self._started.dialled.items():
-                self._selector.register(
-                    channel, selectors.EVENT_READ, partial(self._on_dialled, number)
-                )
-            for channel in self._started.servers:
-                self._selector.register(channel, selectors.EVENT_READ, self._on_server)
-            self._await_ranks()
-            self._assign(plan, launch, done, earlier)
-            with self._own_cores.lent():
-                self._serve_ranks()
-            self._leaving = True
-            self._started.until_finished.close()
-            # What a launcher has started may outlive it, if it is killed now.
-            if not self._clean_up.await_end(self._started.leave_seconds):
-                self._end("the run is over")
-            for name, lines in self._started.printed().items():
-                self._view.quote(name, lines)
+            try:
+                supervise()
+            finally:
+                # Should a signal come before this, what it raises ends the job below.
+                self._leaving = True
         except HalftripError as error:
             self._end(str(error))
             raise
@@ -144,11 +120,42 @@ class Supervisor:
         finally:
             self._close()
 
+    def _supervise(
+        self,
+        plan: Plan,
+        start: Callable[[Job, Started], None],
+        launch: int,
+        done: frozenset[Configuration],
+        earlier: Sequence[Earlier],
+    ) -> None:
+        self._start(start)
+        self._selector.register(self._listener, selectors.EVENT_READ, self._on_connection)
+        for process in self._started.processes:
+            descriptor = os.pidfd_open(process.pid)
+            self._selector.register(descriptor, selectors.EVENT_READ, self._on_exit)
+        for number, channel in self._started.dialled.items():
+            self._selector.register(
+                channel, selectors.EVENT_READ, partial(self._on_dialled, number)
+            )
+        for channel in self._started.servers:
+            self._selector.register(channel, selectors.EVENT_READ, self._on_server)
+        self._await_ranks()
+        self._assign(plan, launch, done, earlier)
+        with self._own_cores.lent():
+            self._serve_ranks()
+        self._leaving = True
+        self._started.until_finished.close()
+        # What a launcher has started may outlive it, if it is killed now.
+        if not self._clean_up.await_end(self._started.leave_seconds):
+            self._end("the run is over")
+        for name, lines in self._started.printed().items():
+            self._view.quote(name, lines)
+
     def _on_signal(self, reason: str) -> None:
         # Only the first signal raises: later ones must not interrupt the clean-up.
         if self._starting:
             # Started.add raises: here, a process that is just being started would be lost.
-            self._started.stopped = reason
+            self._started.stop_reason = reason
         elif self._leaving:
             self._late_signal = self._late_signal or reason
         else:
@@ -179,8 +186,8 @@ class Supervisor:
             raise LaunchFailed(f"{place}{system_reason(error).lower()}") from None
         finally:
             self._starting = False
-        if self._started.stopped is not None:
-            raise Stopped(self._started.stopped)
+        if self._started.stop_reason is not None:
+            raise Stopped(self._started.stop_reason)
 
     def _await_ranks(self) -> None:
         seconds = self._started.start_seconds
@@ -367,7 +374,6 @@ class Supervisor:
 
     def _end(self, reason: str) -> None:
         """Ends every process of the job on this host, and removes their shared memory."""
-        self._leaving = True
         self._clean_up.prepare()
         for rank in self._ranks.values():
             with contextlib.suppress(Closed):

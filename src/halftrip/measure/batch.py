@@ -37,7 +37,8 @@ class Stopping(msgspec.Struct, frozen=True):
 def stopping(plan: Plan) -> Stopping:
     """When the slices of a configuration of `plan` end."""
     slices = planned_slices(plan)
-    return Stopping(ci=plan.ci, time=plan.time / slices, slices=slices, warmup=plan.warmup)
+    of_run = slices * (plan.launches if plan.dealt else 1)
+    return Stopping(ci=plan.ci, time=plan.time / slices, slices=of_run, warmup=plan.warmup)
 
 
 def untimed_iterations(ns: float, begins: bool = False) -> int:

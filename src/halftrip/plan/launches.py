@@ -13,6 +13,7 @@ import msgspec
 
 from halftrip.plan.cost import cost_of
 from halftrip.plan.plan import Plan
+from halftrip.plan.slices import LEAST_SLICE_SECONDS
 from halftrip.plan.variants import count_variants
 from halftrip.plan.vary import ENVIRONMENT
 from halftrip.registry import SIMULATED, needing
@@ -49,9 +50,8 @@ def deal(plan: Plan) -> Plan:
     """The plan, whose slices are dealt to as many launches as its time holds, if they can be.
 
     They are not where a launch takes long and pages matter little (other hosts, also by arguments
-    of an mpiexec, devices, Dragon),
-    in virtual time, with a fixed count, which is that of a launch, and where a launch finds out
-    itself what it measures (--refine, --placement-state)."""
+    of an mpiexec, devices, Dragon), in virtual time, with a fixed count, which is that of a launch,
+    and where the plan depends on what was measured (--refine, --placement-state)."""
     plan = msgspec.structs.replace(plan, launches=1, dealt=False)
     launches = min(MOST_DEALT, _most_by_slices(plan), _most_by_time(plan)) if _suits(plan) else 1
     return (
@@ -104,7 +104,8 @@ def _names_hosts(mpiexec: str) -> bool:
 
 def _most_by_slices(plan: Plan) -> int:
     each = max(_SLICES_EACH, math.ceil(plan.slices / MOST_DEALT))
-    return math.ceil(plan.slices / each)
+    long_enough = int(plan.time / (_SLICES_EACH * LEAST_SLICE_SECONDS))
+    return min(math.ceil(plan.slices / each), long_enough)
 
 
 def _most_by_time(plan: Plan) -> int:

@@ -55,9 +55,10 @@ _DEFAULTS = Plan()
 _LARGEST_FILE = 1 << 20
 
 
-def make_plan(*layers: Layer, defaults: Layer | None = None) -> Plan:
+def make_plan(*layers: Layer, defaults: Layer | None = None, in_job: bool = False) -> Plan:
     """The plan of all layers together; where they disagree, the last one wins. The `defaults` are
-    weaker than a preset, which is weaker than all other layers.
+    weaker than a preset, which is weaker than all other layers. `in_job`: another launcher has
+    started the ranks, once, so that slices are not dealt to launches.
 
     Raises UsageError that says what is wrong, where, and what is allowed.
     """
@@ -72,10 +73,10 @@ def make_plan(*layers: Layer, defaults: Layer | None = None) -> Plan:
         if fewer == defaults or not any(_SAY_RANKS & layer.keys.keys() for layer in asked):
             raise
         # A default is for the ranks that nobody names.
-        return make_plan(*asked, defaults=fewer)
+        return make_plan(*asked, defaults=fewer, in_job=in_job)
     plan = _with_windows(plan, asked)
     plan = _with_tolerance(plan, asked)
-    if not any({"launches", "dealt"} & layer.keys.keys() for layer in layers):
+    if not in_job and not any({"launches", "dealt"} & layer.keys.keys() for layer in layers):
         plan = deal(plan)
         if plan.dealt and not any("time" in layer.keys for layer in layers):
             plan = msgspec.structs.replace(plan, time=DEALT_SECONDS)

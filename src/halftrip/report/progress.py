@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import io
+import select
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -18,6 +20,16 @@ from halftrip.results.configuration import Configuration
 _PACE_SECONDS = 10.0
 # Of less nothing can be told.
 _LEAST_SECONDS = 1.0
+
+
+def takes_output(console: Console) -> bool:
+    """Whether what is written to a console does not wait: its user may have stopped the output of
+    the terminal (Ctrl-S), and no run waits for that."""
+    try:
+        return bool(select.select([], [console.file], [], 0)[1])
+    except io.UnsupportedOperation:
+        # It has no terminal.
+        return True
 
 
 class ProgressLine:
@@ -85,7 +97,8 @@ class ProgressLine:
         """Shows the line, if it is visible."""
         if self.visible:
             with self._drawing():
-                self._live.update(line, refresh=True)
+                if takes_output(self._console):
+                    self._live.update(line, refresh=True)
 
     def remove(self) -> None:
         """Removes the line for good, if it is there."""

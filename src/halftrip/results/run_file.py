@@ -134,10 +134,13 @@ class RunFile:
             try:
                 while rest:
                     rest = rest[os.write(self._descriptor, rest) :]
-            except OSError as error:
+                self._size += len(lines)
+            except BaseException as error:
+                # A signal may raise between two writes.
                 os.ftruncate(self._descriptor, self._size)
-                raise HalftripError(f"{self.path}: {system_reason(error)}") from None
-            self._size += len(lines)
+                if isinstance(error, OSError):
+                    raise HalftripError(f"{self.path}: {system_reason(error)}") from None
+                raise
             self._ended = self._ended or last
 
     def end(self, end: records.RunEnd) -> None:

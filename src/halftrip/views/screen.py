@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 
 from halftrip.analysis.flags.cause import KEEP_STATE
@@ -24,6 +25,8 @@ from halftrip.views.why import advice, groups, trust
 
 # Causes that may be gone when the same is measured again.
 _HELPED_BY_ANOTHER_RUN = ("CPU contention", "steal", "level wandered", "two levels", "contradicted")
+# What takes an option of a run is for a new one: one that goes on has those of its plan.
+_OF_A_NEW_RUN = re.compile(r", or [^,;]*--[^,;]*")
 # With so many rows or fewer, a legend under each table.
 _SAYS_UP_TO = 40
 # Of more lines of a table than anybody reads to the end, so many are shown.
@@ -173,6 +176,8 @@ def to_do(document: Document, file: str | None) -> str:
     again = _again(document, file)
     # What an interrupted run lacks explains its rows.
     first = None if document.interrupted and again else advice(document)
+    if first is not None and again:
+        first = _OF_A_NEW_RUN.sub("", first)
     return "; then ".join(filter(None, (first, again)))
 
 

@@ -3,6 +3,8 @@
 import contextlib
 import os
 import signal
+import socket
+import struct
 import subprocess
 import sys
 
@@ -10,7 +12,15 @@ import psutil
 import pytest
 
 from halftrip.errors import Unavailable
-from halftrip.job.bare_loops import PATHS, WITHOUT_STREAM, BareLoops, OtherHost, no_idle_core
+from halftrip.job.bare_loops import (
+    _PROGRAM,
+    PATHS,
+    WITHOUT_STREAM,
+    BareLoops,
+    OtherHost,
+    no_idle_core,
+)
+from harness.limits import AMPLE_SECONDS
 
 CORES = sorted(os.sched_getaffinity(0))[:2]
 
@@ -127,6 +137,32 @@ def test_an_end_may_be_on_another_host(path):
         loops.wait()
         assert loops.time(0, 8, 0.001).samples >= 3
     assert loops.process.returncode == 0
+
+
+def test_an_end_that_listens_talks_to_nobody_else_and_makes_no_room_for_any_size():
+    word = b"0123456789abcdef" * 2
+    command = (_PROGRAM, "tcp", *map(str, CORES), "listen")
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, **pipes) as program, contextlib.ExitStack() as stack:
+
+        def connected(said):
+            end = stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+            end.sendall(said)
+            return end
+
+        program.stdin.write(word + b"\n")
+        program.stdin.flush()
+        port = int(program.stdout.readline())
+        stranger = connected(word[::-1])
+        stranger.settimeout(AMPLE_SECONDS)
+        with contextlib.suppress(ConnectionResetError):
+            assert stranger.recv(1) == b""
+        orders, _ = connected(word), connected(word)
+        # A window, a size, ns.
+        orders.sendall(struct.pack("@lNd", 0, (1 << 64) - 1, 1e6))
+        assert (program.wait(AMPLE_SECONDS), program.stderr.read()) == (
+            1, b"order: Message too long\n",
+        )  # fmt: skip
 
 
 def test_another_host_that_cannot_be_reached_is_named():

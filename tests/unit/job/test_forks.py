@@ -4,16 +4,26 @@ import os
 import signal
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
 
 from halftrip.control.protocol import Address
+from halftrip.errors import Stopped
 from halftrip.job import forks
+from halftrip.job.launchers.local import LocalLauncher
+from halftrip.job.processes import Started
 from halftrip.job.spec import RANK_VARIABLE, Job
+from halftrip.plan.plan import Plan
 from harness.limits import AMPLE_SECONDS
 
 TOKEN = "0" * 32
+
+
+class _Fork:
+    def __init__(self, pid):
+        self.pid = pid
 
 
 def environment():
@@ -69,6 +79,24 @@ def test_a_killed_server_is_named(server):
 def test_a_run_that_is_over_gets_no_forks(server):
     assert server.fork(environment(), 2, lambda: False) == []
     assert psutil.Process().children() == []
+
+
+def test_a_signal_while_ranks_are_forked_leaves_the_server_to_the_end_of_the_run(monkeypatch):
+    """What ends the ranks waits for every other process of the job."""
+    started = Started()
+
+    def fork(*_):
+        started.stop_reason = "stopped by SIGINT"
+        return [_Fork(number) for number in (8, 9)]
+
+    server = SimpleNamespace(pid=7, fork=fork)
+    monkeypatch.setattr(forks, "server", lambda token: server)
+    job = Job(address=Address(), token=TOKEN, launcher=os.getpid(), ranks=2)
+    launcher = LocalLauncher(Plan())
+    launcher.may_fork = True
+    with pytest.raises(Stopped):
+        launcher.start(job, started)
+    assert (len(started.processes), started.lasting) == (2, {7})
 
 
 def test_a_server_serves_launch_after_launch_with_the_environment_of_each(server):

@@ -1,14 +1,16 @@
 """What is left of a run that is resumed, and which of its measurements count."""
 
+from itertools import islice
+
 import msgspec
 import pytest
 
 from halftrip.analysis.verdict import verdicts
-from halftrip.job.resumption import resumption
+from halftrip.job.resumption import resumption, rounds
 from halftrip.plan.launches import plan_of_launch
 from halftrip.plan.plan import Plan
 from halftrip.plan.slices import planned_slices
-from halftrip.results.records import Again, RunEnd
+from halftrip.results.records import Again, Failure, RunEnd, Skip
 from halftrip.transports.refusals import plans_of
 from harness import runs
 
@@ -30,8 +32,8 @@ def a_run(*measurements, reason=None, again=()):
     return msgspec.structs.replace(run, again=again)
 
 
-def left_of(run, plan):
-    return resumption(run, plan, plans_of(plan), ())
+def left_of(run, plan, again=()):
+    return resumption(run, plan, plans_of(plan_of_launch(plan)), again)
 
 
 def sizes_of(configurations):
@@ -65,8 +67,46 @@ def test_a_launch_that_slices_are_dealt_to_is_whole_with_its_part_of_them():
     whole = [m for size in SIZES for m in measured(size, slices=2)]
     begun = [*measured(8, slices=2, launch=1), *measured(64, slices=1, launch=1)]
     run = a_run(*whole, *begun, reason="stopped by SIGINT")
-    left = resumption(run, plan, plans_of(plan_of_launch(plan)), ())
+    left = left_of(run, plan)
     assert (left.first, left.launches, sizes_of(left.done)) == (2, 9, [8])
+
+
+def test_a_launch_that_has_not_reached_all_rows_is_gone_on_with():
+    """Though it has measured all that is known of the plan; what cannot be measured is no row."""
+    plan = Plan(transport=("tcp",), sizes=SIZES, ci=None, launches=10, dealt=True)
+    some = [*measured(8, slices=2), *measured(64, slices=2)]
+    run = a_run(*some, reason="stopped by SIGINT")
+    left = left_of(run, plan)
+    assert (left.first, left.launches, sizes_of(left.done)) == (1, 10, [8, 64])
+    failure = Failure(configuration=measured(512)[0].configuration, slice=0, reason="lost")
+    for name, why in (
+        ("skips", (Skip(transport="tcp", sizes=[512], reason="too large"),)),
+        ("failures", (failure,)),
+    ):
+        left = left_of(msgspec.structs.replace(run, **{name: why}), plan)
+        assert (left.first, left.launches, left.done) == (1, 9, frozenset())
+        assert left.whole == {()}
+
+
+@pytest.mark.parametrize("dealt", [False, True])
+def test_rows_that_are_measured_again_get_as_many_launches_as_they_had(dealt):
+    """The newer launches replace the older ones: an interval over one would be wider."""
+    plan = Plan(transport=("tcp",), sizes=SIZES, ci=None, launches=10, dealt=dealt)
+    slices = 2 if dealt else 20
+    whole = [m for k in range(10) for size in SIZES for m in measured(size, slices, launch=k)]
+    wanted = [whole[0].configuration]
+    left = left_of(a_run(*whole), plan, wanted)
+    assert (left.first, left.launches, left.replaces) == (10, 10, True)
+    assert left.whole == frozenset()
+    found = [due.done for (due,) in islice(rounds(plan, left), 10)]
+    assert {tuple(sizes_of(done)) for done in found} == {(64, 512)}
+    # Interrupted in the third of them.
+    some = [m for k in (10, 11, 12) for m in measured(8, slices, launch=k)][:-1]
+    run = a_run(*whole, *some, reason="stopped by SIGINT", again=(Again(launch=10),))
+    left = left_of(run, plan)
+    assert (left.first, left.launches, left.replaces) == (13, 8, False)
+    found = [due.done for (due,) in islice(rounds(plan, left), 8)]
+    assert {tuple(sizes_of(done)) for done in found} == {(64, 512)}
 
 
 def test_a_part_with_few_iterations_is_whole_with_few_slices():

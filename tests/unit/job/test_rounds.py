@@ -145,6 +145,15 @@ def test_where_all_are_mistakes_it_is_one(tmp_path):
     assert sorted(str(found.error).split("; ")) == [f"env.X {x}: no program" for x in "abc"]
 
 
+def test_a_first_launch_that_has_not_reached_all_rows_is_not_over(tmp_path):
+    """Though all that is known of the plan is done."""
+    interrupted = Ranks({0: Stopped("stopped by SIGINT")}, before=SLICES)
+    plan = msgspec.structs.replace(PLAN, sizes=(8, 64, 512))
+    run = taken(tmp_path, interrupted, plan).run
+    first, *_ = left_of(run, plan).due
+    assert (first.round, len(first.done)) == (0, 2)
+
+
 @pytest.mark.parametrize(
     ("stopped", "before"), [(0, 0), (1, 3), (4, SLICES), (7, 0), (8, 3), (8, SLICES)]
 )
@@ -191,9 +200,50 @@ def test_rows_are_measured_again_in_launches_of_their_variants(tmp_path):
         C: frozenset(configurations(C)[:1]),
     }
     rest = Ranks()
-    taken(tmp_path, rest, left=left)
-    assert len(rest.calls) == 2
-    assert {call[1] for call in rest.calls} == {3}
+    whole = taken(tmp_path, rest, left=left).run
+    # As many launches as the rows had before, and nothing but these rows.
+    assert [call[1] for call in rest.calls] == [3, 3, 4, 4, 5, 5]
+    assert {call[2] for call in rest.calls} == {A, C}
+    measured = {m.configuration for m in whole.measurements if m.launch >= 9}
+    assert measured == set(wanted)
+
+
+def ended(reasons):
+    """A launch that has so many rows, of which the time was not enough for some: `reasons` by the
+    number of a launch."""
+
+    def launch(task):
+        reason = reasons.get(task.number)
+        for configuration in configurations(task.due.variant)[: 1 if reason else None]:
+            task.records.append(encode(measurement(configuration, task.number, 0)))
+        task.records.append(encode(RunEnd(reason=reason)), last=True)
+
+    return SimpleNamespace(launch=launch)
+
+
+SHORT = "--max-duration: 5 s were not enough for 1 row"
+
+
+@pytest.mark.parametrize(("short", "reason"), [(0, SHORT), (2, SHORT), (3, None), (5, None)])
+def test_a_limited_run_is_complete_if_each_variant_has_a_launch_with_all_rows(
+    tmp_path, short, reason
+):
+    plan = msgspec.structs.replace(PLAN, dealt=True)
+    run = taken(tmp_path, ended({short: SHORT}), plan).run
+    assert run.interrupted == reason
+    assert len(run.launches) == short + 1
+
+
+def test_a_limited_run_that_is_resumed_is_complete_only_with_all_rows(tmp_path):
+    plan = msgspec.structs.replace(PLAN, dealt=True, max_duration=5.0)
+    run = taken(tmp_path, ended({2: SHORT}), plan).run
+    left = left_of(run, plan)
+    assert left.whole == set(in_order([A, B, C], 0)[:2])
+    assert [(due.round, len(due.done)) for due in left.due] == [(0, 1)]
+    run = taken(tmp_path, ended({3: SHORT}), plan, left).run
+    assert run.interrupted == SHORT
+    left = left_of(run, plan)._replace(whole=frozenset((A, B, C)))
+    assert taken(tmp_path, ended({4: SHORT}), plan, left).run.interrupted is None
 
 
 def test_hosts_that_are_lost_leave_the_rest_to_a_further_launch_of_the_variant(tmp_path):

@@ -202,6 +202,30 @@ def test_a_signal_while_the_processes_of_a_run_leave_is_not_lost(job):
         job.run()
 
 
+def test_a_signal_as_an_error_is_noticed_leaves_no_process(tmp_path):
+    class Signalled(HalftripError):
+        def __str__(self):
+            os.kill(os.getpid(), signal.SIGINT)
+            return "it failed"
+
+    started = []
+
+    def start(job, found):
+        process = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
+        started.append(process)
+        found.add(process, "cat")
+        raise Signalled
+
+    listener = Listener(TOKEN, guests(1))
+    job = Job(address=listener.address, token=TOKEN, launcher=os.getpid(), ranks=1)
+    run_file = RunFile(tmp_path / "run.jsonl")
+    with contextlib.closing(run_file), pytest.raises(Signalled):
+        Supervisor(job, listener, run_file, NoView()).run(Plan(), start)
+    (process,) = started
+    process.stdin.close()
+    assert process.returncode is not None
+
+
 def test_an_mpiexec_that_ends_while_its_ranks_are_there_has_died(job):
     """Not a failed launch, after which the plan would be measured by other means."""
     channels = []

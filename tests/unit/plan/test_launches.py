@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halftrip.errors import UsageError
+from halftrip.measure.batch import stopping
 from halftrip.plan.launches import FEWEST_DEALT, MOST_DEALT, deal, plan_of_launch, undealt
 from halftrip.plan.layers import make_plan, python_layer
 from halftrip.plan.plan import Plan, plan_record
@@ -46,6 +47,8 @@ def test_all_launches_together_have_the_slices_and_the_time(slices, seconds, row
     if plan.dealt:
         assert plan.launches >= FEWEST_DEALT
         assert each.slices >= 2
+        # None of which is shorter than a slice may be.
+        assert planned_slices(each) >= 2
         assert slices <= each.slices * plan.launches <= slices + plan.launches * 2
     assert undealt(plan) == Plan(
         transport=transport, sizes=sizes, slices=slices, time=seconds, max_duration=limit
@@ -58,6 +61,8 @@ def test_all_launches_together_have_the_slices_and_the_time(slices, seconds, row
 
 def test_a_short_run_has_fewer_launches():
     assert dealt(time="1ms") == (1, False)
+    # So many slices would be half a millisecond long.
+    assert dealt(time="5ms", transport="shm,tcp", sizes="1..4M") == (1, False)
     assert 1 < dealt(time="50ms")[0] < 10
     assert make_plan(python_layer({"preset": "quick"})).launches < 10
     assert (made(launches=1).time, made(launches=4).time, made(time=0.2).time) == (0.3, 0.3, 0.2)
@@ -98,6 +103,20 @@ def test_what_is_not_dealt(keys):
     plan = made(**keys)
     assert (plan.launches, plan.dealt) == (keys.get("launches", 1), False)
     assert plan_of_launch(plan) == plan
+
+
+def test_ranks_that_are_started_once_have_the_time_of_one_launch():
+    for keys in ({}, {"transport": "mpi"}):
+        plan = make_plan(python_layer(keys), in_job=True)
+        assert (plan.launches, plan.dealt, plan.time) == (1, False, 0.3)
+    # As much as in all launches, if somebody has said how long.
+    plan = make_plan(python_layer({"time": "0.15s"}), in_job=True)
+    assert (plan.time, undealt(make_plan(python_layer({"time": "0.15s"})))) == (0.15, plan)
+
+
+def test_the_samples_that_a_row_may_keep_are_those_of_all_launches():
+    for keys, slices in (({}, 20), ({"launches": 3}, 20), ({"slices": 40}, 40)):
+        assert stopping(plan_of_launch(made(**keys))).slices == slices
 
 
 def test_what_is_varied_is_dealt_to_rounds():

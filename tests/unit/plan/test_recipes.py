@@ -4,7 +4,7 @@ import pytest
 
 from halftrip.errors import UsageError
 from halftrip.plan.configurations import PartPlans, settings
-from halftrip.plan.layers import file_layer, make_plan
+from halftrip.plan.layers import file_layer, make_plan, options_layer
 from halftrip.plan.pairing import Schedule
 from halftrip.plan.recipes import PRESETS, find_plan, names, path_of, purpose
 from halftrip.transports.refusals import check_possible
@@ -22,7 +22,7 @@ def test_every_recipe_is_a_plan_and_says_what_for(name):
 def test_every_preset_and_every_experiment_of_mpitest_is_a_recipe():
     assert names()[: len(PRESETS)] == list(PRESETS)
     own = {name.removeprefix("hpcbench-") for name in names() if name.startswith("hpcbench-")}
-    assert own == set(MPITEST)
+    assert own == {recipe for recipe, *_ in MPITEST}
     for name in PRESETS:
         assert make_plan(file_layer(find_plan(name))).preset == name
 
@@ -88,36 +88,45 @@ def test_recipes_measure_what_the_originals_do(name, sizes, counts):
     assert counts in (None, (plan.iterations, plan.slices, plan.launches))
 
 
-# What each experiment of mpitest measures: the pattern and mode, the sizes, the repetitions and the
-# seconds of each.
-MPITEST = {
-    "fixed": ("stream", "blocking", (1 << 20,), 5, 5.0),
-    "fixed-nonblocking": ("stream", "nonblocking", (1 << 20,), 6, 5.0),
-    "fixed-pingpong": ("pingpong", "blocking", (1 << 20,), 6, 5.0),
-    "fixed-pingpong-nonblocking": ("pingpong", "nonblocking", (1 << 20,), 6, 5.0),
-    "exponential": ("stream", "blocking", tuple(1 << n for n in range(27)), 1, 5.0),
-    "exponential-pingpong-nonblocking": (
-        "pingpong", "nonblocking", tuple(1 << n for n in range(27)), 1, 5.0,
-    ),
-    "round-trip": ("pingpong", "blocking", (64, 1024), 5, 0.2),
-    "system-log": ("stream", "blocking", (1 << 20,), 5, 5.0),
-}  # fmt: skip
+# Each experiment of mpitest: its recipe and options, and what it measures: pattern and mode, the
+# sizes, the repetitions and the seconds of each.
+GROWING = tuple(1 << n for n in range(27))
+SIX = {"slices": "6", "time": "30s"}
+MPITEST = [
+    ("fixed", {}, "stream", "blocking", (1 << 20,), 5, 5.0),
+    ("fixed", {"system_log": True}, "stream", "blocking", (1 << 20,), 5, 5.0),
+    ("fixed", {"mode": "nonblocking", "window": "16"} | SIX,
+     "stream", "nonblocking", (1 << 20,), 6, 5.0),
+    ("exponential", {}, "stream", "blocking", GROWING, 1, 5.0),
+    ("fixed-pingpong", {}, "pingpong", "blocking", (1 << 20,), 6, 5.0),
+    ("fixed-pingpong", {"mode": "nonblocking"}, "pingpong", "nonblocking", (1 << 20,), 6, 5.0),
+    ("fixed-pingpong",
+     {"mode": "nonblocking", "sizes": "1..64M", "slices": "1", "time": "5s"},
+     "pingpong", "nonblocking", GROWING, 1, 5.0),
+    ("fixed-pingpong", {"sizes": "64,1K", "rtt": True, "slices": "5", "time": "1s"},
+     "pingpong", "blocking", (64, 1024), 5, 0.2),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("experiment", MPITEST)
-def test_hpcbench_measures_what_mpitest_measures(experiment):
-    plan = make_plan(file_layer(path_of(f"hpcbench-{experiment}")))
+@pytest.mark.parametrize(
+    ("recipe", "options", "pattern", "mode", "sizes", "repetitions", "seconds"), MPITEST
+)
+def test_hpcbench_measures_what_mpitest_measures(
+    recipe, options, pattern, mode, sizes, repetitions, seconds
+):
+    plan = make_plan(file_layer(path_of(f"hpcbench-{recipe}")), options_layer(options))
     found = settings(plan, {"mpi": {"wait": ("spin",)}})
-    pattern, mode, sizes, repetitions, seconds = MPITEST[experiment]
     assert {(each.pattern, each.mode) for each in found} == {(pattern, mode)}
     assert sorted(each.size for each in found) == list(sizes)
     assert (plan.slices, plan.time / plan.slices, plan.ci) == (repetitions, seconds, None)
     # One buffer to send, one to receive, always the same.
     assert {(each.buffers, each.cache) for each in found} == {("separate", "hot")}
     assert {each.places for each in found if each.window > 1} <= {"same"}
-    assert plan.system_log == (experiment == "system-log")
-    assert plan.rtt == (experiment == "round-trip")
+    assert (plan.system_log, plan.rtt) == ("system_log" in options, "rtt" in options)
     assert plan.launches == 1
+    # The head of the recipe says how.
+    said = path_of(f"hpcbench-{recipe}").read_text()
+    assert all(f"--{name.replace('_', '-')}" in said for name in options if name != "sizes")
 
 
 SIZES = [1 << n for n in range(23)]

@@ -1,6 +1,9 @@
 """The live line: what it says, how wide it is, and what it knows of the time that is left."""
 
 import io
+import os
+import pty
+import termios
 from types import SimpleNamespace
 
 import pytest
@@ -8,6 +11,7 @@ from rich.console import Console
 
 from halftrip.report import progress as module
 from halftrip.report.progress import ProgressLine
+from harness.threads import in_thread
 
 
 @pytest.fixture
@@ -73,3 +77,22 @@ def test_without_a_terminal_there_are_warnings_alone_of_any_length():
     assert screen.getvalue() == (
         "halftrip: warning: core 0 is busy: [red]any program[/red] has 100% of it\n"
     )
+
+
+def test_no_run_waits_for_a_terminal_whose_output_is_stopped():
+    """As by Ctrl-S; it goes on when the user lets it."""
+    master, end = pty.openpty()
+    with open(master, "rb"), open(end, "w") as terminal:
+        console = Console(file=terminal, width=80)
+        with ProgressLine(console) as view:
+            termios.tcflow(end, termios.TCOOFF)
+            finish = in_thread(lambda: view.update(1, 2, "shm"))
+            try:
+                assert finish() is None
+            finally:
+                termios.tcflow(end, termios.TCOON)
+            view.update(2, 2, "tcp")
+        shown = b""
+        while b"tcp" not in shown:
+            shown += os.read(master, 1 << 12)
+        assert b"shm" not in shown

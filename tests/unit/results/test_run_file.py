@@ -9,7 +9,7 @@ from datetime import datetime
 import pytest
 
 import halftrip
-from halftrip.errors import UsageError
+from halftrip.errors import Stopped, UsageError
 from halftrip.plan.plan import Plan, plan_record
 from halftrip.results.reading import FORMAT
 from halftrip.results.records import Header, RunEnd
@@ -90,6 +90,29 @@ def test_each_line_is_written_at_once_and_only_one_end(tmp_path):
     run_file.end(RunEnd(reason="second"))
     assert load(path).interrupted == "first"
     run_file.close()
+
+
+def test_no_part_of_a_line_stays_where_a_signal_comes_between_two_writes(tmp_path, monkeypatch):
+    path = tmp_path / "run.jsonl"
+    run_file = RunFile(path)
+    run_file.append(encode(HEADER))
+    whole = path.read_bytes()
+    write = os.write
+
+    def interrupted_write(descriptor, data):
+        if len(data) < 20:
+            raise Stopped("stopped by SIGINT")
+        return write(descriptor, data[:20])
+
+    line = encode(a_measurement())
+    monkeypatch.setattr(os, "write", interrupted_write)
+    with pytest.raises(Stopped):
+        run_file.append(line)
+    monkeypatch.undo()
+    assert path.read_bytes() == whole
+    run_file.append(line)
+    run_file.close()
+    assert (len(load(path).measurements), load(path).problems) == (1, ())
 
 
 def test_threads_that_end_a_file_at_once_write_one_end(tmp_path, monkeypatch):

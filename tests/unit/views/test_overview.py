@@ -4,6 +4,7 @@ import numpy as np
 
 from halftrip.report.document import document
 from halftrip.results.records import RunEnd, Skip
+from halftrip.views import screen
 from halftrip.views.overview import has_overview
 from halftrip.views.screen import first_screen
 from halftrip.views.why import why
@@ -123,6 +124,21 @@ def test_the_way_on_can_be_typed_as_it_stands():
         content = document(runs.run(*one, end=RunEnd(reason=reason)), flags=False)
         shown = text_of(first_screen(content, "a run.jsonl"), 200)
         assert f"run --resume 'a run.jsonl'{said}" in shown
+        # With --resume, no other option is taken.
+        do = shown[shown.index("Do:") : shown.index("More:")]
+        assert "--slices" not in do
+
+
+def test_no_advice_before_a_run_goes_on_needs_a_new_run(monkeypatch):
+    one = [m for size in SIZES for m in slices("tcp", size, 9000.0, wander=0.06)]
+    content = document(runs.run(*one), flags=False)
+    for said, left in (
+        ("stop them, or choose other cores with --cores", "stop them"),
+        ("look for a second path, a timer, or another process",) * 2,
+    ):
+        monkeypatch.setattr(screen, "advice", lambda _, said=said: said)
+        assert screen.to_do(content, "a.jsonl").startswith(f"{left}; then halftrip run --resume a")
+        assert screen.to_do(content, None) == said
         # Of a part of a run, nothing is measured again alone.
         assert "--resume" not in text_of(first_screen(content), 200)
 

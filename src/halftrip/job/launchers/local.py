@@ -45,7 +45,7 @@ def _fork_ranks(job: Job, started: Started) -> bool:
     deadline = time.monotonic() + START_SECONDS
 
     def is_wanted() -> bool:
-        return started.stopped is None and time.monotonic() < deadline
+        return started.stop_reason is None and time.monotonic() < deadline
 
     try:
         forked = server.fork(job.environment(), job.ranks, is_wanted)
@@ -55,16 +55,16 @@ def _fork_ranks(job: Job, started: Started) -> bool:
     if not forked and time.monotonic() >= deadline:
         # Fresh ranks might meet forks that nobody knows of.
         raise LaunchFailed(f"no rank has started within {START_SECONDS:.0f} s")
+    if forked:
+        started.lasting.add(server.pid)
     for rank, process in enumerate(forked):
         # All of them exist already; the supervisor sees itself that it has to end them.
         with contextlib.suppress(Stopped):
             started.add(process, f"rank {rank} (process {process.pid})", ranks=(rank,))
-    if started.stopped is not None:
-        raise Stopped(started.stopped)
+    if started.stop_reason is not None:
+        raise Stopped(started.stop_reason)
     if not forked:
         forks.end()
-    else:
-        started.lasting.add(server.pid)
     return bool(forked)
 
 
