@@ -9,10 +9,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from halftrip.analysis.like_states import Common, MeasuredRow, in_common
 from halftrip.analysis.matching import partners
-from halftrip.analysis.repeats import Repeats, repeats
+from halftrip.analysis.repeats import Repeats, repeats_in
 from halftrip.analysis.row_change import Rounds, RowChange, Spread, judged, row_change
-from halftrip.analysis.states import Common, MeasuredRow, RunStates, in_common, run_states
+from halftrip.analysis.states import run_states
 from halftrip.errors import UsageError
 from halftrip.plan.parsing import nearest
 from halftrip.plan.settings import ordered
@@ -221,7 +222,11 @@ def _pairs(base: ComparedRun, new: ComparedRun, quantile: float | None, anyway: 
             reason = f"{base.name} has the {one}, {new.name} the {two}"
             refused.append(Refused(each, reason))
             continue
-        pairs = _by_state(states, (each, base.rows[each]), (other, new.rows[other]), quantile)
+        pairs = _by_state(
+            MeasuredRow(each, base.rows[each], states[0].of(each)),
+            MeasuredRow(other, new.rows[other], states[1].of(other)),
+            quantile,
+        )
         if not pairs:
             reason = "nothing was measured"
             if quantile is not None:
@@ -241,23 +246,16 @@ def _pairs(base: ComparedRun, new: ComparedRun, quantile: float | None, anyway: 
     )
 
 
-def _by_state(
-    states: tuple[RunStates, RunStates], base: MeasuredRow, new: MeasuredRow, quantile: float | None
-) -> list[_Pair]:
-    """A row of the base and one of the new run, whose `states` are given, like with like; without
-    states in which either has no interval, unless all are such."""
+def _by_state(base: MeasuredRow, new: MeasuredRow, quantile: float | None) -> list[_Pair]:
+    """A row of the base and one of the new run, like with like; without states in which either has
+    no interval, unless all are such."""
     found = []
-    for common in in_common(states, (base, new)):
-        first, second = (
-            repeats(configuration, part.measurements, quantile, whole)
-            for part, (configuration, whole) in (
-                (common.base, base),
-                (common.new, new),
-            )
-        )
+    for common in in_common(base, new):
+        first = repeats_in(base, common.base, quantile)
+        second = repeats_in(new, common.new, quantile)
         if first is not None and second is not None:
             apart, of_any = _apart(common), common.is_of_any
-            found.append(_Pair(base[0], first, second, common.word, apart, of_any))
+            found.append(_Pair(base.configuration, first, second, common.word, apart, of_any))
     return [pair for pair in found if pair.has_intervals] or found
 
 

@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from halftrip.analysis.summaries import configuration_times, is_over_all_time
+from halftrip.analysis.like_states import MeasuredRow, Part
+from halftrip.analysis.summaries import is_over_all_time
 from halftrip.results.configuration import Configuration
-from halftrip.results.counts import add_deliveries, delivered_share
+from halftrip.results.counts import delivered_share
 from halftrip.results.records import Measurement
 from halftrip.stats.estimate import Estimate
 from halftrip.stats.interval import SliceMedian, interval, of_launch
@@ -76,21 +77,19 @@ class Repeats(NamedTuple):
         return self._replace(times=moved)
 
 
-def repeats(
-    configuration: Configuration,
-    measurements: Sequence[Measurement],
-    quantile: float | None = None,
-    whole: Sequence[Measurement] | None = None,
-) -> Repeats | None:
-    """The repeats of a row, or of some of its slices, of which `whole` has all. As in its summary,
-    `measurements` of a path that was still warming up do not count. With `quantile`, 0 < quantile <
-    1, times are this quantile of single messages and not their median. None where nothing was
-    measured, and of a quantile where samples are of several messages."""
-    # How far slices, or launches, are apart says how well they are known.
-    some = whole is not None and len(whole) != len(measurements)
-    of = configuration_times(whole, within=False) if whole is not None and some else None
-    times = configuration_times(measurements, within=False, of=of)
-    delivery = add_deliveries(each.delivery for each in measurements)
+def repeats(configuration: Configuration, measurements: Sequence[Measurement]) -> Repeats | None:
+    """The repeats of a row, whatever state the machine was in; see `repeats_in`."""
+    row = MeasuredRow(configuration, measurements, None)
+    return repeats_in(row, row.whole)
+
+
+def repeats_in(row: MeasuredRow, part: Part, quantile: float | None = None) -> Repeats | None:
+    """The repeats of a row in a part of its slices. As in its summary, slices of a path that was
+    still warming up do not count. With `quantile`, 0 < quantile < 1, times are this quantile of
+    single messages and not their median. None where nothing was measured, and of a quantile where
+    samples are of several messages."""
+    configuration, measurements = row.configuration, part.measurements
+    times, delivery = row.times_of(part), part.delivery
     over_all_time = is_over_all_time(configuration, delivery)
     single = all(each.iterations == 1 and each.reported is None for each in measurements)
     if quantile is not None and (over_all_time or not single or configuration.is_rate):

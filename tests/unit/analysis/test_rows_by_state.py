@@ -1,5 +1,7 @@
 """Rows in the states of the machine, and runs that are compared state by state."""
 
+import re
+
 import msgspec
 import pytest
 
@@ -8,6 +10,7 @@ from halftrip.analysis.history import history, run_figures
 from halftrip.analysis.rows import in_every_state, rows
 from halftrip.analysis.states import run_states
 from halftrip.results.block import RoundTrips
+from halftrip.results.counts import Delivery
 from halftrip.stats.levels import Held
 from harness import runs
 from harness.files import module
@@ -122,6 +125,36 @@ def test_rows_of_another_host_have_its_states():
     assert states.of(calm[0].configuration).host == "b"
 
 
+def on_pair(run, pair):
+    """The same run, on another pair of ranks."""
+    return [
+        msgspec.structs.replace(
+            each, configuration=msgspec.structs.replace(each.configuration, pair=pair)
+        )
+        for each in run.measurements
+    ]
+
+
+def with_delivery(measurement, lost, **changes):
+    """The same slice of 100 datagrams, of which so many were lost; `changes` are of its block."""
+    delivery = Delivery(sent=100, lost=lost, reordered=0)
+    (block,) = measurement.blocks
+    block = msgspec.structs.replace(block, delivery=delivery, **changes)
+    return msgspec.structs.replace(measurement, blocks=[block])
+
+
+def test_datagrams_of_slices_in_no_state_are_counted_as_lost():
+    """One in which the state changed, and one of which nothing arrived."""
+    run = moving()
+    shm = [each for each in run.measurements if each.configuration.transport == "shm"]
+    made = [with_delivery(each, 0) for each in shm]
+    made[0] = with_delivery(changed(made[0]), 30)
+    made[1] = with_delivery(made[1], 100, times=runs.times(), core_to_core_rtt=None)
+    near, far = in_every_state(rows(runs.run(*made)))
+    assert (near.delivery.lost, far.delivery.lost) == (130, 130)
+    assert near.delivery.sent + far.delivery.sent == 100 * len(shm) + 200
+
+
 # Two runs.
 
 
@@ -163,6 +196,21 @@ def changed(measurement):
     (block,) = measurement.blocks
     moved = msgspec.structs.replace(block, core_to_core_rtt=RoundTrips(FAR, NEAR))
     return msgspec.structs.replace(measurement, blocks=[moved])
+
+
+def test_pairs_of_cores_that_differ_have_a_level_each():
+    """A host whose pairs always differ has one level; a row is at that of its own readings."""
+
+    def of_pairs(first, second):
+        near, far = moving(1, share=0.0, near=first), moving(2, share=0.0, near=second)
+        ranks = tuple(map(runs.environment, range(4)))
+        return runs.run(*near.measurements, *on_pair(far, (2, 3)), environments=ranks)
+
+    found = compared(of_pairs(92.0, 160.0), of_pairs(160.0, 92.0))
+    far = "1(59|60)"
+    said = re.compile(f"cores were at (92 ns, now at {far}|{far} ns, now at 92)")
+    assert len(found.rows) == 4
+    assert all(said.fullmatch(row.reason) for row in found.rows)
 
 
 def hardly_near(seed, near):

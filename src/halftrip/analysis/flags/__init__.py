@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from halftrip.analysis.flags import machine, neighbours, samples
 from halftrip.analysis.flags.flag import Evidence, Flag, Rule, evidence, typical_rtts
-from halftrip.analysis.states import run_states
+from halftrip.analysis.states import RunStates, run_states
 from halftrip.results.configuration import Configuration
 from halftrip.results.records import Measurement
 from halftrip.results.run import Run
@@ -78,11 +78,15 @@ class Known(NamedTuple):
     evidence: Evidence
 
 
-def evidences(run: Run, known: dict[Configuration, Known] | None = None) -> list[Evidence]:
+def evidences(
+    run: Run,
+    known: dict[Configuration, Known] | None = None,
+    states: RunStates | None = None,
+) -> list[Evidence]:
     """The evidence of every row of a run. `known` is what was found when the run had fewer
     measurements: rows that have no others since, nor others of their states, are as they were, and
-    it gets what is found now."""
-    rtts, states = typical_rtts(run), run_states(run)
+    it gets what is found now. `states` are those of the run, if they are known already."""
+    rtts, states = typical_rtts(run), states or run_states(run)
     found = []
     for configuration, measurements in run.by_configuration.items():
         before = None if known is None else known.get(configuration)

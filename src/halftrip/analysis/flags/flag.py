@@ -14,15 +14,17 @@ from halftrip.analysis.states import (
     RunStates,
     State,
     by_state,
+    delivery_of,
     probed,
 )
 from halftrip.analysis.summaries import (
     configuration_times,
+    first_message,
     is_over_all_time,
     summarize_configuration,
 )
 from halftrip.results.configuration import Configuration
-from halftrip.results.counts import Delivery, add_deliveries
+from halftrip.results.counts import Delivery
 from halftrip.results.records import Measurement
 from halftrip.results.run import Run
 from halftrip.results.usage import Usage, add_both_ends
@@ -119,41 +121,50 @@ def evidence(
 
     Where its times go with a state, it is that of the state that held most in the run, of those in
     which the row has an interval."""
-    slices = by_state(states.of(configuration), measurements)
+    times = configuration_times(measurements)
+    slices = by_state(states.of(configuration), measurements, times)
     if len(slices) < 2:
         state = slices[0].state if slices else None
-        return _evidence(run, configuration, measurements, typical, state)
-    times = configuration_times(measurements)
+        return _evidence(run, measurements, times, typical, state)
     found = [
-        _evidence(run, configuration, each.measurements, typical, each.state, times)
+        _evidence(
+            run,
+            each.measurements,
+            configuration_times(each.measurements, of=times),
+            typical,
+            each.state,
+            each.left,
+        )
         for each in slices
     ]
     found.sort(key=lambda each: math.isnan(each.summary.low))
     # The very first iteration is that of the row, whatever state it was in.
-    first = summarize_configuration(measurements[:1]).first
+    first = first_message(measurements)
     main, *others = (replace(each, summary=each.summary._replace(first=first)) for each in found)
     return replace(main, others=others)
 
 
 def _evidence(
     run: Run,
-    configuration: Configuration,
     measurements: Sequence[Measurement],
+    times: ConfigurationTimes,
     typical: dict[Probed, float],
     state: State | None,
-    of: ConfigurationTimes | None = None,
+    left: Sequence[Measurement] = (),
 ) -> Evidence:
-    """That of these slices, which are those in `state`, of a row whose times are `of`."""
-    times = configuration_times(measurements, of=of)
+    """That of these slices of a row, whose times are given, and which are those in `state`; `left`
+    are those in none."""
+    configuration = measurements[0].configuration
+    delivery = delivery_of(measurements, left)
     rtts = [rtt for measurement in measurements for rtt in measurement.core_to_core_rtts]
     return Evidence(
         run=run,
         configuration=configuration,
         measurements=measurements,
         times=times,
-        summary=summarize_configuration(measurements, times),
+        summary=summarize_configuration(measurements, times, delivery),
         adjusted=adjusted_latency(times, typical, configuration, state),
-        delivery=add_deliveries(measurement.delivery for measurement in measurements),
+        delivery=delivery,
         usage=add_both_ends(measurement.usage for measurement in measurements),
         rtts=rtts,
         median_rtt=median(rtts) if rtts else None,
