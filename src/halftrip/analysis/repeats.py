@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -131,3 +131,32 @@ def _time_over_all(measurement: Measurement) -> float:
 
 def _quantile(of_slice: SliceTimes, quantile: float) -> SliceMedian:
     return SliceMedian(quantile_of_ordered(np.sort(of_slice.times), quantile))
+
+
+# Why launches or slices of a row do not count.
+LeftOut = Literal[
+    "launches in another state",
+    "launches that were cut short",
+    "launches without samples",
+    "slices in which the state changed",
+    "slices while the path was still warming up",
+]
+
+
+def left_out_of(row: MeasuredRow, part: Part) -> frozenset[LeftOut]:
+    """Why launches or slices of a row are not among the repeats of a part of it."""
+    times, host = row.times_of(part), row.host
+    sampled = {each.launch for each in row.times.recorded}
+    found: set[LeftOut] = set()
+    if {each.launch for each in row.measurements} - sampled:
+        found.add("launches without samples")
+    if row.times.cut_short:
+        found.add("launches that were cut short")
+    if sampled - row.times.cut_short - {each.launch for each in times.recorded}:
+        found.add("launches in another state")
+    if host is not None and any(host.held(each).changed for each in part.left):
+        found.add("slices in which the state changed")
+    counted = zip(times.launches, times.counted, strict=True)
+    if any(not counts and launch not in times.cut_short for launch, counts in counted):
+        found.add("slices while the path was still warming up")
+    return frozenset(found)

@@ -5,12 +5,14 @@ import re
 import msgspec
 import pytest
 
-from halftrip.analysis.comparison import ComparedRun, compare
+from halftrip.analysis.compared_run import ComparedRun, sides_of
+from halftrip.analysis.comparison import compare
 from halftrip.analysis.history import history, run_figures
 from halftrip.analysis.rows import in_every_state, rows
 from halftrip.analysis.states import run_states
 from halftrip.results.block import RoundTrips
 from halftrip.results.counts import Delivery
+from halftrip.results.records import Launch
 from halftrip.stats.levels import Held
 from harness import runs
 from harness.files import module
@@ -238,6 +240,33 @@ def test_a_run_that_hardly_saw_one_state_calls_a_move_of_the_cores_no_change(nea
     past += [hardly_near(number, near) for number in range(4, 8)]
     figures = (run_figures(str(n), dated(run, n)) for n, run in enumerate(past))
     assert history(figures).events == []
+
+
+def test_no_number_of_launches_is_asked_for_where_one_run_hardly_saw_the_state():
+    found = compared(moving(1, share=0.5), hardly_near(2, 1))
+    near, far = (next(row for row in found.rows if row.state == word) for word in ("near", "far"))
+    assert (near.word, near.launches) == ("cannot tell", None)
+    assert near.reason == "new was near in 1 launch of 10"
+    assert far.reason == "" or far.launches is not None
+
+
+def test_the_sides_of_a_run_have_the_states_of_all_of_it():
+    """Few slices of one side do not show what the whole run does."""
+    base, new = moving(1, launches=5), moving(2, launches=5, share=0.0)
+    measured, begun = [], []
+    for side, found in (("base", base), ("new", new)):
+        variant = (("side", side),)
+        for each in found.measurements:
+            changed_ = msgspec.structs.replace(each.configuration, variant=variant)
+            launch = 2 * each.launch + (side == "new")
+            measured.append(msgspec.structs.replace(each, configuration=changed_, launch=launch))
+        begun += [
+            Launch(number=2 * n + (side == "new"), round=n, variant=variant) for n in range(5)
+        ]
+    sides = sides_of(runs.run(*measured, launches=tuple(begun)))
+    assert [len(each.states.hosts[0].levels) for each in sides] == [2, 2]
+    (found,) = compare(sides[0], sides[1:])
+    assert {row.state for row in found.rows} == {"near"}
 
 
 # Many runs.
