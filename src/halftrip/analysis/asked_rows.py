@@ -19,17 +19,16 @@ _PAIRS = ("pairs", "ranks", "hosts", "peer", "threads", "concurrent_pairs", "var
 
 @dataclass(frozen=True)
 class AskedRows:
-    """The rows that a plan asks for, as far as it says: transports, patterns and sizes of its
-    `parts`; `plan` has all keys, and `has` are the rows that came of it."""
+    """The rows that the plan of a run asks for, as far as it says: transports, patterns and sizes
+    of its `parts`; `plan` has all keys, and `has` are the rows that came of it."""
 
     parts: Collection[Plan]
     plan: Mapping[str, Any]
-    base_plan: Mapping[str, Any]
     has: Collection[Configuration]
 
     @classmethod
-    def of(cls, run: Run, base: Run) -> AskedRows:
-        """Those of a run, to be looked for among those of a base; none of an imported one."""
+    def of(cls, run: Run) -> AskedRows:
+        """Those of a run; none of an imported one."""
         parts: Collection[Plan] = ()
         if not run.sources:
             left_out = ("against", "vary")
@@ -39,37 +38,33 @@ class AskedRows:
             except UsageError:
                 # Anybody may have written the file: what its plan asks for is not known then.
                 parts = ()
-        return cls(parts, run.header.plan, base.header.plan, [*run.by_configuration])
+        return cls(parts, run.header.plan, [*run.by_configuration])
 
-    def have(self, configuration: Configuration) -> bool:
-        """Whether the run was to have a row that the base has: its plan names the transport, the
-        pattern and the size, and what else tells the row from others is as in the base's plan, or
-        is in another row of that transport."""
-        named = [
-            part
+    def names(self, configuration: Configuration) -> bool:
+        """Whether the plan names its transport, its pattern and its size."""
+        each = configuration
+        return any(
+            each.transport in part.transport
+            and each.pattern in part.pattern
+            and each.size in part.sizes
             for part in self.parts
-            if configuration.transport in part.transport
-            and configuration.pattern in part.pattern
-            and configuration.size in part.sizes
-        ]
-        if not named:
+        )
+
+    def have(self, configuration: Configuration, base: Run) -> bool:
+        """Whether the run was to have a row of the base: the plan names it, and what else tells it
+        from others is as in the plan of the base, or is in another row of its transport."""
+        if not self.names(configuration) or self._differs("part", base):
             return False
         alike = [each for each in self.has if each.transport == configuration.transport]
-        if self._differs("part"):
-            return False
-        settings = all(
-            not self._differs(name)
-            or setting.of(configuration) in {setting.of(each) for each in alike}
-            for name, setting in WITH_FIELDS.items()
-        )
-        if not settings:
-            return False
-        if not any(map(self._differs, _PAIRS)):
-            return True
-        return _who(configuration) in set(map(_who, self.has))
+        for name, setting in WITH_FIELDS.items():
+            of = setting.of
+            if self._differs(name, base) and of(configuration) not in map(of, alike):
+                return False
+        is_same = not any(self._differs(key, base) for key in _PAIRS)
+        return is_same or _who(configuration) in map(_who, self.has)
 
-    def _differs(self, key: str) -> bool:
-        return bool(self.plan.get(key) != self.base_plan.get(key))
+    def _differs(self, key: str, base: Run) -> bool:
+        return bool(self.plan.get(key) != base.header.plan.get(key))
 
 
 def _who(configuration: Configuration) -> tuple[object, ...]:

@@ -164,7 +164,6 @@ def _with(setting: Setting, configuration: Configuration, like: Configuration) -
 _FIRST = ("window", "wait", "memory", "pages", "buffers", "cache")
 
 
-
 def aspects(rows: Iterable[Configuration]) -> dict[str, Callable[[Configuration], str]]:
     """What rows may differ in, in words, and its value in a row."""
     settings = [*ordered(_FIRST), *(extra_setting(name) for name in extra_names(rows))]

@@ -24,10 +24,6 @@ DEFAULT_THRESHOLD = 0.02
 # a standard deviation, as a share of the time.
 ASSUMED_SPREAD = 0.03
 
-# A quantity that varies within a run by more than this factor, as a level reaches, tells by itself
-# what it does to the times.
-_WANDERS = 1.38
-
 # Which rows of the base have to be in the new run: those that its plan asks for, all, or none.
 Needed = Literal["asked", "all", "none"]
 
@@ -239,7 +235,7 @@ def _by_state(base: MeasuredRow, new: MeasuredRow, quantile: float | None) -> li
         first = repeats_in(base, common.base, quantile)
         second = repeats_in(new, common.new, quantile)
         if first is not None and second is not None:
-            apart = _apart(common) or _hardly_seen((base, new), common)
+            apart = common.said_apart or _hardly_seen((base, new), common)
             left_out = left_out_of(base, common.base) | left_out_of(new, common.new)
             found.append(
                 _Pair(
@@ -253,17 +249,6 @@ def _by_state(base: MeasuredRow, new: MeasuredRow, quantile: float | None) -> li
                 )
             )
     return [pair for pair in found if pair.has_intervals] or found
-
-
-def _apart(common: Common) -> str:
-    """That both runs were in different states, in words; empty where they were in the same, and
-    where the quantity wandered so far that it is allowed for."""
-    one, other, quantity = common.base.level, common.new.level, common.base.quantity
-    if not common.apart or one is None or other is None or quantity is None:
-        return ""
-    if max(one.high / one.low, other.high / other.low) > _WANDERS:
-        return ""
-    return f"{quantity.what} at {quantity.text(one.middle)}, now at {other.middle:.0f}"
 
 
 def _hardly_seen(rows: tuple[MeasuredRow, MeasuredRow], common: Common) -> str:
@@ -290,5 +275,5 @@ def _missing(
         return [*lacking]
     if needed == "none" or new.by:
         return []
-    asked = AskedRows.of(new.run, base.run)
-    return [each for each in lacking if asked.have(each)]
+    asked = AskedRows.of(new.run)
+    return [each for each in lacking if asked.have(each, base.run)]

@@ -143,6 +143,9 @@ _USUAL = 1.1
 # Levels of two runs that are no farther apart than this factor are of the same state: within one, a
 # level wanders by a tenth or two.
 _SAME = 1.25
+# A quantity that varies within a run by more than this factor, as a level reaches, tells by itself
+# what it does to the times.
+_WANDERS = 1.38
 
 
 class Common(NamedTuple):
@@ -162,6 +165,17 @@ class Common(NamedTuple):
     def is_of_any(self) -> bool:
         """Whether the row does not go with the state, as one of the runs shows that saw several."""
         return self.base.level is None or self.new.level is None
+
+    @property
+    def said_apart(self) -> str:
+        """That both runs were in different states, in words; empty where they were in the same, and
+        where the quantity wandered so far within a run that it tells by itself what it does."""
+        one, other, quantity = self.base.level, self.new.level, self.base.quantity
+        if not self.apart or one is None or other is None or quantity is None:
+            return ""
+        if max(one.high / one.low, other.high / other.low) > _WANDERS:
+            return ""
+        return f"{quantity.what} at {quantity.text(one.middle)}, now at {other.middle:.0f}"
 
 
 def in_common(base: MeasuredRow, new: MeasuredRow) -> list[Common]:

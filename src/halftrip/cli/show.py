@@ -220,7 +220,8 @@ def _expectations(run: Run, shown: ShowRequest) -> Expectations:
     if shown.baseline is None:
         return Expectations.of_plan(plan)
     found = inputs.loaded(shown.baseline)
-    return Expectations.of_plan(plan, Baseline.of(found, printable(shown.baseline)))
+    chosen = shown.selection.has if shown.selection is not None else lambda _: True
+    return Expectations.of_plan(plan, Baseline.of(found, printable(shown.baseline), chosen))
 
 
 def print_first(

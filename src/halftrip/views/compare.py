@@ -28,6 +28,7 @@ from halftrip.results.configuration import Configuration
 from halftrip.units import significant
 from halftrip.views.columns import SIZE, TRANSPORT, setting_column
 from halftrip.views.compare_fields import content, differences, records
+from halftrip.views.states import BOTH_STATES
 
 # Rows that cannot be told, and what differs around the runs: so many are shown, the rest counted.
 _MOST_UNTOLD = 10
@@ -36,7 +37,6 @@ _MOST_CHANGES = 12
 _MOST_NAMED = 3
 # Nobody takes more.
 _MOST_LAUNCHES = 500
-BOTH_STATES = "--placement-state near, or far, measures one state; more --launches see several"
 _STYLES = {"slower": "bold red", "faster": "green", "cannot tell": "yellow", "same": ""}
 
 

@@ -40,7 +40,7 @@ from halftrip.stats.median import median
 from halftrip.texts import printable
 from halftrip.units import format_size, significant
 from halftrip.views.columns import TRANSPORT, setting_column
-from halftrip.views.compare import BOTH_STATES
+from halftrip.views.states import BOTH_STATES
 
 # Characters for figures from low to high, where a terminal has them, and where it has not.
 BLOCKS = "▁▂▃▄▅▆▇█"

@@ -8,17 +8,15 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
+from halftrip.analysis.like_states import MeasuredRow, Part
 from halftrip.analysis.states import (
     CORE_TO_CORE,
     Probed,
     RunStates,
     State,
-    by_state,
-    delivery_of,
     probed,
 )
 from halftrip.analysis.summaries import (
-    configuration_times,
     first_message,
     is_over_all_time,
     summarize_configuration,
@@ -49,7 +47,7 @@ class Flag(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What is known of one row of a run: its measurements, one for each slice, their times, its
+    """What is known of one `row` of a run: its measurements, one for each slice, their times, its
     summary, its latency at the run's typical core-to-core round trip (None: not known), how many of
     its messages arrived, the resource usage of both ends, and the core-to-core round trips, ns,
     with their median (None: none is known).
@@ -58,6 +56,7 @@ class Evidence:
     of all slices); `others` has the same of the row's other states."""
 
     run: Run
+    row: MeasuredRow
     configuration: Configuration
     measurements: Sequence[Measurement]
     times: ConfigurationTimes
@@ -121,21 +120,13 @@ def evidence(
 
     Where its times go with a state, it is that of the state that held most in the run, of those in
     which the row has an interval."""
-    times = configuration_times(measurements)
-    slices = by_state(states.of(configuration), measurements, times)
-    if len(slices) < 2:
-        state = slices[0].state if slices else None
-        return _evidence(run, measurements, times, typical, state)
+    row = MeasuredRow(configuration, measurements, states.of(configuration), within=True)
+    if len(row.by_state) < 2:
+        state = row.by_state[0].state if row.by_state else None
+        return _evidence(run, row, row.whole, typical, state)
     found = [
-        _evidence(
-            run,
-            each.measurements,
-            configuration_times(each.measurements, of=times),
-            typical,
-            each.state,
-            each.left,
-        )
-        for each in slices
+        _evidence(run, row, part, typical, each.state)
+        for each, part in zip(row.by_state, row.parts, strict=True)
     ]
     found.sort(key=lambda each: math.isnan(each.summary.low))
     # The very first iteration is that of the row, whatever state it was in.
@@ -145,20 +136,15 @@ def evidence(
 
 
 def _evidence(
-    run: Run,
-    measurements: Sequence[Measurement],
-    times: ConfigurationTimes,
-    typical: dict[Probed, float],
-    state: State | None,
-    left: Sequence[Measurement] = (),
+    run: Run, row: MeasuredRow, part: Part, typical: dict[Probed, float], state: State | None
 ) -> Evidence:
-    """That of these slices of a row, whose times are given, and which are those in `state`; `left`
-    are those in none."""
-    configuration = measurements[0].configuration
-    delivery = delivery_of(measurements, left)
+    """That of a part of a row, which has its slices in `state`."""
+    configuration, measurements = row.configuration, part.measurements
+    times, delivery = row.times_of(part), part.delivery
     rtts = [rtt for measurement in measurements for rtt in measurement.core_to_core_rtts]
     return Evidence(
         run=run,
+        row=row,
         configuration=configuration,
         measurements=measurements,
         times=times,
