@@ -242,13 +242,12 @@ def _by_level(configuration: Configuration, figures: Mapping[int, _Figures]) -> 
     quantities = {id(each.quantity): each.quantity for each in at}
     shown = [found.goes for found in figures.values()]
     regardless = shown.count(False) > shown.count(True)
-    levels = np.sort([each.level for each in at])
-    cuts = levels[1:][levels[1:] > _OTHER_STATE * levels[:-1]].tolist()
-    if not cuts or len(quantities) > 1 or regardless:
+    ranges = level_ranges(each.level for each in at)
+    if len(ranges) < 2 or len(quantities) > 1 or regardless:
         whole = {number: found.figure for number, found in figures.items()}
         return [RowHistory(configuration, whole, [], None)]
     rows = []
-    for low, high in pairwise([0.0, *cuts, math.inf]):
+    for low, high in ranges:
         own = {
             number: each
             for number, found in figures.items()
@@ -263,6 +262,14 @@ def _by_level(configuration: Configuration, figures: Mapping[int, _Figures]) -> 
     # Those of which nothing is known, such as imported ones.
     rest = {number: found.figure for number, found in figures.items() if not found.at}
     return [*rows, RowHistory(configuration, rest, [], None)] if rest else rows
+
+
+def level_ranges(levels: Iterable[float]) -> list[tuple[float, float]]:
+    """Of these levels of a quantity in different runs, the ranges that are of one state each, from
+    the lowest on: each goes up to the next one."""
+    found = np.sort([*levels])
+    cuts = found[1:][found[1:] > _OTHER_STATE * found[:-1]].tolist()
+    return [*pairwise([0.0, *cuts, math.inf])]
 
 
 def _rows(found: Sequence[RowHistory]) -> list[RowHistory]:
