@@ -4,17 +4,25 @@ state of the machine."""
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar
 
-from halftrip.analysis.states import HostStates, Quantity, StateSlices, by_state, delivery_of
+from halftrip.analysis.states import (
+    HostStates,
+    Quantity,
+    State,
+    StateSlices,
+    by_state,
+    delivery_of,
+)
 from halftrip.analysis.summaries import configuration_times
 from halftrip.results.configuration import Configuration
 from halftrip.results.counts import Delivery
 from halftrip.results.records import Measurement
 from halftrip.stats.levels import Level
+from halftrip.stats.median import median
 from halftrip.stats.series import ConfigurationTimes
 
 
@@ -110,6 +118,15 @@ class MeasuredRow:
         quantity = None if own is None or self.host is None else self.host.quantity
         return [Part(quantity, own, "", self.measurements)]
 
+    @cached_property
+    def reading(self) -> float | None:
+        """The median of the readings around all its slices."""
+        if self.host is None:
+            return None
+        of = self.host.quantity.readings
+        found = [reading for each in self.measurements for reading in of(each)]
+        return median(found) if found else None
+
     @property
     def whole(self) -> Part:
         """All slices, at whatever level."""
@@ -133,6 +150,45 @@ class MeasuredRow:
         own = known.narrowed(readings)
         is_usual = abs(math.log(own.middle / known.middle)) <= math.log(_USUAL)
         return own._replace(middle=known.middle) if is_usual else own
+
+
+class InState(Protocol):
+    """Figures of a row: of its slices in a `state` (None: of all), of the row as it was
+    `measured`."""
+
+    @property
+    def state(self) -> State | None: ...
+
+    @property
+    def measured(self) -> MeasuredRow: ...
+
+
+_InState = TypeVar("_InState", bound=InState)
+
+
+def alike(one: Iterable[_InState], other: Iterable[_InState]) -> tuple[_InState, _InState] | None:
+    """The first figures of one row, each in another state, and those of another row of the run that
+    were measured in the same state; None where there are none. A row whose times do not go with the
+    state is alike in any."""
+    others = [*other]
+    every = ((each, beside) for each in one for beside in others)
+    return next((both for both in every if are_alike(*both)), None)
+
+
+def are_alike(one: InState, other: InState) -> bool:
+    """Whether both were measured in the same state, as far as that is known and matters to them."""
+    if one.state is not None and other.state is not None:
+        return one.state.level == other.state.level
+    if any(each.state is None and each.measured.goes_with_state is False for each in (one, other)):
+        return True
+    readings = [_reading(each) for each in (one, other)]
+    known = [each for each in readings if each is not None]
+    return len(known) < 2 or max(known) <= _SAME * min(known)
+
+
+def _reading(each: InState) -> float | None:
+    """The median reading of what both rows of a host may go with; None where it is not known."""
+    return each.measured.reading if each.state is None else each.state.value
 
 
 # A row that was seen in a state in fewer launches (of one launch: slices) does not show whether it

@@ -253,7 +253,7 @@ def _row(evidence: Evidence, beside: Sequence[Flag], clocks: Clocks) -> Row:
         components=launch_components(evidence.times),
         state=evidence.state,
         others=(),
-        measured=evidence.row,
+        measured=evidence.measured,
         reported=tuple(m.reported for m in measurements if m.reported is not None),
         source=evidence.run.source_of.get(evidence.configuration),
     )

@@ -10,14 +10,17 @@ from halftrip.analysis.comparison import compare
 from halftrip.analysis.history import history, run_figures
 from halftrip.analysis.rows import in_every_state, rows
 from halftrip.analysis.states import run_states
+from halftrip.report.document import document
 from halftrip.results.block import RoundTrips
 from halftrip.results.counts import Delivery
 from halftrip.results.records import Launch
 from halftrip.stats.levels import Held
+from halftrip.views.layers import added, layers
 from harness import runs
 from harness.files import module
 from harness.histories import dated
 from harness.moving import FAR, NEAR, moving
+from harness.screens import text_of
 
 truth = module("benchmarks/truth.py")
 
@@ -155,6 +158,66 @@ def test_datagrams_of_slices_in_no_state_are_counted_as_lost():
     near, far = in_every_state(rows(runs.run(*made)))
     assert (near.delivery.lost, far.delivery.lost) == (130, 130)
     assert near.delivery.sent + far.delivery.sent == 100 * len(shm) + 200
+
+
+def shm_of(run, **fields):
+    """The rows of shm, with other settings."""
+    return [
+        msgspec.structs.replace(
+            each, configuration=msgspec.structs.replace(each.configuration, **fields)
+        )
+        for each in run.measurements
+        if each.configuration.transport == "shm"
+    ]
+
+
+def test_rows_in_other_states_contradict_nothing():
+    """One size of five was far all the time, and so was its stream."""
+    sizes = (8, 16, 32, 64, 128)
+    made = [
+        shm_of(moving(size, share=float(size == 32)), size=size, **fields)
+        for size in sizes
+        for fields in ({}, {"pattern": "stream", "window": 4, "mode": "nonblocking"})
+        if size == 32 or not fields
+    ]
+    both = shm_of(moving(7, share=0.5), size=256)
+    run = runs.run(*(each for found in [*made, both] for each in found))
+    found = {row.configuration: row for row in rows(run)}
+    assert {row.state.word for row in found.values()} == {"near", "far"}
+    flags = {flag.name for row in found.values() for flag in row.flags}
+    assert not {"outlier-size", "contradiction"} & flags
+
+
+def test_a_size_that_does_not_fit_is_found_within_a_state():
+    made = [
+        shm_of(moving(size, share=0.5, factor=3.0 if size == 32 else 1.0), size=size)
+        for size in (8, 16, 32, 64, 128)
+    ]
+    run = runs.run(*(each for found in made for each in found))
+    found = {row.configuration.size: row for row in rows(run)}
+    assert found[32].state is not None
+    odd = {"outlier-size", "contradiction"}
+    assert [s for s, row in found.items() if odd & {flag.name for flag in row.flags}] == [32]
+
+
+def test_a_layer_is_compared_with_the_one_below_in_the_same_state():
+    """Almost all launches of the upper one were far."""
+    upper = [
+        each
+        for launch in range(10)
+        for each in shm_of(moving(20 + launch, share=float(launch > 0)), transport="shm-ring")
+        if each.launch == launch
+    ]
+    found = added(document(runs.run(*shm_of(moving(1, share=0.5)), *upper), flags=False))
+    (one,) = found
+    assert (one.state, one.lower.state.word) == ("far", "far")
+    assert not one.cost.is_apart_from(0.0)
+    # Without a common state nothing is said.
+    near = runs.run(
+        *shm_of(moving(1, share=0.0)), *shm_of(moving(2, share=1.0), transport="shm-ring")
+    )
+    assert added(document(near, flags=False)) == []
+    assert "were measured in different states" in text_of(layers(document(near)), 100)
 
 
 # Two runs.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from operator import is_
 from typing import NamedTuple
@@ -108,19 +108,23 @@ def contradictions(rows: Sequence[Evidence]) -> dict[Configuration, list[Flag]]:
     """The flags of rows that do not fit others of the same run, or themselves."""
     found: dict[Configuration, list[Flag]] = {}
     _add(found, neighbours.unlike_itself(rows))
+    shown = set(map(id, rows))
     for curve in neighbours.curves(rows):
-        _add(found, neighbours.cold_first_row(curve))
-        outliers = neighbours.outlier_sizes(curve)
-        _add(found, outliers)
-        # An outlier contradicts its neighbours anyway.
-        _add(
-            found,
-            neighbours.faster_when_larger(
-                [row for row in curve if row.configuration not in outliers]
-            ),
-        )
+        for alike in neighbours.in_states(curve):
+            own = {row.configuration for row in alike if id(row) in shown}
+            for flags in _of_curve(alike):
+                _add(found, {row: flag for row, flag in flags.items() if row in own})
     _add(found, neighbours.slower_in_a_stream(rows))
     return found
+
+
+def _of_curve(curve: Sequence[Evidence]) -> Iterator[dict[Configuration, Flag]]:
+    """The flags of rows of a curve that do not fit others of it."""
+    yield neighbours.cold_first_row(curve)
+    outliers = neighbours.outlier_sizes([*curve])
+    yield outliers
+    # An outlier contradicts its neighbours anyway.
+    yield neighbours.faster_when_larger([row for row in curve if row.configuration not in outliers])
 
 
 def flags_of(row: Evidence, beside: Sequence[Flag]) -> tuple[Flag, ...]:

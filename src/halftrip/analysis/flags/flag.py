@@ -47,16 +47,16 @@ class Flag(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What is known of one `row` of a run: its measurements, one for each slice, their times, its
-    summary, its latency at the run's typical core-to-core round trip (None: not known), how many of
-    its messages arrived, the resource usage of both ends, and the core-to-core round trips, ns,
-    with their median (None: none is known).
+    """What is known of one row of a run, `measured` in all states: its measurements, one for each
+    slice, their times, its summary, its latency at the run's typical core-to-core round trip (None:
+    not known), how many of its messages arrived, the resource usage of both ends, and the
+    core-to-core round trips, ns, with their median (None: none is known).
 
     Where its times go with a state of the machine, all this is of the slices in that `state` (None:
     of all slices); `others` has the same of the row's other states."""
 
     run: Run
-    row: MeasuredRow
+    measured: MeasuredRow
     configuration: Configuration
     measurements: Sequence[Measurement]
     times: ConfigurationTimes
@@ -144,7 +144,7 @@ def _evidence(
     rtts = [rtt for measurement in measurements for rtt in measurement.core_to_core_rtts]
     return Evidence(
         run=run,
-        row=row,
+        measured=row,
         configuration=configuration,
         measurements=measurements,
         times=times,
