@@ -82,16 +82,28 @@ def sides_by(name: str, given: Sequence[ComparedRun]) -> list[ComparedRun]:
     if setting is None:
         rows = [each for side in given for each in side.rows]
         known = [*dict.fromkeys(key for each in rows for key, _ in each.variant)]
-        known += [_option(each) for each in varied(rows)]
+        known += option_names(varied(rows))
         said = nearest(name, known) if known else "nothing was varied in this run"
         raise UsageError(f"--by: {name!r} was not varied: {said}")
     return _several(setting.title, _by_setting(given, setting))
 
 
 def varied(rows: Iterable[Configuration]) -> list[Setting]:
-    """The settings of which these rows have several values."""
-    texts = {each.name: {each.text(row) for row in rows} - {""} for each in SETTINGS.values()}
-    return [SETTINGS[name] for name, found in texts.items() if len(found) > 1]
+    """The settings of which these rows have several values, those of one transport and pattern."""
+    paths: dict[tuple[str, str], list[Configuration]] = {}
+    for row in rows:
+        paths.setdefault((row.transport, row.pattern), []).append(row)
+
+    def is_varied(setting: Setting) -> bool:
+        texts = ({setting.text(row) for row in path} - {""} for path in paths.values())
+        return any(len(found) > 1 for found in texts)
+
+    return [*filter(is_varied, SETTINGS.values())]
+
+
+def option_names(settings: Iterable[Setting]) -> list[str]:
+    """What --by calls them."""
+    return [_option(each) for each in settings]
 
 
 def _option(setting: Setting) -> str:
@@ -126,17 +138,29 @@ def _by_setting(given: Sequence[ComparedRun], setting: Setting) -> list[Compared
     for side in given:
         found: dict[str, dict[Configuration, Sequence[Measurement]]] = {}
         for each, measurements in side.rows.items():
-            value = setting.text(each)
-            if value:
+            if value := setting.text(each):
                 first = first or each
                 found.setdefault(value, {})[_with(setting, each, first)] = measurements
         # What one run has measured in turn is compared launch by launch.
         rounds = {m.launch: m.launch for m in side.run.measurements} if len(given) == 1 else None
-        for value, rows in found.items():
+        for value in _in_order(setting, side, found):
+            rows = found[value]
             name = f"{setting.title} {value}"
             name += f", {side.name}" if len(given) > 1 else ""
             sides.append(side._replace(name=name, rows=rows, rounds=rounds, by=setting.title))
     return sides
+
+
+def _in_order(setting: Setting, side: ComparedRun, found: Iterable[str]) -> list[str]:
+    """These values in the order of the plan, the base first; a run measures in random order."""
+    asked = side.run.header.plan.get(setting.name)
+    texts = {setting.text(each): str(setting.of(each)) for each in side.rows}
+    order = [*map(str, asked)] if isinstance(asked, list) else []
+    return sorted(found, key=lambda text: _place(order, texts[text]))
+
+
+def _place(order: Sequence[str], value: str) -> int:
+    return order.index(value) if value in order else len(order)
 
 
 def _with(setting: Setting, configuration: Configuration, like: Configuration) -> Configuration:

@@ -140,16 +140,18 @@ def _quantile(text: str) -> float:
 def _sides(files: Sequence[str], by: str | None, selection: Selection) -> Sequence[ComparedRun]:
     """What is compared, the base first: the runs in these files, or the sides or the variants of a
     single one. Raises UsageError where there are not two."""
-    from halftrip.analysis.compared_run import sides_by
+    from halftrip.analysis.compared_run import option_names, sides_by, varied
 
     _check_distinct(files)
     sides = [_side(path, selection) for path in files]
     if by is not None:
         sides = sides_by(by, sides)
     elif len(files) == 1:
-        sides = _sides_of_one(sides[0])
+        sides = _sides_of_one(sides[0]) or sides
     if len(sides) < 2:
-        raise UsageError("name two runs, BASE and NEW, or one and --by NAME for what was varied")
+        said = "name two runs, BASE and NEW, or one and --by NAME for what was varied"
+        known = option_names(varied(each for side in sides for each in side.rows))
+        raise UsageError(f"{said}: {', '.join(known)}" if known else said)
     return sides
 
 

@@ -170,6 +170,14 @@ def test_several_new_runs_are_compared_with_the_first_as_far_as_they_go(files):
     assert result.err.startswith("halftrip: cut.jsonl: ")
 
 
+def test_what_one_run_has_several_of_is_named(files):
+    both = runs.run(*(runs.measurement(wait=wait) for wait in ("spin", "block")))
+    runs.save(both, files / "waits.jsonl")
+    result = compare(files, "waits.jsonl")
+    assert result.status == 2
+    assert result.err.endswith("or one and --by NAME for what was varied: wait\n")
+
+
 def test_what_cannot_be_compared(files):
     for words, said in (
         ([], "name two runs, BASE and NEW, or one and --by NAME for what was varied"),
