@@ -95,10 +95,11 @@ def _record(
     lost = document.run.lost_hosts.get(host)
     every = [] if lost is None else [_Found("not measured", lost)]
     every += [_Found("not measured", said) for said in unjudged(document)]
-    every += [_Found("unsure", f"cannot tell: {said}") for said in untold(document)]
+    apart = untold(document)
+    every += [_Found("unsure", f"cannot tell: {said}") for said in apart]
     every += [] if failed is None else [failed]
     every += [judgement for judgement, _ in each]
-    if not found:
+    if not found and not apart:
         every.append(_Found("not measured", document.interrupted or "nothing was measured"))
     worst = max((_ORDER.index(one.verdict) for one in every), default=0)
     reasons = dict.fromkeys(one.reason for one in every if _ORDER.index(one.verdict) == worst)
