@@ -8,7 +8,8 @@ from functools import partial
 import msgspec
 
 from claims import Claim, Score, simulated
-from halftrip.analysis.comparison import ComparedRun, Comparison, compare
+from halftrip.analysis.compared_run import ComparedRun
+from halftrip.analysis.comparison import Comparison, compare
 from halftrip.job.launchers.in_process import simulate
 from halftrip.plan.plan import Plan
 from halftrip.results.run import Run

@@ -258,6 +258,7 @@ def _shortfall() -> dict[str, Any]:
                 "type": "boolean",
             },
             "variant": _text("With what, where something is varied; or empty."),
+            "state": _text("In which state of the machine, where rows go with it; or empty."),
         }
     )
 

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from operator import attrgetter
-from typing import Any, NamedTuple
+from collections import Counter
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
-import msgspec
-
+from halftrip.analysis.asked_rows import AskedRows
+from halftrip.analysis.compared_run import ComparedRun, unlike
+from halftrip.analysis.like_states import FEWEST_TO_TELL, Common, MeasuredRow, in_common
 from halftrip.analysis.matching import partners
-from halftrip.analysis.repeats import Repeats, repeats
+from halftrip.analysis.repeats import LeftOut, Repeats, left_out_of, repeats_in
 from halftrip.analysis.row_change import Rounds, RowChange, Spread, judged, row_change
-from halftrip.analysis.states import Common, MeasuredRow, RunStates, in_common, run_states
 from halftrip.errors import UsageError
-from halftrip.plan.parsing import nearest
-from halftrip.plan.settings import ordered
 from halftrip.results.configuration import Configuration
 from halftrip.results.records import Measurement
-from halftrip.results.run import Run
 from halftrip.stats.distributions import adjusted_p_values
 from halftrip.stats.median import median
 
@@ -27,40 +24,8 @@ DEFAULT_THRESHOLD = 0.02
 # a standard deviation, as a share of the time.
 ASSUMED_SPREAD = 0.03
 
-# A quantity that varies within a run by more than this factor, as a level reaches, tells by itself
-# what it does to the times.
-_WANDERS = 1.38
-
-Rows = Mapping[Configuration, Sequence[Measurement]]
-
-
-class ComparedRun(NamedTuple):
-    """One of the runs that are compared: its name, and its rows by what was measured, whatever
-    cores it was measured on. `rounds` has the round of each launch, where both sides were measured
-    in turn, round by round."""
-
-    name: str
-    run: Run
-    rows: Rows
-    rounds: Rounds | None = None
-
-    @classmethod
-    def of(
-        cls, run: Run, name: str, chosen: Callable[[Configuration], bool] = lambda _: True
-    ) -> ComparedRun:
-        """All rows of a run that are `chosen`."""
-        rows = {
-            configuration.without_cores: measurements
-            for configuration, measurements in run.by_configuration.items()
-            if chosen(configuration)
-        }
-        return cls(name, run, rows)
-
-    def statistic(self, configuration: Configuration) -> str:
-        """What the times of a row are: medians of single samples, unless another tool says that
-        they are something else."""
-        found = self.run.source_of.get(configuration)
-        return "median" if found is None else found.statistic
+# Which rows of the base have to be in the new run: those that its plan asks for, all, or none.
+Needed = Literal["asked", "all", "none"]
 
 
 class Refused(NamedTuple):
@@ -72,14 +37,16 @@ class Refused(NamedTuple):
 
 class Comparison(NamedTuple):
     """What has changed from `base` to `new`. `rows` are those that both have, in the order of the
-    base; `only_base` and `only_new` those that one of them has. `quantile` is what is compared of
-    the times of single messages; None: the median."""
+    base, each in every state that both have seen; `only_base` and `only_new` those that one of them
+    has, and `missing` those of the base that the new one should have. `quantile` is what is
+    compared of the times of single messages; None: the median."""
 
     base: ComparedRun
     new: ComparedRun
     rows: Sequence[RowChange]
     only_base: Sequence[Configuration]
     only_new: Sequence[Configuration]
+    missing: Sequence[Configuration]
     refused: Sequence[Refused]
     spread: Spread
     threshold: float
@@ -89,6 +56,18 @@ class Comparison(NamedTuple):
         """The rows with this word, the largest change first."""
         found = [row for row in self.rows if row.word == word]
         return sorted(found, key=_size, reverse=True)
+
+    @property
+    def counts(self) -> Counter[str]:
+        """How many rows there are of each word: that of the state in which a row is worst."""
+        worst: dict[Configuration, str] = {}
+        for row in self.rows:
+            found = worst.setdefault(row.configuration, row.word)
+            worst[row.configuration] = min(found, row.word, key=_WORST_FIRST.index)
+        return Counter(worst.values())
+
+
+_WORST_FIRST: Sequence[str] = ("slower", "faster", "cannot tell", "same")
 
 
 def _size(row: RowChange) -> float:
@@ -103,6 +82,7 @@ def compare(
     quantile: float | None = None,
     launch_spread: float | None = None,
     anyway: bool = False,
+    needed: Needed = "asked",
 ) -> list[Comparison]:
     """What has changed from `base` to each of `news`.
 
@@ -110,7 +90,7 @@ def compare(
     does not explain that they differ at a level of 5 %, all rows of all runs considered; it is the
     same where its 95 % interval lies within the threshold. `launch_spread` is by how much fresh
     processes differ, for rows of one launch each. `anyway`: rows are compared although they were
-    measured otherwise.
+    measured otherwise. `needed` are the rows of the base that each of `news` has to have.
 
     Raises UsageError, which says why, where a run has no row to compare.
     """
@@ -125,7 +105,7 @@ def compare(
                 spread,
                 _rounds(base, new),
                 with_rtt=not each.is_of_any_state,
-            )._replace(state=each.state, apart=each.apart)
+            )._replace(state=each.state, apart=each.apart, left_out=each.left_out)
             for each in pairs.rows
         ]
         for new, pairs in zip(news, found, strict=True)
@@ -147,6 +127,7 @@ def compare(
                 words,
                 pairs.only_base,
                 pairs.only_new,
+                _missing(base, new, pairs.only_base, needed),
                 pairs.refused,
                 spread,
                 threshold,
@@ -158,8 +139,8 @@ def compare(
 
 class _Pair(NamedTuple):
     """The repeats of a row in both runs, in one `state` where there are several; `apart` says which
-    ones they were in, where these are not the same, and `is_of_any_state` that they do not go with
-    it."""
+    ones they were in, where these are not the same, or one was hardly seen, and `is_of_any_state`
+    that they do not go with it. `left_out` is why launches and slices of either do not count."""
 
     configuration: Configuration
     base: Repeats
@@ -167,6 +148,7 @@ class _Pair(NamedTuple):
     state: str
     apart: str
     is_of_any_state: bool
+    left_out: frozenset[LeftOut]
 
     @property
     def has_intervals(self) -> bool:
@@ -211,8 +193,8 @@ def _pairs(base: ComparedRun, new: ComparedRun, quantile: float | None, anyway: 
             raise UsageError(f"{side.name}: it has no rows to compare")
     matches = partners(base.rows, new.rows, anyway)
     if not matches:
-        raise UsageError(f"{base.name} and {new.name} have no row in common: {_unlike(base, new)}")
-    states = run_states(base.run), run_states(new.run)
+        said = unlike(base.rows, new.rows)
+        raise UsageError(f"{base.name} and {new.name} have no row in common: {said}")
     rows: list[_Pair] = []
     refused: list[Refused] = []
     for each, other in matches.items():
@@ -221,7 +203,11 @@ def _pairs(base: ComparedRun, new: ComparedRun, quantile: float | None, anyway: 
             reason = f"{base.name} has the {one}, {new.name} the {two}"
             refused.append(Refused(each, reason))
             continue
-        pairs = _by_state(states, (each, base.rows[each]), (other, new.rows[other]), quantile)
+        pairs = _by_state(
+            MeasuredRow(each, base.rows[each], base.states.of(each)),
+            MeasuredRow(other, new.rows[other], new.states.of(other)),
+            quantile,
+        )
         if not pairs:
             reason = "nothing was measured"
             if quantile is not None:
@@ -241,93 +227,53 @@ def _pairs(base: ComparedRun, new: ComparedRun, quantile: float | None, anyway: 
     )
 
 
-def _by_state(
-    states: tuple[RunStates, RunStates], base: MeasuredRow, new: MeasuredRow, quantile: float | None
-) -> list[_Pair]:
-    """A row of the base and one of the new run, whose `states` are given, like with like; without
-    states in which either has no interval, unless all are such."""
+def _by_state(base: MeasuredRow, new: MeasuredRow, quantile: float | None) -> list[_Pair]:
+    """A row of the base and one of the new run, like with like; without states in which either has
+    no interval, unless all are such."""
     found = []
-    for common in in_common(states, (base, new)):
-        first, second = (
-            repeats(configuration, part.measurements, quantile, whole)
-            for part, (configuration, whole) in (
-                (common.base, base),
-                (common.new, new),
-            )
-        )
+    for common in in_common(base, new):
+        first = repeats_in(base, common.base, quantile)
+        second = repeats_in(new, common.new, quantile)
         if first is not None and second is not None:
-            apart, of_any = _apart(common), common.is_of_any
-            found.append(_Pair(base[0], first, second, common.word, apart, of_any))
+            apart = common.said_apart or _hardly_seen((base, new), common)
+            left_out = left_out_of(base, common.base) | left_out_of(new, common.new)
+            found.append(
+                _Pair(
+                    base.configuration,
+                    first,
+                    second,
+                    common.word,
+                    apart,
+                    common.is_of_any,
+                    left_out,
+                )
+            )
     return [pair for pair in found if pair.has_intervals] or found
 
 
-def _apart(common: Common) -> str:
-    """That both runs were in different states, in words; empty where they were in the same, and
-    where the quantity wandered so far that it is allowed for."""
-    one, other, quantity = common.base.level, common.new.level, common.base.quantity
-    if not common.apart or one is None or other is None or quantity is None:
-        return ""
-    if max(one.high / one.low, other.high / other.low) > _WANDERS:
-        return ""
-    return f"{quantity.what} at {quantity.text(one.middle)}, now at {other.middle:.0f}"
+def _hardly_seen(rows: tuple[MeasuredRow, MeasuredRow], common: Common) -> str:
+    """That one of the runs was hardly in the state that is compared, in words; empty where both
+    were, or where there is one only. More launches would not be in it more often."""
+    for name, row, part in zip(("base", "new"), rows, (common.base, common.new), strict=True):
+        every, some = _launches(row.measurements), _launches(part.measurements)
+        if part.level is not None and some < min(FEWEST_TO_TELL, every):
+            of = "1 launch" if some == 1 else f"{some} launches"
+            return f"{name} was {part.word or 'in that state'} in {of} of {every}"
+    return ""
 
 
-def _unlike(base: ComparedRun, new: ComparedRun) -> str:
-    """The settings in which two runs differ that have no row in common, in words."""
-    one, other = (
-        {name: {str(of(each)) for each in side.rows} for name, of in _FIELDS.items()}
-        for side in (base, new)
-    )
-    apart = [name for name in _FIELDS if one[name].isdisjoint(other[name])]
-    differences = [f"{name} {_few(one[name])} and {_few(other[name])}" for name in apart]
-    hint = "" if {"transport", "size"} & set(apart) else "; --anyway compares them"
-    return (", ".join(differences) or "no setting of all is the same") + hint
+def _launches(measurements: Sequence[Measurement]) -> int:
+    return len({each.launch for each in measurements})
 
 
-# The settings that are named first.
-_FIRST = ("window", "wait", "memory", "pages", "buffers", "cache")
-_FIELDS: Mapping[str, Callable[[Configuration], Any]] = {
-    **{name: attrgetter(name) for name in ("transport", "pattern", "mode", "size")},
-    **{
-        (each.field if each.place == "sockets" else each.name): (
-            attrgetter(each.field) if each.place == "sockets" else each.of
-        )
-        for each in ordered(_FIRST)
-    },
-    **{name: attrgetter(name) for name in ("pair", "thread", "concurrency", "variant")},
-}
-
-
-def _few(values: set[str]) -> str:
-    ordered = sorted(values, key=lambda each: (len(each), each))
-    return ", ".join(ordered[:3]) + (" ..." if len(ordered) > 3 else "")
-
-
-def sides_of(run: Run) -> list[ComparedRun] | None:
-    """The base and the new side of a run that was measured against an earlier one in turn; None
-    where it was not."""
-    if run.sides is None:
-        return None
-    rounds = run.sides.rounds
-    sides = ((f"{run.base_file}, measured again", run.sides.base), ("new", run.sides.new))
-    return [ComparedRun.of(side, name)._replace(rounds=rounds) for name, side in sides]
-
-
-def sides_by(run: Run, name: str, base: ComparedRun) -> list[ComparedRun]:
-    """The rows of `base`, one side for each value that tells variants apart by this `name`, in the
-    order of the file. Raises UsageError if there are not several."""
-    names = dict.fromkeys(key for each in base.rows for key, _ in each.variant)
-    if name not in names:
-        known = nearest(name, list(names)) if names else "nothing was varied in this run"
-        raise UsageError(f"--by: {name!r} was not varied: {known}")
-    sides: dict[str, dict[Configuration, Sequence[Measurement]]] = {}
-    for each, measurements in base.rows.items():
-        variant = dict(each.variant)
-        value = variant.pop(name, None)
-        if value is not None:
-            rest = msgspec.structs.replace(each, variant=tuple(variant.items()))
-            sides.setdefault(value, {})[rest] = measurements
-    if len(sides) < 2:
-        raise UsageError(f"--by: {base.name} has one {name}, {next(iter(sides))}")
-    rounds = {launch.number: launch.round for launch in run.launches}
-    return [ComparedRun(value, run, rows, rounds or None) for value, rows in sides.items()]
+def _missing(
+    base: ComparedRun, new: ComparedRun, lacking: Sequence[Configuration], needed: Needed
+) -> list[Configuration]:
+    """Those of the rows that only the base has which the new run should have. Of a setting, not
+    every row has every value."""
+    if needed == "all" or not lacking:
+        return [*lacking]
+    if needed == "none" or new.by:
+        return []
+    asked = AskedRows.of(new.run)
+    return [each for each in lacking if asked.have(each, base.run)]

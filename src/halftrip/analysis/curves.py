@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from halftrip.analysis.repeats import Repeats, repeats
+from halftrip.analysis.like_states import MeasuredRow, Part
+from halftrip.analysis.repeats import Repeats, repeats_in
 from halftrip.analysis.states import HostStates, State, run_states
 from halftrip.results.configuration import Configuration
 from halftrip.results.records import Measurement
@@ -77,7 +78,8 @@ def _curve(
     every = {size: measurements for size, (_, measurements) in rows.items()}
     state, chosen = _in_one_state(host, every)
     of_size = {
-        size: repeats(rows[size][0], some, whole=every[size]) for size, some in chosen.items()
+        size: repeats_in(MeasuredRow(*rows[size], host=None), Part(None, None, "", some))
+        for size, some in chosen.items()
     }
     usable = {
         size: each

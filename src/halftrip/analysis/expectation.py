@@ -7,8 +7,9 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol
 
+from halftrip.analysis.asked_rows import AskedRows
 from halftrip.analysis.baseline import Baseline, Expected, figure_of
-from halftrip.analysis.rows import Row, least
+from halftrip.analysis.rows import Row, in_every_state, in_part, least
 from halftrip.errors import UsageError
 from halftrip.plan.expectations import DEFAULT_TOLERANCE, expected
 from halftrip.plan.parsing import share
@@ -113,7 +114,7 @@ class JudgedLink(NamedTuple):
 class Judged(NamedTuple):
     """The links by which one figure is judged, against what was expected or a baseline. `size` is
     that of a message, bytes (None: not known); `configurations` are those of the links, in their
-    order."""
+    order; `state` is the state of the machine that the figures are of, where rows go with it."""
 
     transport: str
     pattern: str
@@ -122,6 +123,7 @@ class Judged(NamedTuple):
     against: Literal["expect", "baseline"]
     links: Sequence[JudgedLink]
     configurations: Sequence[Configuration]
+    state: str = ""
 
     @property
     def variant(self) -> str:
@@ -134,7 +136,7 @@ class Short(NamedTuple):
     its `value`, s, bytes per second or messages per second, and what was `expected`, the medians
     over the links of a host that fall short. `links`: how many do, and of how many. `is_sure`: the
     near ends of their intervals fall short, too. `variant`: with what, where something is
-    varied."""
+    varied; `state`: in which state of the machine, where rows go with it."""
 
     hosts: tuple[str, ...]
     transport: str
@@ -147,6 +149,7 @@ class Short(NamedTuple):
     links: tuple[int, int]
     is_sure: bool
     variant: str = ""
+    state: str = ""
 
     @property
     def factor(self) -> float:
@@ -164,32 +167,34 @@ def judged(document: Judgeable) -> list[Judged]:
     found: list[Judged] = []
     for figure, wanted in wishes.figures.items():
         settings: dict[Any, list[Row]] = {}
-        for row in _rows(document, figure):
-            settings.setdefault(row.configuration.setting, []).append(row)
-        for rows in settings.values():
+        for row in in_every_state(_rows(document, figure)):
+            word = row.state.word if row.state else ""
+            settings.setdefault((row.configuration.setting, word), []).append(row)
+        for (_, word), rows in settings.items():
             links = [
                 _link(row, document, figure, _value(row, figure), Expected(wanted)) for row in rows
             ]
-            found.append(_judged(rows, figure, "expect", links))
+            found.append(_judged(rows, figure, "expect", links, word))
     if wishes.baseline is not None:
         found += _against(document, wishes.baseline)
     return found
 
 
 def _against(document: Judgeable, baseline: Baseline) -> Iterator[Judged]:
-    """The links of all rows that the baseline has something like, by what is measured."""
+    """The links of all rows that the baseline has something like, by what is measured and the state
+    that both were in."""
     settings: dict[Any, list[tuple[Row, JudgedLink]]] = {}
     for row in least(document.rows):
         hosts = map(document.run.names.host, row.configuration.pair)
-        found = baseline.expected(row, hosts)
-        if found is not None:
-            figure, value = figure_of(row)
-            link = _link(row, document, figure, value, found[0])
-            of_setting = settings.setdefault(row.configuration.setting, [])
-            of_setting.append((row, link._replace(is_own=found[1])))
-    for each in settings.values():
-        rows = [row for row, _ in each]
-        yield _judged(rows, figure_of(rows[0])[0], "baseline", [link for _, link in each])
+        for like in baseline.like(row, hosts)[0]:
+            found = in_part(row, like.part)
+            figure, value = figure_of(found)
+            link = _link(found, document, figure, value, like.expected)
+            of_setting = settings.setdefault((row.configuration.setting, like.part.word), [])
+            of_setting.append((row, link._replace(is_own=like.is_own)))
+    for (_, word), each in settings.items():
+        rows, links = [row for row, _ in each], [link for _, link in each]
+        yield _judged(rows, figure_of(rows[0])[0], "baseline", links, word)
 
 
 def _judged(
@@ -197,10 +202,12 @@ def _judged(
     figure: str,
     against: Literal["expect", "baseline"],
     links: Sequence[JudgedLink],
+    state: str,
 ) -> Judged:
     each = [row.configuration for row in rows]
     what = each[0]
-    return Judged(what.transport, what.pattern, what.known_size, figure, against, links, each)
+    path = what.transport, what.pattern, what.known_size
+    return Judged(*path, figure, against, links, each, state)
 
 
 def unjudged(document: Judgeable) -> list[str]:
@@ -219,10 +226,45 @@ def unjudged(document: Judgeable) -> list[str]:
         if row.configuration.setting not in wishes.baseline.typical
     )
     if new or not document.rows:
-        more = f" and {len(new) - _MOST_NAMED} more" if len(new) > _MOST_NAMED else ""
-        what = ", ".join([*new][:_MOST_NAMED]) + more if new else "no row"
+        what = _some(new) if new else "no row"
         lacking.append(f"{what}, of which {wishes.baseline.name} has nothing like it")
+    gone = _gone(document.run, wishes.baseline)
+    if gone:
+        lacking.append(f"{_some(gone)}, which {wishes.baseline.name} has, and this run has not")
     return lacking
+
+
+def _some(titles: Iterable[str]) -> str:
+    found = [*titles]
+    more = f" and {len(found) - _MOST_NAMED} more" if len(found) > _MOST_NAMED else ""
+    return ", ".join(found[:_MOST_NAMED]) + more
+
+
+def _gone(run: Run, baseline: Baseline) -> list[str]:
+    """The rows of the baseline that the run was to have by its plan, and nothing like them."""
+
+    def kind(each: Configuration) -> tuple[object, ...]:
+        return each.transport, each.pattern, each.known_size, each.variant
+
+    has = set(map(kind, run.by_configuration))
+    asked = AskedRows.of(run)
+    lacking = (each for each in baseline.typical if kind(each) not in has)
+    return [*dict.fromkeys(each.title for each in lacking if asked.names(each))]
+
+
+def untold(document: Judgeable) -> list[str]:
+    """What cannot be compared with the baseline since both were measured in different states of the
+    machine, in words, by how they differ."""
+    baseline = document.expectations.baseline
+    if baseline is None:
+        return []
+    found: dict[str, list[str]] = {}
+    for row in least(document.rows):
+        hosts = map(document.run.names.host, row.configuration.pair)
+        _, apart = baseline.like(row, hosts)
+        if apart:
+            found.setdefault(apart, []).append(row.configuration.title)
+    return [f"{_some(dict.fromkeys(titles))}: {apart}" for apart, titles in found.items()]
 
 
 def shortfalls(document: Judgeable) -> list[Short]:
@@ -349,4 +391,5 @@ def _short(
         links=counts,
         is_sure=is_sure,
         variant=found.variant,
+        state=found.state,
     )

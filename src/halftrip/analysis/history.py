@@ -15,8 +15,9 @@ import numpy as np
 
 from halftrip.analysis.environments import Change
 from halftrip.analysis.environments import changes as environment_changes
-from halftrip.analysis.states import Quantity, goes_with_state, parts, run_states
-from halftrip.analysis.summaries import configuration_times, summarize_configuration
+from halftrip.analysis.like_states import MeasuredRow, Part
+from halftrip.analysis.states import Quantity, run_states
+from halftrip.analysis.summaries import summarize_configuration
 from halftrip.registry import TRANSPORTS
 from halftrip.results.configuration import Configuration
 from halftrip.results.records import Measurement
@@ -156,16 +157,14 @@ def run_figures(name: str, run: Run) -> RunFigures:
     goes: dict[Configuration, bool] = {}
     states = run_states(run)
     for configuration, found in measurements.items():
-        host = states.of(configuration)
-        by_level = parts(host, found)
-        made = [(part, _figure(configuration, part.measurements, found)) for part in by_level]
+        row = MeasuredRow(configuration, found, states.of(configuration), within=True)
+        made = [(part, _figure(row, part)) for part in row.parts]
         known = [(part, figure) for part, figure in made if figure is not None]
-        whole = made[0][1] if len(made) == 1 else _figure(configuration, found, found)
+        whole = made[0][1] if len(made) == 1 else _figure(row, row.whole)
         if whole is not None:
             figures[configuration] = whole
-        shown = goes_with_state(host, found)
-        if shown is not None:
-            goes[configuration] = shown
+        if row.goes_with_state is not None:
+            goes[configuration] = row.goes_with_state
         levels[configuration] = [
             LevelFigure(part.quantity, part.level.middle, figure)
             for part, figure in known
@@ -191,16 +190,10 @@ def run_figures(name: str, run: Run) -> RunFigures:
     )
 
 
-def _figure(
-    configuration: Configuration,
-    measurements: Sequence[Measurement],
-    whole: Sequence[Measurement],
-) -> Estimate | None:
-    """The figure of these slices of a configuration, of which `whole` has all; None where it has
-    none above 0."""
-    some = len(whole) != len(measurements)
-    times = configuration_times(measurements, of=configuration_times(whole)) if some else None
-    summary = summarize_configuration(measurements, times)
+def _figure(row: MeasuredRow, part: Part) -> Estimate | None:
+    """The figure of these slices of a row; None where it has none above 0."""
+    configuration = row.configuration
+    summary = summarize_configuration(part.measurements, row.times_of(part), part.delivery)
     found = summary.time
     if is_bandwidth(configuration):
         found = summary.over_time(configuration.directions * summary.bandwidth)
@@ -249,13 +242,12 @@ def _by_level(configuration: Configuration, figures: Mapping[int, _Figures]) -> 
     quantities = {id(each.quantity): each.quantity for each in at}
     shown = [found.goes for found in figures.values()]
     regardless = shown.count(False) > shown.count(True)
-    levels = np.sort([each.level for each in at])
-    cuts = levels[1:][levels[1:] > _OTHER_STATE * levels[:-1]].tolist()
-    if not cuts or len(quantities) > 1 or regardless:
+    ranges = level_ranges(each.level for each in at)
+    if len(ranges) < 2 or len(quantities) > 1 or regardless:
         whole = {number: found.figure for number, found in figures.items()}
         return [RowHistory(configuration, whole, [], None)]
     rows = []
-    for low, high in pairwise([0.0, *cuts, math.inf]):
+    for low, high in ranges:
         own = {
             number: each
             for number, found in figures.items()
@@ -270,6 +262,14 @@ def _by_level(configuration: Configuration, figures: Mapping[int, _Figures]) -> 
     # Those of which nothing is known, such as imported ones.
     rest = {number: found.figure for number, found in figures.items() if not found.at}
     return [*rows, RowHistory(configuration, rest, [], None)] if rest else rows
+
+
+def level_ranges(levels: Iterable[float]) -> list[tuple[float, float]]:
+    """Of these levels of a quantity in different runs, the ranges that are of one state each, from
+    the lowest on: each goes up to the next one."""
+    found = np.sort([*levels])
+    cuts = found[1:][found[1:] > _OTHER_STATE * found[:-1]].tolist()
+    return [*pairwise([0.0, *cuts, math.inf])]
 
 
 def _rows(found: Sequence[RowHistory]) -> list[RowHistory]:

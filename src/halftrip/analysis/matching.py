@@ -27,14 +27,18 @@ def partners(
     base: Collection[Configuration], new: Collection[Configuration], anyway: bool
 ) -> dict[Configuration, Configuration]:
     """The row of `new` for each row of `base` that has one: the same configuration; for an imported
-    row that lacks settings, the only one that it may be. With `anyway`, if none match at all: the
-    only one of the same transport and size."""
+    row that lacks settings, the only one that it may be. With `anyway`, of those that are left:
+    the only one of the same transport and size."""
     found = {each: each for each in base if each in new}
-    left = [each for each in base if each not in found]
-    others = [each for each in new if each not in found]
-    found |= _only_ones(left, others, may_be_same)
-    if anyway and not found:
-        found |= _only_ones(left, others, _same_transport_and_size)
+
+    def more(fits: Callable[[Configuration, Configuration], bool]) -> None:
+        taken = set(found.values())
+        left = [each for each in base if each not in found]
+        found.update(_only_ones(left, [each for each in new if each not in taken], fits))
+
+    more(may_be_same)
+    if anyway:
+        more(_same_transport_and_size)
     return found
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from halftrip.analysis.summaries import configuration_times, is_over_all_time
+from halftrip.analysis.like_states import MeasuredRow, Part
+from halftrip.analysis.summaries import is_over_all_time
 from halftrip.results.configuration import Configuration
-from halftrip.results.counts import add_deliveries, delivered_share
+from halftrip.results.counts import delivered_share
 from halftrip.results.records import Measurement
 from halftrip.stats.estimate import Estimate
 from halftrip.stats.interval import SliceMedian, interval, of_launch
@@ -76,21 +77,19 @@ class Repeats(NamedTuple):
         return self._replace(times=moved)
 
 
-def repeats(
-    configuration: Configuration,
-    measurements: Sequence[Measurement],
-    quantile: float | None = None,
-    whole: Sequence[Measurement] | None = None,
-) -> Repeats | None:
-    """The repeats of a row, or of some of its slices, of which `whole` has all. As in its summary,
-    `measurements` of a path that was still warming up do not count. With `quantile`, 0 < quantile <
-    1, times are this quantile of single messages and not their median. None where nothing was
-    measured, and of a quantile where samples are of several messages."""
-    # How far slices, or launches, are apart says how well they are known.
-    some = whole is not None and len(whole) != len(measurements)
-    of = configuration_times(whole, within=False) if whole is not None and some else None
-    times = configuration_times(measurements, within=False, of=of)
-    delivery = add_deliveries(each.delivery for each in measurements)
+def repeats(configuration: Configuration, measurements: Sequence[Measurement]) -> Repeats | None:
+    """The repeats of a row, whatever state the machine was in; see `repeats_in`."""
+    row = MeasuredRow(configuration, measurements, None)
+    return repeats_in(row, row.whole)
+
+
+def repeats_in(row: MeasuredRow, part: Part, quantile: float | None = None) -> Repeats | None:
+    """The repeats of a row in a part of its slices. As in its summary, slices of a path that was
+    still warming up do not count. With `quantile`, 0 < quantile < 1, times are this quantile of
+    single messages and not their median. None where nothing was measured, and of a quantile where
+    samples are of several messages."""
+    configuration, measurements = row.configuration, part.measurements
+    times, delivery = row.times_of(part), part.delivery
     over_all_time = is_over_all_time(configuration, delivery)
     single = all(each.iterations == 1 and each.reported is None for each in measurements)
     if quantile is not None and (over_all_time or not single or configuration.is_rate):
@@ -132,3 +131,32 @@ def _time_over_all(measurement: Measurement) -> float:
 
 def _quantile(of_slice: SliceTimes, quantile: float) -> SliceMedian:
     return SliceMedian(quantile_of_ordered(np.sort(of_slice.times), quantile))
+
+
+# Why launches or slices of a row do not count.
+LeftOut = Literal[
+    "launches in another state",
+    "launches that were cut short",
+    "launches without samples",
+    "slices in which the state changed",
+    "slices while the path was still warming up",
+]
+
+
+def left_out_of(row: MeasuredRow, part: Part) -> frozenset[LeftOut]:
+    """Why launches or slices of a row are not among the repeats of a part of it."""
+    times, host = row.times_of(part), row.host
+    sampled = {each.launch for each in row.times.recorded}
+    found: set[LeftOut] = set()
+    if {each.launch for each in row.measurements} - sampled:
+        found.add("launches without samples")
+    if row.times.cut_short:
+        found.add("launches that were cut short")
+    if sampled - row.times.cut_short - {each.launch for each in times.recorded}:
+        found.add("launches in another state")
+    if host is not None and any(host.held(each).changed for each in part.left):
+        found.add("slices in which the state changed")
+    counted = zip(times.launches, times.counted, strict=True)
+    if any(not counts and launch not in times.cut_short for launch, counts in counted):
+        found.add("slices while the path was still warming up")
+    return frozenset(found)

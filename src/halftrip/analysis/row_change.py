@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from halftrip.analysis.flags.flag import us
-from halftrip.analysis.repeats import Repeats
+from halftrip.analysis.repeats import LeftOut, Repeats
 from halftrip.results.configuration import Configuration
 from halftrip.stats.adjustment import common_exponent
 from halftrip.stats.difference import Difference, differ, differ_estimates, differ_paired
@@ -59,6 +59,7 @@ class RowChange(NamedTuple):
     new: Repeats
     difference: Difference
     effect: float
+    times: tuple[float, float]
     adjusted: float | None = None
     state: str = ""
     apart: str = ""
@@ -66,15 +67,24 @@ class RowChange(NamedTuple):
     word: ChangeWord = "cannot tell"
     reason: str = ""
     launches: int | None = None
+    left_out: frozenset[LeftOut] = frozenset()
 
     @property
     def is_one_launch_each(self) -> bool:
         return self.base.launches == self.new.launches == 1
 
     @property
+    def ratio(self) -> float:
+        """The factor from the time that is shown of the base to that of the new run. The estimator
+        of `difference` is another one, within whose interval this is."""
+        base, new = self.times
+        low, high = self.difference.low, self.difference.high
+        return min(max(new / base, low), high) if base > 0 else self.difference.ratio
+
+    @property
     def factor(self) -> float:
         """How many times as large the figure that is shown is: of a rate, more is better."""
-        ratio = self.difference.ratio
+        ratio = self.ratio
         return self._of_arrived / ratio if self.configuration.is_rate else ratio
 
     @property
@@ -89,13 +99,21 @@ class RowChange(NamedTuple):
     def _of_arrived(self) -> float:
         return self.new.arrived / self.base.arrived if self.base.arrived else math.nan
 
-    def figure(self, repeats: Repeats) -> float:
-        """The figure of either run that is shown: a one-way time, ns, or a bandwidth, bytes per
+    @property
+    def figures(self) -> tuple[float, float]:
+        """The figures of both runs that are shown: one-way times, ns, or bandwidths, bytes per
         second."""
-        time, each = repeats.middle, self.configuration
+        base, new = (
+            self._figure(time, repeats.arrived)
+            for time, repeats in zip(self.times, (self.base, self.new), strict=True)
+        )
+        return base, new
+
+    def _figure(self, time: float, arrived: float) -> float:
+        each = self.configuration
         if not each.is_rate:
             return time
-        return each.directions * each.payload * repeats.arrived / time * 1e9 if time else math.nan
+        return each.directions * each.payload * arrived / time * 1e9 if time else math.nan
 
 
 # The round of each launch, of both sides, whose launches are pairs that were measured together.
@@ -114,21 +132,26 @@ def row_change(
     to differ by `spread`; launches of the same of `rounds` are compared with each other. Times may
     go `with_rtt`, the core-to-core round trip, unless it is known that they do not."""
 
+    in_turn = rounds if base.launches > 1 and new.launches > 1 else None
+
     def difference(base: Repeats, new: Repeats) -> Difference:
-        if rounds is not None and base.launches > 1 and new.launches > 1:
-            return _paired(base, new, rounds)
+        if in_turn is not None:
+            return _paired(base, new, in_turn)
         return _difference(base, new, spread)
 
-    found, adjusted = (
-        _at_same_rtt(base, new, difference) if with_rtt else (difference(base, new), None)
-    )
+    shown = base, new
+    if with_rtt:
+        found, adjusted, shown = _at_same_rtt(base, new, difference)
+    else:
+        found, adjusted = difference(base, new), None
     reason = ""
     if min(*base.values, *new.values) <= 0:
         reason = "a time is 0: its clock is too coarse"
     levels = _two_levels(base, new)
     if levels is not None:
         reason = f"launches are at two levels, {_at(levels[0])} and {_at(levels[1])}"
-    return RowChange(configuration, base, new, found, _effect(base, new), adjusted, reason=reason)
+    effect, times = _effect(base, new), _shown_times(*shown, in_turn)
+    return RowChange(configuration, base, new, found, effect, times, adjusted, reason=reason)
 
 
 def judged(change: RowChange, p_adjusted: float, threshold: float, spread: Spread) -> RowChange:
@@ -165,9 +188,9 @@ def judged(change: RowChange, p_adjusted: float, threshold: float, spread: Sprea
 
 def _at_same_rtt(
     base: Repeats, new: Repeats, difference: Callable[[Repeats, Repeats], Difference]
-) -> tuple[Difference, float | None]:
+) -> tuple[Difference, float | None, tuple[Repeats, Repeats]]:
     """The `difference` of both at the core-to-core round trip of the new run, as far as that is
-    known and matters, and the factor that the base was moved by.
+    known and matters, the factor that the base was moved by, and both as they were moved.
 
     How times depend on the round trip is seen within the runs, where it varied there. The interval
     also allows for times that are proportional to it: a round trip is measured with errors, which
@@ -176,17 +199,18 @@ def _at_same_rtt(
     """
     apart = new.rtt / base.rtt if base.rtt > 0 and new.rtt > 0 else math.nan
     if math.isnan(apart) or 1 / _SAME_RTT <= apart <= _SAME_RTT:
-        return difference(base, new), None
+        return difference(base, new), None, (base, new)
     found = common_exponent([(each.rtts, each.values) for each in (base, new)])
     if found is None:
         plain = difference(base, new)
-        return plain.allowing_for(1 / apart), None
+        return plain.allowing_for(1 / apart), None, (base, new)
     exponent, error = found
     low = min(1.0, max(0.0, exponent - error))
     exponent = min(1.0, max(0.0, exponent))
-    moved = difference(base.moved(exponent, new.rtt), new.moved(exponent, new.rtt))
+    both = base.moved(exponent, new.rtt), new.moved(exponent, new.rtt)
+    moved = difference(*both)
     offsets = [(exponent - each) * math.log(apart) for each in (low, 1.0)]
-    return moved.widened(-min(offsets), max(offsets)), apart**exponent
+    return moved.widened(-min(offsets), max(offsets)), apart**exponent, both
 
 
 def _difference(base: Repeats, new: Repeats, spread: Spread) -> Difference:
@@ -200,12 +224,27 @@ def _difference(base: Repeats, new: Repeats, spread: Spread) -> Difference:
     return differ(*sides)
 
 
-def _paired(base: Repeats, new: Repeats, rounds: Rounds) -> Difference:
+def _shown_times(base: Repeats, new: Repeats, rounds: Rounds | None) -> tuple[float, float]:
+    """The times that are shown of both: medians, as everywhere, but of pairs, which have their
+    difference in common and not their level, geometric means."""
+    pairs = [] if rounds is None else _pairs(base, new, rounds)
+    if not pairs or min(map(min, pairs)) <= 0:
+        return base.middle, new.middle
+    before, after = np.exp(np.mean(np.log(pairs), axis=0)).tolist()
+    return before, after
+
+
+def _pairs(base: Repeats, new: Repeats, rounds: Rounds) -> list[tuple[float, float]]:
+    """The times of the launches of each round that both have."""
     before, after = (
         {rounds[n]: time for n, time in zip(side.numbers, side.values, strict=True) if n in rounds}
         for side in (base, new)
     )
-    pairs = [(before[each], after[each]) for each in before if each in after]
+    return [(before[each], after[each]) for each in before if each in after]
+
+
+def _paired(base: Repeats, new: Repeats, rounds: Rounds) -> Difference:
+    pairs = _pairs(base, new, rounds)
     if not pairs or min(map(min, pairs)) <= 0:
         return Difference(math.nan, 0.0, math.inf, significant=False)
     return differ_paired([two / one for one, two in pairs])

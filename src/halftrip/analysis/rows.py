@@ -10,9 +10,14 @@ import msgspec
 
 from halftrip.analysis.flags import Known, contradictions, evidences, flags_of
 from halftrip.analysis.flags.flag import Evidence, Flag
+from halftrip.analysis.like_states import MeasuredRow, Part
 from halftrip.analysis.one_way import Clocks, OneWay, one_way
-from halftrip.analysis.states import State
-from halftrip.analysis.summaries import is_over_all_time, launch_components
+from halftrip.analysis.states import RunStates, State
+from halftrip.analysis.summaries import (
+    is_over_all_time,
+    launch_components,
+    summarize_configuration,
+)
 from halftrip.analysis.usage import (
     MessageCost,
     UsedByEnds,
@@ -32,7 +37,7 @@ from halftrip.results.usage import Usage
 from halftrip.stats.adjustment import Adjusted, Correlation
 from halftrip.stats.estimate import Estimate
 from halftrip.stats.median import median
-from halftrip.stats.summary import Components, Summary
+from halftrip.stats.summary import Components, Summary, relative_width
 
 # From this size on, bytes, the bandwidth says more than the latency.
 LARGE = 64 << 10
@@ -58,6 +63,7 @@ class Row(NamedTuple):
     is how many slices count, `left_out` how many do not, because the path was still warming up.
     `state` is the state of the machine that all these figures are of, where the times go with it
     (None: they are of all slices); `others` are the same rows in the other states, and empty there.
+    `measured` is the whole row, in all states.
     `reported` is what another tool has printed of each of its measurements, and `source` which
     table of what was imported it is from; empty, and None, of a measurement of halftrip's.
     """
@@ -84,6 +90,7 @@ class Row(NamedTuple):
     components: Components | None
     state: State | None
     others: tuple[Row, ...]
+    measured: MeasuredRow
     reported: tuple[Reported, ...]
     source: Source | None
 
@@ -136,12 +143,15 @@ class Row(NamedTuple):
 
 
 def rows(
-    run: Run, flags: bool = True, known: dict[Configuration, Known] | None = None
+    run: Run,
+    flags: bool = True,
+    known: dict[Configuration, Known] | None = None,
+    states: RunStates | None = None,
 ) -> list[Row]:
     """The rows of a run in the order of a table, whatever order they were measured in; with all
-    their `flags`, or, which takes a fraction of the time, without. `known` is that of
-    `evidences`."""
-    found = evidences(run, known)
+    their `flags`, or, which takes a fraction of the time, without. `known` and `states` are those
+    of `evidences`."""
+    found = evidences(run, known, states)
     clocks = Clocks(run)
     beside = contradictions(found)
     made = []
@@ -152,6 +162,25 @@ def rows(
         others = [_judged(each, [], clocks, flags) for each in evidence.others]
         made.append(row._replace(others=tuple(others)))
     return made
+
+
+def in_part(row: Row, part: Part) -> Row:
+    """The row with the summary, and the width of its verdict, of a part of its slices."""
+    measured = row.measured
+    if part.word and (own := in_state(row, part.word)) is not None:
+        return own
+    if len(part.measurements) == len(measured.measurements) and row.state is None:
+        return row
+    summary = summarize_configuration(part.measurements, measured.times_of(part), part.delivery)
+    found = row._replace(summary=summary, delivery=part.delivery, state=None, others=())
+    width = 0.0 if found.is_over_all_time else relative_width(summary)
+    return found._replace(verdict=row.verdict._replace(width=width))
+
+
+def in_state(row: Row, word: str) -> Row | None:
+    """The row in the state that is called so; None where it has no figures in it."""
+    every = (row, *row.others)
+    return next((each for each in every if each.state and each.state.word == word), None)
 
 
 def in_every_state(found: Iterable[Row]) -> list[Row]:
@@ -224,6 +253,7 @@ def _row(evidence: Evidence, beside: Sequence[Flag], clocks: Clocks) -> Row:
         components=launch_components(evidence.times),
         state=evidence.state,
         others=(),
+        measured=evidence.measured,
         reported=tuple(m.reported for m in measurements if m.reported is not None),
         source=evidence.run.source_of.get(evidence.configuration),
     )

@@ -7,15 +7,15 @@ What is looked at is data: an entry of `QUANTITIES` is all that another quantity
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple
 
 from halftrip.results.configuration import Configuration
+from halftrip.results.counts import Delivery, add_deliveries
 from halftrip.results.records import Measurement
 from halftrip.results.run import Run
 from halftrip.stats.levels import Held, Level, goes_with, held, level_of, levels
-from halftrip.stats.median import median
+from halftrip.stats.series import ConfigurationTimes
 
 # A pair of cores whose round trip is probed: the ranks, their thread, the requested cores, and
 # whether the path is simulated.
@@ -158,165 +158,60 @@ def _changes(known: Sequence[Level], readings: Sequence[float]) -> int:
     return sum(one != other for one, other in itertools.pairwise(numbers))
 
 
-class Part(NamedTuple):
-    """Slices of a row that were measured at one `level` (None: at several that do not matter to it,
-    or at one that is not known), whose state is called `word`; empty if there is one only."""
-
-    quantity: Quantity | None
-    level: Level | None
-    word: str
-    measurements: Sequence[Measurement]
-
-
-def parts(
-    host: HostStates | None, measurements: Sequence[Measurement], always: bool = False
-) -> list[Part]:
-    """The slices of a row by level, to be compared with those of another run; see `by_state`."""
-    slices = by_state(host, measurements, always)
-    if not slices and not _could_tell(host, measurements):
-        # Whether it goes with the state is not known: that it does not is no finding.
-        slices = by_state(host, measurements, always=True)
-    found = [
-        Part(each.state.quantity, each.state.level, each.state.word, each.measurements)
-        for each in slices
-    ]
-    if found:
-        return found
-    if host is None or len(host.levels) != 1 or not any(map(host.quantity.readings, measurements)):
-        return [Part(None, None, "", measurements)]
-    return [Part(host.quantity, host.levels[0], "", measurements)]
-
-
-# A row that was seen in a state in fewer launches (of one launch: slices) does not show whether it
-# goes with that.
-_FEWEST_TO_TELL = 3
-# Levels of two runs that are no farther apart than this factor are of the same state: within one, a
-# level wanders by a tenth or two.
-_SAME = 1.25
-
-
-class Common(NamedTuple):
-    """Slices of a row in two runs that can be compared. `apart`: they were measured at levels that
-    the other run has not."""
-
-    base: Part
-    new: Part
-    apart: bool = False
-
-    @property
-    def word(self) -> str:
-        """What the state is called; empty where there is one only."""
-        return self.base.word or self.new.word
-
-    @property
-    def is_of_any(self) -> bool:
-        """Whether the row does not go with the state, as one of the runs shows that saw several."""
-        return self.base.level is None or self.new.level is None
-
-
-# The configuration of a row, and its measurements.
-MeasuredRow = tuple[Configuration, Sequence[Measurement]]
-
-
-def in_common(
-    states: tuple[RunStates, RunStates], rows: tuple[MeasuredRow, MeasuredRow]
-) -> list[Common]:
-    """What can be compared of a row in two runs: one pair for each state that both have seen. Where
-    they have none in common, it is the first of each."""
-    hosts = [known.of(row) for known, (row, _) in zip(states, rows, strict=True)]
-    sides = [parts(host, found) for host, (_, found) in zip(hosts, rows, strict=True)]
-    if max(map(len, sides)) > 1:
-        # What matters to the row in one run does so in the other.
-        sides = [parts(host, found, True) for host, (_, found) in zip(hosts, rows, strict=True)]
-    one, other = sides
-    if one[0].level is None or other[0].level is None:
-        return [Common(_whole(one, rows[0]), _whole(other, rows[1]))]
-    pairs = [
-        Common(each, nearest)
-        for each in one
-        if (nearest := _nearest(each, other)) is not None and _nearest(nearest, one) is each
-    ]
-    return pairs or [Common(one[0], other[0], apart=True)]
-
-
-def _whole(found: Sequence[Part], row: MeasuredRow) -> Part:
-    return found[0] if len(found) == 1 else Part(None, None, "", row[1])
-
-
-def _nearest(part: Part, others: Sequence[Part]) -> Part | None:
-    """The part of the same quantity whose level is nearest; None where none is of the same
-    state."""
-    alike = [each for each in others if each.quantity is part.quantity]
-    found = min(alike, key=lambda each: _distance(part, each), default=None)
-    if found is None or part.level is None or found.level is None:
-        return None
-    meet = part.level.low <= found.level.high and found.level.low <= part.level.high
-    return found if meet or _distance(part, found) <= math.log(_SAME) else None
-
-
-def _distance(one: Part, other: Part) -> float:
-    if one.level is None or other.level is None:
-        return math.inf
-    return abs(math.log(one.level.middle / other.level.middle))
-
-
 class StateSlices(NamedTuple):
-    """The slices of a row in one state."""
+    """The slices of a row in one state; `left` are those of the row that are in none."""
 
     state: State
     measurements: Sequence[Measurement]
+    left: Sequence[Measurement] = ()
 
 
 def by_state(
-    host: HostStates | None, measurements: Sequence[Measurement], always: bool = False
+    host: HostStates | None,
+    measurements: Sequence[Measurement],
+    times: ConfigurationTimes,
+    always: bool = False,
 ) -> list[StateSlices]:
     """The slices of a row in each state of `host`, the state that held most in the run first; empty
     where its figures are of all slices: its times do not go with the state, or nothing tells.
-    `always`: also where they do not.
+    `times` are those of all these slices. `always`: also where they do not.
 
     A row most of whose slices are in one state, and no other in another, is of that state.
     """
     states = [] if host is None else host.states
     if host is None or not states:
         return []
-    by_number: dict[int, list[Measurement]] = {}
+    by_number: dict[int | None, list[Measurement]] = {}
     for each in measurements:
-        number = host.held(each).level
-        if number is not None:
-            by_number.setdefault(number, []).append(each)
-    found = [StateSlices(states[number], slices) for number, slices in by_number.items()]
+        by_number.setdefault(host.held(each).level, []).append(each)
+    left = by_number.pop(None, [])
+    found = [
+        StateSlices(states[number], slices, left)
+        for number, slices in by_number.items()
+        if number is not None
+    ]
     if len(found) == 1:
         known = sum(each.is_sampled for each in found[0].measurements)
         is_most = 2 * known > sum(each.is_sampled for each in measurements)
         return found if is_most or always else []
-    if not always and not _goes_with(found):
+    if not always and not _goes_with(found, times):
         return []
     return sorted(found, key=lambda each: -each.state.level.share)
 
 
-def _goes_with(found: Sequence[StateSlices]) -> bool:
+def _goes_with(found: Sequence[StateSlices], times: ConfigurationTimes) -> bool:
     sampled = [
         (each.state.value, slice_) for each in found for slice_ in each.measurements
         if slice_.is_sampled
     ]  # fmt: skip
     values, slices = [value for value, _ in sampled], [slice_ for _, slice_ in sampled]
-    medians = [median(each.one_way_times) for each in slices]
+    medians = [times.of_slice[id(each)].median.median for each in slices]
     return goes_with(values, [each.launch for each in slices], medians)
 
 
-def goes_with_state(host: HostStates | None, measurements: Sequence[Measurement]) -> bool | None:
-    """Whether the times of a row go with the state; None where the run does not show it."""
-    if len(by_state(host, measurements)) > 1:
-        return True
-    return False if _could_tell(host, measurements) else None
-
-
-def _could_tell(host: HostStates | None, measurements: Sequence[Measurement]) -> bool:
-    """Whether a row has seen two states often enough to show that its times do not go with them: in
-    so many launches each, or, of a single launch, in so many slices."""
-    alone = len({each.launch for each in measurements}) == 1
-    counts = [
-        len(each.measurements) if alone else len({slice_.launch for slice_ in each.measurements})
-        for each in by_state(host, measurements, always=True)
-    ]
-    return sum(count >= _FEWEST_TO_TELL for count in counts) > 1
+def delivery_of(
+    measurements: Sequence[Measurement], left: Sequence[Measurement]
+) -> Delivery | None:
+    """How many messages arrived in these slices of a row, and in those `left` that are in no state:
+    a slice in which the state changed, or all was lost, has lost them in any."""
+    return add_deliveries(each.delivery for each in (*left, *measurements))

@@ -33,19 +33,21 @@ def configuration_times(
 
 
 def summarize_configuration(
-    measurements: Sequence[Measurement], times: ConfigurationTimes | None = None
+    measurements: Sequence[Measurement],
+    times: ConfigurationTimes | None = None,
+    delivery: Delivery | None = None,
 ) -> Summary:
     """The summary of a configuration over the slices that count; `times` is the result of
-    `configuration_times`, if it is known already. Where `is_over_all_time`, the bandwidth is of all
-    samples."""
+    `configuration_times`, if it is known already, and `delivery` how many messages arrived, if that
+    is not of these slices alone. Where `is_over_all_time`, the bandwidth is of all samples."""
     configuration = measurements[0].configuration
-    delivery = add_deliveries(measurement.delivery for measurement in measurements)
+    if delivery is None:
+        delivery = add_deliveries(measurement.delivery for measurement in measurements)
     delivered = delivered_share(configuration, delivery)
-    first = measurements[0].first
     summary = series.summarize_configuration(
         times or configuration_times(measurements),
         size=configuration.payload,
-        first=math.nan if first is None else first / configuration.messages_per_iteration,
+        first=first_message(measurements),
         delivered=delivered,
         single=all(
             measurement.iterations == 1 and measurement.reported is None
@@ -61,6 +63,14 @@ def summarize_configuration(
     elapsed = sum(int(m.samples.sum()) for m in measurements)
     bandwidth = configuration.payload * delivered * sent / elapsed * 1e9 if elapsed else math.nan
     return summary._replace(bandwidth=bandwidth)
+
+
+def first_message(measurements: Sequence[Measurement]) -> float:
+    """The time of a message in the very first iteration, ns; NaN where it is not known."""
+    first = measurements[0].first
+    return (
+        math.nan if first is None else first / measurements[0].configuration.messages_per_iteration
+    )
 
 
 def with_reported(summary: Summary, reported: Sequence[Reported]) -> Summary:

@@ -25,7 +25,8 @@ from halftrip.texts import printable
 from halftrip.units import parse_share
 
 if TYPE_CHECKING:
-    from halftrip.analysis.comparison import ComparedRun, Comparison
+    from halftrip.analysis.compared_run import ComparedRun
+    from halftrip.analysis.comparison import Comparison
     from halftrip.report.selection import Selection
 
 _JUNIT = "junit"
@@ -44,7 +45,9 @@ def compare(
     by: Annotated[
         Text,
         typer.Option(
-            "--by", metavar="NAME", help="Of one run: what --vary has varied, as env.UCX_TLS."
+            "--by",
+            metavar="NAME",
+            help="Compare by a setting, as socket-buffer, or by what was varied, as env.UCX_TLS.",
         ),
     ] = None,
     threshold: Annotated[
@@ -69,14 +72,22 @@ def compare(
         bool, typer.Option("--anyway", help="Also what was measured in another way.")
     ] = False,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with 3 if something cannot be told.")
+        bool,
+        typer.Option(
+            "--strict",
+            help="Exit with 3 if something cannot be told; with 1 also for missing rows that the "
+            "new plan does not ask for.",
+        ),
+    ] = False,
+    allow_missing: Annotated[
+        bool, typer.Option("--allow-missing", help="Rows of the base may be missing.")
     ] = False,
     every: Annotated[bool, typer.Option("--all", help="Also the rows that are the same.")] = False,
     wide: Wide = False,
     format_: Annotated[str, one_of("--format", (*VIEW_FORMATS, _JUNIT))] = "table",
     json: AsJson = False,
 ) -> int:
-    """Say what has changed between runs; exit with 1 if anything got slower."""
+    """Say what has changed between runs; exit with 1 if anything got slower, or is missing."""
     from halftrip.analysis import comparison
 
     format_ = view_format(format_, json, wide, every, (_JUNIT,))
@@ -91,15 +102,16 @@ def compare(
         compared,
         spread,
         anyway,
+        "none" if allow_missing else "all" if strict else "asked",
     )
     print_comparisons(found, format_, every, wide)
     return status(found, strict)
 
 
 def status(found: Sequence[Comparison], strict: bool = False) -> int:
-    """The exit status: 1 if anything is slower, 3 if it is `strict` and something cannot be
-    told."""
-    if any(each.having("slower") for each in found):
+    """The exit status: 1 if anything is slower or missing, 3 if it is `strict` and something cannot
+    be told."""
+    if any(each.having("slower") or each.missing for each in found):
         return _SLOWER_STATUS
     untold = any(each.having("cannot tell") or each.refused for each in found)
     return _UNTOLD_STATUS if strict and untold else 0
@@ -128,29 +140,29 @@ def _quantile(text: str) -> float:
 def _sides(files: Sequence[str], by: str | None, selection: Selection) -> Sequence[ComparedRun]:
     """What is compared, the base first: the runs in these files, or the sides or the variants of a
     single one. Raises UsageError where there are not two."""
-    from halftrip.analysis.comparison import sides_by
+    from halftrip.analysis.compared_run import option_names, sides_by, varied
 
-    if by is not None and len(files) != 1:
-        raise UsageError("--by compares the variants of one run; name one file")
     _check_distinct(files)
     sides = [_side(path, selection) for path in files]
     if by is not None:
-        sides = sides_by(sides[0].run, by, sides[0])
+        sides = sides_by(by, sides)
     elif len(files) == 1:
-        sides = _sides_of_one(sides[0])
+        sides = _sides_of_one(sides[0]) or sides
     if len(sides) < 2:
-        raise UsageError("name two runs, BASE and NEW, or one and --by NAME for what was varied")
+        said = "name two runs, BASE and NEW, or one and --by NAME for what was varied"
+        known = option_names(varied(each for side in sides for each in side.rows))
+        raise UsageError(f"{said}: {', '.join(known)}" if known else said)
     return sides
 
 
 def _sides_of_one(side: ComparedRun) -> list[ComparedRun]:
     """The sides of a run that was measured against another in turn, or the variants of one that has
     varied a single thing; else none."""
-    from halftrip.analysis.comparison import sides_by, sides_of
+    from halftrip.analysis.compared_run import sides_by, sides_of
 
     names = {name for each in side.rows for name, _ in each.variant}
     if side.run.sides is None and len(names) == 1 and not side.run.sources:
-        return sides_by(side.run, names.pop(), side)
+        return sides_by(names.pop(), [side])
     return sides_of(side.run) or []
 
 
@@ -162,7 +174,7 @@ def _check_distinct(files: Sequence[str]) -> None:
 
 
 def _side(path: str, selection: Selection) -> ComparedRun:
-    from halftrip.analysis.comparison import ComparedRun
+    from halftrip.analysis.compared_run import ComparedRun
 
     run = inputs.loaded(path)
     side = ComparedRun.of(run, printable(path), selection.has)

@@ -141,7 +141,8 @@ def status_against(run: Run, shown: bool) -> int:
     prints the comparison if it is to be `shown`. 0 for any other run."""
     if run.sides is None and run.base_file is None:
         return 0
-    from halftrip.analysis.comparison import ComparedRun, compare, sides_of
+    from halftrip.analysis.compared_run import ComparedRun, sides_of
+    from halftrip.analysis.comparison import compare
 
     sides = sides_of(run)
     if sides is None and run.base_file is not None:

@@ -184,12 +184,13 @@ def show_runs(files: Sequence[str], shown: ShowRequest) -> int:
         _show_several(runs, names, shown)
         return 0
     expected = _expectations(runs[0], shown)
-    _show_one(runs[0], names[0], shown, expected)
+    content = _content(runs[0], shown, _needs_flags(shown), expected)
+    _show_one(content, names[0], shown)
     if not (shown.judges or expected.figures):
         return 0
     from halftrip.analysis.expectation import fails
 
-    return int(fails(_content(runs[0], shown._replace(rtt=False), False, expected)))
+    return int(fails(content))
 
 
 def _content(
@@ -219,7 +220,8 @@ def _expectations(run: Run, shown: ShowRequest) -> Expectations:
     if shown.baseline is None:
         return Expectations.of_plan(plan)
     found = inputs.loaded(shown.baseline)
-    return Expectations.of_plan(plan, Baseline.of(found, printable(shown.baseline)))
+    chosen = shown.selection.has if shown.selection is not None else lambda _: True
+    return Expectations.of_plan(plan, Baseline.of(found, printable(shown.baseline), chosen))
 
 
 def print_first(
@@ -288,22 +290,32 @@ def _check_style(files: Sequence[str], shown: ShowRequest) -> None:
 # A single run.
 
 
-def _show_one(run: Run, path: str, shown: ShowRequest, expected: Expectations) -> None:
+def _views_of(shown: ShowRequest) -> Sequence[str]:
+    """The views besides the first screen, or the format, of a run."""
     is_table = shown.form == TABLE
-    views = shown.views or ([_ALL_ROWS] if is_table and (shown.wide or shown.rtt) else [])
+    return shown.views or ([_ALL_ROWS] if is_table and (shown.wide or shown.rtt) else [])
+
+
+def _needs_flags(shown: ShowRequest) -> bool:
+    """Whether what is shown of a run has flags."""
+    needs = {VIEWS.entry(name).needs_flags for name in _views_of(shown)}
+    if needs:
+        return "always" in needs or (shown.format in _FOR_PROGRAMS and "for programs" in needs)
+    return shown.form != TABLE and shown.form.has_flags
+
+
+def _show_one(content: Document, path: str, shown: ShowRequest) -> None:
+    views = _views_of(shown)
     if not views:
-        _show_whole(run, path, shown, expected)
+        _show_whole(content, path, shown)
         return
-    needs = {VIEWS.entry(name).needs_flags for name in views}
-    flags = "always" in needs or (shown.format in _FOR_PROGRAMS and "for programs" in needs)
-    content = _content(run, shown, flags, expected)
     found = [_view(name, content, shown) for name in views]
     if shown.judges and shown.format not in _FOR_PROGRAMS:
         from halftrip.render.blocks import Items, View
         from halftrip.views.expected import lines
 
         found.append(View([Items(lines(content))]))
-    if is_table or len(found) == 1:
+    if shown.form == TABLE or len(found) == 1:
         for each in found:
             put_view(each, shown.format, shown.wide)
         return
@@ -314,22 +326,19 @@ def _show_one(run: Run, path: str, shown: ShowRequest, expected: Expectations) -
     put_view(whole, shown.format, shown.wide)
 
 
-def _show_whole(run: Run, path: str, shown: ShowRequest, expected: Expectations) -> None:
+def _show_whole(content: Document, path: str, shown: ShowRequest) -> None:
     """Prints a run, or what is selected of it, without any other view."""
     if shown.form != TABLE:
-        content = _content(run, shown, shown.form.has_flags, expected)
         if shown.format in DOCUMENTS:
             from halftrip.views.details import in_short
 
             put_view(in_short(content, not shown.wide), shown.format)
         else:
             put(shown.form.make(content), tabs=shown.style is not None)
-    elif shown.is_part:
+    else:
         from halftrip.views.screen import first_screen
 
-        put_view(first_screen(_content(run, shown, False, expected)))
-    else:
-        print_first(run, path, expected)
+        put_view(first_screen(content, None if shown.is_part else path))
 
 
 def _view(name: str, content: Document, shown: ShowRequest) -> View:

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import altair as alt
 
-from halftrip.analysis.comparison import ComparedRun, Comparison, sides_of
+from halftrip.analysis.compared_run import ComparedRun, sides_of
+from halftrip.analysis.comparison import Comparison
 from halftrip.analysis.comparison import compare as compare_sides
 from halftrip.analysis.row_change import RowChange
 from halftrip.errors import UsageError

@@ -69,6 +69,11 @@ class Level(NamedTuple):
     def has(self, reading: float) -> bool:
         return self.low <= reading <= self.high
 
+    def narrowed(self, readings: Sequence[float]) -> Level:
+        """The level of some of its readings, at least one: those of one place."""
+        low, high = min(readings) / _OUTSIDE, max(readings) * _OUTSIDE
+        return Level(max(self.low, low), min(self.high, high), median(readings), self.share)
+
 
 def levels(series: Sequence[Sequence[float]]) -> list[Level]:
     """The levels of a quantity that is above 0, the lowest first, from the readings of each of

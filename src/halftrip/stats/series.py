@@ -48,9 +48,10 @@ class ConfigurationTimes:
     `launches` and `slices` have the launch of each slice, and its times with their median.
     `counted` says which slices count: not those in which the path was still warming up.
     `launches_begun` is how many launches there were that were not cut short, with samples or
-    without; `cut_short` has the numbers of the others.
+    without; `cut_short` has the numbers of the others. `recorded` are the slices with samples.
     """
 
+    recorded: Sequence[RecordedSlice]
     launches_begun: int
     launches: Sequence[int]
     slices: Sequence[SliceTimes]
@@ -83,6 +84,11 @@ class ConfigurationTimes:
         ]
 
     @cached_property
+    def of_slice(self) -> dict[int, SliceTimes]:
+        """The times of each slice with samples, by its identity."""
+        return {id(each): of for each, of in zip(self.recorded, self.slices, strict=True)}
+
+    @cached_property
     def steady(self) -> list[Floats]:
         """The times of each slice that counts."""
         return [each.times for slices in self.by_launch.values() for each in slices]
@@ -98,18 +104,24 @@ def configuration_times(
     launch the leading slices of a path that was still warming up do not count, nor do launches that
     were cut short. Times were recorded in multiples of `unit`, ns (0: not known); `within` is that
     of `interval.of_samples`. `of` are the times of the whole row where `series` are some of its
-    slices, such as those in one state: few slices do not say then that a launch was cut short."""
-    known = [(each, times) for each in series if (times := each.one_way_times).size]
-    slices = [
-        SliceTimes(
-            times,
-            of_samples(times, unit, within),
-            median_if_known(each.core_to_core_rtts or [math.nan]),
-        )
-        for each, times in known
-    ]
-    launches = [each.launch for each, _ in known]
-    counted = [True] * len(known)
+    slices, such as those in one state: few slices do not say then that a launch was cut short, and
+    what is known of a slice is not computed again."""
+    if of is None:
+        known = [(each, times) for each in series if (times := each.one_way_times).size]
+        recorded = [each for each, _ in known]
+        slices = [
+            SliceTimes(
+                times,
+                of_samples(times, unit, within),
+                median_if_known(each.core_to_core_rtts or [math.nan]),
+            )
+            for each, times in known
+        ]
+    else:
+        recorded = [each for each in series if id(each) in of.of_slice]
+        slices = [of.of_slice[id(each)] for each in recorded]
+    launches = [each.launch for each in recorded]
+    counted = [True] * len(recorded)
     for launch in dict.fromkeys(launches):
         of_launch = [n for n, other in enumerate(launches) if other == launch]
         for n in of_launch[: settled_from([slices[n].median.median for n in of_launch])]:
@@ -123,7 +135,12 @@ def configuration_times(
             counts and launch not in short for launch, counts in zip(launches, counted, strict=True)
         ]
     return ConfigurationTimes(
-        launches_begun=begun, launches=launches, slices=slices, counted=counted, cut_short=short
+        recorded=recorded,
+        launches_begun=begun,
+        launches=launches,
+        slices=slices,
+        counted=counted,
+        cut_short=short,
     )
 
 

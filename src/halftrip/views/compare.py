@@ -4,14 +4,14 @@ rows."""
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
+from halftrip.analysis.compared_run import unlike
 from halftrip.analysis.comparison import Comparison
-from halftrip.analysis.environments import Change, changes
-from halftrip.analysis.figure import ALWAYS, BRIEF, MORE, or_none
+from halftrip.analysis.figure import ALWAYS, BRIEF, MORE
+from halftrip.analysis.flags.flag import counted
 from halftrip.analysis.row_change import RowChange
-from halftrip.analysis.setting_figures import configuration_fields
 from halftrip.render.blocks import (
     SPACE,
     Block,
@@ -27,13 +27,16 @@ from halftrip.report.numbers import NOTHING, number, supported_digits
 from halftrip.results.configuration import Configuration
 from halftrip.units import significant
 from halftrip.views.columns import SIZE, TRANSPORT, setting_column
+from halftrip.views.compare_fields import content, differences, records
+from halftrip.views.states import BOTH_STATES
 
 # Rows that cannot be told, and what differs around the runs: so many are shown, the rest counted.
 _MOST_UNTOLD = 10
 _MOST_CHANGES = 12
+# Of rows that are missing, or of one run only, so many are named.
+_MOST_NAMED = 3
 # Nobody takes more.
 _MOST_LAUNCHES = 500
-BOTH_STATES = "--placement-state near, or far, measures one state; more --launches see several"
 _STYLES = {"slower": "bold red", "faster": "green", "cannot tell": "yellow", "same": ""}
 
 
@@ -56,12 +59,8 @@ def compare(comparisons: Sequence[Comparison], every: bool = False) -> View:
             blocks += [SPACE, Items(notes, "dim")]
     return View(
         blocks,
-        lambda: [_content(each) for each in comparisons],
-        lambda: [
-            {"base": each.base.name, "new": each.new.name, **_record(row)}
-            for each in comparisons
-            for row in each.rows
-        ],
+        lambda: [content(each, answer(each)) for each in comparisons],
+        lambda: [record for each in comparisons for record in records(each)],
         "What changed",
     )
 
@@ -87,23 +86,22 @@ def around(comparison: Comparison) -> list[str]:
     return lines
 
 
-def differences(comparison: Comparison) -> list[Change]:
-    """What differs between the environments of both runs; sides of one run have the same."""
-    base, new = comparison.base.run, comparison.new.run
-    return [] if base is new else changes(base, new)
-
-
 def answer(comparison: Comparison) -> list[str]:
     """What has changed, the most of it, and how far that holds, in a sentence or two each."""
-    return [*_counts(comparison), *_largest(comparison), *_holds(comparison)]
+    return [
+        *_counts(comparison),
+        *_missing(comparison),
+        *_largest(comparison),
+        *_holds(comparison),
+    ]
 
 
 def _counts(comparison: Comparison) -> list[str]:
     within = f"the same within {_percent(comparison.threshold)}"
-    of = len(comparison.rows)
+    found = comparison.counts
+    of, untold = found.total(), found["cannot tell"]
     words = (("slower", "slower"), ("faster", "faster"), ("same", within))
-    counts = [(len(comparison.having(word)), said) for word, said in words]
-    untold = len(comparison.having("cannot tell"))
+    counts = [(found[word], said) for word, said in words]
     known = [f"{count} {said}" for count, said in counts if count]
     rows = "row" if of == 1 else "rows"
     if untold == of:
@@ -115,6 +113,22 @@ def _counts(comparison: Comparison) -> list[str]:
     return [f"Of {of} {rows}, {', '.join(known)}{rest}."]
 
 
+def _missing(comparison: Comparison) -> list[str]:
+    """The rows of the base that the new run should have, and has not."""
+    if not comparison.missing:
+        return []
+    is_ = "is" if len(comparison.missing) == 1 else "are"
+    said = f"{counted(len(comparison.missing), 'row')} of the base {is_} missing"
+    return [f"{said}: {_named(comparison, comparison.missing)}; --allow-missing passes that."]
+
+
+def _named(comparison: Comparison, rows: Sequence[Configuration]) -> str:
+    """The first of these rows, and how many more there are."""
+    some = ", ".join(row_name(comparison, each) for each in rows[:_MOST_NAMED])
+    more = len(rows) - _MOST_NAMED
+    return f"{some} and {more} more" if more > 0 else some
+
+
 def _largest(comparison: Comparison) -> list[str]:
     """The largest change for the worse, else for the better; of none, what would tell."""
     changed = comparison.having("slower") or comparison.having("faster")
@@ -123,31 +137,38 @@ def _largest(comparison: Comparison) -> list[str]:
         does = "takes" if not row.configuration.is_rate else "carries"
         much = "as long" if not row.configuration.is_rate else "as much"
         low, high = (significant(each, 3) for each in row.bounds)
-        name, factor = row_name(comparison, row.configuration), significant(row.factor, 3)
+        name, times = row_name(comparison, row.configuration), significant(row.factor, 3)
         name += f", {row.state}," if row.state else ""
         values = f"{figure(row, 'new')}, was {figure(row, 'base')}"
-        return [f"{name} {does} {factor} times {much} (95 %: {low} to {high}): {values}."]
+        return [f"{name} {does} {times} times {much} (95 %: {low} to {high}): {values}."]
     untold = comparison.having("cannot tell")
+    apart = _apart(untold)
     needed = [row.launches for row in untold if row.launches is not None]
     if not needed:
-        return _apart(untold)
+        return apart
     most, size = max(needed), _percent(comparison.threshold)
     if most > _MOST_LAUNCHES:
         vary = "they vary too much; halftrip show --why says what disturbs them"
-        return [f"To find a change of {size} would take {most:,} launches of some rows: {vary}."]
+        said = f"To find a change of {size} would take {most:,} launches of some rows: {vary}."
+        return [*apart, said]
     takes = f"takes about {most:,} launches of each run: --launches {most}"
-    return [f"To find a change of {size} in those that cannot be told {takes}."]
+    which = "the others" if apart else "those that cannot be told"
+    return [*apart, f"To find a change of {size} in {which} {takes}."]
 
 
 def _apart(untold: Sequence[RowChange]) -> list[str]:
     """Of what rows cannot be told since the machine was in other states, and how to get the same in
     both runs."""
-    apart = [row.apart for row in untold if row.apart]
+    apart = [row for row in untold if row.apart]
     if not apart:
         return []
-    rows = "1 row" if len(apart) == 1 else f"{len(apart)} rows"
-    said = f"Cannot tell of {rows}: {apart[0]}"
+    said = f"Cannot tell of {counted(_rows(apart), 'row')}: {apart[0].apart}"
     return [f"{said}. {BOTH_STATES}."]
+
+
+def _rows(found: Iterable[RowChange]) -> int:
+    """How many rows these are: one may be in several states."""
+    return len({row.configuration for row in found})
 
 
 def _holds(comparison: Comparison) -> list[str]:
@@ -165,7 +186,7 @@ def _holds(comparison: Comparison) -> list[str]:
                 "--launches 5 measures it, --launch-spread says it"
             ),
         }[spread.source]
-        which = "This is" if len(alone) == len(comparison.rows) else f"{len(alone)} rows are"
+        which = "This is" if len(alone) == len(comparison.rows) else f"{_rows(alone)} rows are"
         said.append(f"{which} within one launch each; {how}.")
     else:
         base, new = (
@@ -178,7 +199,7 @@ def _holds(comparison: Comparison) -> list[str]:
         said.append(f"The runs have {counts}: this holds for fresh processes, too.")
     adjusted = [row for row in comparison.rows if row.adjusted is not None]
     if adjusted:
-        rows = "1 row is" if len(adjusted) == 1 else f"{len(adjusted)} rows are"
+        rows = "1 row is" if _rows(adjusted) == 1 else f"{_rows(adjusted)} rows are"
         first = max(adjusted, key=lambda row: abs(math.log(row.adjusted or 1)))
         rtts = f"{first.base.rtt:.0f} ns, then {first.new.rtt:.0f}"
         said.append(f"{rows} adjusted for the core-to-core round trip ({rtts}).")
@@ -209,7 +230,10 @@ def _title(comparison: Comparison, rows: Sequence[RowChange]) -> str:
     configurations = [row.configuration for row in rows]
     simulated = all(each.is_simulated for each in configurations)
     what = "median" if comparison.quantile is None else f"quantile {comparison.quantile:g}"
-    return ", ".join([f"one-way latency ({what}) or bandwidth", *common(configurations, simulated)])
+    found = common(configurations, simulated)
+    if comparison.new.by:
+        found = [each for each in found if not each.startswith(f"{comparison.new.by} ")]
+    return ", ".join([f"one-way latency ({what}) or bandwidth", *found])
 
 
 def _table(comparison: Comparison, rows: Sequence[RowChange]) -> Table:
@@ -221,8 +245,8 @@ def _table(comparison: Comparison, rows: Sequence[RowChange]) -> Table:
         *([_STATE] if any(row.state for row in rows) else []),
         Column("base", "", lambda row: figure(row, "base"), rank=ALWAYS),
         Column("new", "", lambda row: figure(row, "new"), rank=ALWAYS),
-        Column("new / base", "", lambda row: number(row.factor, _digits(row) + 1), rank=ALWAYS),
-        Column("95 %", "", _bounds, rank=BRIEF),
+        Column("new / base", "", factor, rank=ALWAYS),
+        Column("95 %", "", bounds, rank=BRIEF),
         Column("p", "", lambda row: number(row.p_adjusted, 2), rank=MORE + 1),
         Column("launches", "", _launches, rank=MORE),
         Column("why", "", lambda row: row.reason, is_text=True, rank=MORE),
@@ -238,18 +262,25 @@ _STATE = Column("state", "", lambda row: row.state, is_text=True, rank=ALWAYS)
 def left_out(comparison: Comparison, shown: Sequence[RowChange]) -> list[str]:
     """Rows that the table has not, by why; and what its figures are."""
     said = []
-    rest = len(comparison.rows) - len(shown)
+    hidden = {id(row) for row in comparison.rows} - {id(row) for row in shown}
+    rest = [row for row in comparison.rows if id(row) in hidden]
     if rest:
-        of = "1 row more is" if rest == 1 else f"{rest} rows more are"
-        same = sum(row.word == "same" for row in comparison.rows)
-        what = "the same" if same == rest else "the same, or cannot be told"
-        said.append(f"{of} {what}: --all")
-    for name, rows in (("base", comparison.only_base), ("new", comparison.only_new)):
+        of = "1 row more is" if _rows(rest) == 1 else f"{_rows(rest)} rows more are"
+        is_same = all(row.word == "same" for row in rest)
+        said.append(f"{of} {'the same' if is_same else 'the same, or cannot be told'}: --all")
+    for side, rows in (
+        (comparison.base, comparison.only_base),
+        (comparison.new, comparison.only_new),
+    ):
         if rows:
-            side = getattr(comparison, name)
-            some = ", ".join(row_name(comparison, each) for each in rows[:3])
-            more = f" and {len(rows) - 3} more" if len(rows) > 3 else ""
-            said.append(f"only in {side.name}: {some}{more}")
+            said.append(f"only in {side.name}: {_named(comparison, rows)}")
+    if comparison.only_base and comparison.only_new and not comparison.new.by:
+        said.append(f"of these, {unlike(comparison.only_base, comparison.only_new)}")
+    rows_left_out = {(row.configuration, name) for row in comparison.rows for name in row.left_out}
+    left_out = Counter(name for _, name in rows_left_out)
+    if left_out:
+        why = [f"{name} ({counted(count, 'row')})" for name, count in sorted(left_out.items())]
+        said.append(f"not counted: {', '.join(why)}")
     reasons: dict[str, int] = {}
     for each in comparison.refused:
         reasons[each.reason] = reasons.get(each.reason, 0) + 1
@@ -283,7 +314,7 @@ def _percent(share: float) -> str:
 def figure(row: RowChange, side: str) -> str:
     """The figure of a side with its unit."""
     repeats = getattr(row, side)
-    value = row.figure(repeats)
+    value = row.figures[side == "new"]
     estimate = repeats.estimate
     width = estimate.half_width / estimate.value if estimate.value > 0 else math.nan
     digits = supported_digits(width)
@@ -297,7 +328,13 @@ def _digits(row: RowChange) -> int:
     return supported_digits((high - low) / 2 / row.factor if row.factor > 0 else math.nan)
 
 
-def _bounds(row: RowChange) -> str:
+def factor(row: RowChange) -> str:
+    """How many times as large the figure is, in the digits that its interval supports."""
+    return number(row.factor, _digits(row) + 1)
+
+
+def bounds(row: RowChange) -> str:
+    """The interval of `factor`."""
     low, high = row.bounds
     if not (low > 0 and math.isfinite(high)):
         return NOTHING
@@ -311,56 +348,3 @@ def _launches(row: RowChange) -> str:
 
 def _to_tell(row: RowChange) -> str:
     return NOTHING if row.launches is None else f"{row.launches:,}"
-
-
-# For programs.
-
-
-def _content(comparison: Comparison) -> dict[str, Any]:
-    return {
-        **{
-            side: {"run": found.name, "started": found.run.header.started}
-            for side, found in (("base", comparison.base), ("new", comparison.new))
-        },
-        "threshold": comparison.threshold,
-        "quantile": comparison.quantile,
-        "launch_spread": comparison.spread.value,
-        "launch_spread_is": comparison.spread.source,
-        "differences": [each._asdict() for each in differences(comparison)],
-        "answer": answer(comparison),
-        "rows": [_record(row) for row in comparison.rows],
-        "only_base": [configuration_fields(each) for each in comparison.only_base],
-        "only_new": [configuration_fields(each) for each in comparison.only_new],
-        "not_compared": [
-            {**configuration_fields(each.configuration), "reason": each.reason}
-            for each in comparison.refused
-        ],
-    }
-
-
-def _record(row: RowChange) -> dict[str, Any]:
-    """A row by names; its ratio is that of times, whatever is"""
-    found = row.difference
-    unit = "bandwidth_bytes_per_s" if row.configuration.is_rate else "latency_ns"
-    return {
-        **configuration_fields(row.configuration),
-        "state": row.state or None,
-        "verdict": row.word,
-        "reason": row.reason,
-        f"base_{unit}": or_none(row.figure(row.base)),
-        f"new_{unit}": or_none(row.figure(row.new)),
-        "time_ratio": or_none(found.ratio),
-        "time_ratio_low": found.low if found.is_known else None,
-        "time_ratio_high": found.high if found.is_known else None,
-        "p_value": found.p_value,
-        "p_value_adjusted": row.p_adjusted,
-        "effect": row.effect,
-        "base_launches": row.base.launches,
-        "new_launches": row.new.launches,
-        "base_repeats": len(row.base.times),
-        "new_repeats": len(row.new.times),
-        "base_core_to_core_ns": or_none(row.base.rtt),
-        "new_core_to_core_ns": or_none(row.new.rtt),
-        "base_adjusted_by": row.adjusted,
-        "launches_to_tell": row.launches,
-    }

@@ -12,8 +12,10 @@ from halftrip.analysis.expectation import (
     judged,
     shortfalls,
     unjudged,
+    untold,
 )
 from halftrip.units import format_size, significant
+from halftrip.views.states import BOTH_STATES
 
 if TYPE_CHECKING:
     from halftrip.report.document import Document
@@ -36,11 +38,12 @@ def lines(document: Document) -> list[str]:
         said.append(f"baseline: {wishes.named}; show --baseline FILE compares with it again")
     if not wishes.figures and wishes.baseline is None:
         return said
-    lacking = unjudged(document)
+    lacking, apart = unjudged(document), untold(document)
     short = [_line(each, wishes) for each in _by_kind(shortfalls(document))]
     said += short[:_MOST_LINES] or _as_expected(document)
     if len(short) > _MOST_LINES:
         said.append(f"and {len(short) - _MOST_LINES} more; show --format nodes has all of them")
+    said += [f"cannot tell: {each}. {BOTH_STATES}" for each in apart]
     return [*said, *(f"not judged: {each}" for each in lacking)]
 
 
@@ -55,9 +58,18 @@ def _as_expected(document: Document) -> list[str]:
     ]
     links = [link for each in found if each.against == "baseline" for link in each.links]
     if wishes.baseline is not None and links:
-        others = sum(not link.is_own for link in links)
-        of = f", {others} of them with its median link" if others else ""
-        rows = f"{len(links)} row" if len(links) == 1 else f"{len(links)} rows"
+        rows_of = [
+            configuration
+            for each in found
+            if each.against == "baseline"
+            for configuration, link in zip(each.configurations, each.links, strict=True)
+            if not link.is_own
+        ]
+        of = f", {len(set(rows_of))} of them with its median link" if rows_of else ""
+        count = len(
+            {c for each in found if each.against == "baseline" for c in each.configurations}
+        )
+        rows = f"{count} row" if count == 1 else f"{count} rows"
         names.append(f"{rows} against {wishes.baseline.name}{of}")
     return [f"as expected: {', '.join(names)}, {wishes.within}"] if names else []
 
@@ -66,7 +78,7 @@ def _by_kind(found: Iterable[Short]) -> list[list[Short]]:
     """What falls short alike at several sizes together, the worst first."""
     kinds: dict[Any, list[Short]] = {}
     for each in found:
-        kind = (each.hosts, each.transport, each.pattern, each.figure, each.against, each.variant)
+        kind = (*each[:3], each.figure, each.against, each.variant, each.state)
         kinds.setdefault(kind, []).append(each)
     return [
         sorted(alike, key=lambda each: (not each.is_sure, -each.factor)) for alike in kinds.values()
@@ -87,6 +99,7 @@ def _line(alike: Sequence[Short], wishes: Expectations) -> str:
         by = "baseline"
     more = f", and in {len(alike) - 1} more rows like it" if len(alike) > 1 else ""
     who = f"{short.variant}: {who}" if short.variant else who
+    what += f", {short.state}," if short.state else ""
     return f"{word}: {who}: {what} {value}{links}, {by} {wanted} {wishes.within}{more}"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC
 from functools import partial
 from typing import Any, NamedTuple
@@ -19,6 +19,7 @@ from halftrip.analysis.history import (
     RowHistory,
     RunFigures,
     is_bandwidth,
+    level_ranges,
 )
 from halftrip.analysis.setting_figures import configuration_fields
 from halftrip.analysis.states import QUANTITIES
@@ -40,7 +41,7 @@ from halftrip.stats.median import median
 from halftrip.texts import printable
 from halftrip.units import format_size, significant
 from halftrip.views.columns import TRANSPORT, setting_column
-from halftrip.views.compare import BOTH_STATES
+from halftrip.views.states import BOTH_STATES
 
 # Characters for figures from low to high, where a terminal has them, and where it has not.
 BLOCKS = "▁▂▃▄▅▆▇█"
@@ -73,8 +74,8 @@ def history(found: History, every: bool, has_blocks: bool) -> View:
     if len(found.events) > _SENTENCES:
         blocks += [SPACE, Items([_sentence(found, each) for each in found.events])]
     said = _runs(found)
-    left = len(found.rows) - len(shown)
-    if left:
+    left = _count(found.rows) - _count(found.changed)
+    if left and not every:
         said += f"; {counted(left, 'row')} without a change: --all"
     blocks += [SPACE, Paragraph(said, style="dim")]
     return View(blocks, partial(_content, found), partial(_records, found), "History")
@@ -112,17 +113,27 @@ def _states(history: History) -> list[str]:
     rows = history.in_states
     if not rows:
         return []
-    first = [row for row in rows if row.configuration == rows[0].configuration]
-    seen = [
-        f"{row.quantity.text(row.level)} in {counted(len(row.figures), 'run')}"
-        for row in first
-        if row.quantity is not None
-    ]
-    count = len({row.configuration for row in rows})
-    what = next(row.quantity.what for row in first if row.quantity is not None)
-    rows_ = counted(count, "row")
-    said = f"Of {rows_}, each state is told by itself: {what} at {', '.join(seen)}"
+    quantity = next(row.quantity for row in rows if row.quantity is not None)
+    levels = _runs_by_level([row for row in rows if row.quantity is quantity])
+    seen = [f"{quantity.text(level)} in {counted(len(runs), 'run')}" for level, runs in levels]
+    count = counted(_count(rows), "row")
+    said = f"Of {count}, each state is told by itself: {quantity.what} at {', '.join(seen)}"
     return [f"{said}. Cannot tell between these: {BOTH_STATES}."]
+
+
+def _runs_by_level(rows: Sequence[RowHistory]) -> list[tuple[float, set[int]]]:
+    """The levels of all rows, the lowest first, and the runs in which any row was at each."""
+    ranges = level_ranges(row.level for row in rows)
+    groups = ([row for row in rows if low <= row.level < high] for low, high in ranges)
+    return [
+        (median([row.level for row in own]), {run for row in own for run in row.figures})
+        for own in groups
+    ]
+
+
+def _count(rows: Iterable[RowHistory]) -> int:
+    """How many rows these are: one may be in several states."""
+    return len({row.configuration for row in rows})
 
 
 def _unchanged(history: History) -> str:
@@ -135,7 +146,8 @@ def _unchanged(history: History) -> str:
     if not known:
         return f"No answer: {runs}, but no row is in {FEWEST_RUNS} of them; {needed}."
     step = significant(100 * (median(known) - 1), 2)
-    rows = "1 row" if len(known) == 1 else f"any of {len(known)} rows"
+    count = _count(row for row in history.rows if row.detectable is not None)
+    rows = "1 row" if count == 1 else f"any of {count} rows"
     return f"No change of {rows} in {runs}. A step of {step} % half-way would be found."
 
 
@@ -147,7 +159,8 @@ def _sentence(history: History, event: Event) -> str:
         what = name_of(row.configuration, fields, Names({}))
         what += f" at {_level(row)}" if row.quantity is not None else ""
     else:
-        what = f"{len(event.rows)} of {counted(len(history.rows), 'row')}"
+        changed = _count(history.rows[place] for place, _ in event.rows)
+        what = f"{changed} of {counted(_count(history.rows), 'row')}"
     return (
         f"{what} got {event.direction} {_place(history, event)}: {_amount(history, event)}; "
         f"{_environment(event)}."

@@ -7,43 +7,54 @@ from collections.abc import Sequence
 
 from halftrip.analysis.comparison import Comparison
 from halftrip.analysis.row_change import RowChange
+from halftrip.results.configuration import Configuration
 from halftrip.texts import printable
 from halftrip.views import compare as shown
 
 
 def junit(comparisons: Sequence[Comparison]) -> str:
-    """A test case for each row, which fails where the row is slower, and is skipped where that
-    cannot be told: as CI systems show them."""
+    """A test case for each row and state, which fails where the row is slower, or missing, and is
+    skipped where that cannot be told: as CI systems show them."""
     suites = ET.Element("testsuites", name="halftrip compare")
     for each in comparisons:
-        failed, untold = len(each.having("slower")), len(each.having("cannot tell"))
+        failed = len(each.having("slower")) + len(each.missing)
+        untold = len(each.having("cannot tell"))
         suite = ET.SubElement(
             suites,
             "testsuite",
             name=printable(f"{each.base.name} to {each.new.name}"),
-            tests=str(len(each.rows)),
+            tests=str(len(each.rows) + len(each.missing)),
             failures=str(failed),
             skipped=str(untold),
             errors="0",
         )
         for row in each.rows:
             _case(suite, each, row)
+        for configuration in each.missing:
+            case = _named(suite, each, configuration)
+            said = printable(f"{each.base.name} has it, {each.new.name} has not")
+            ET.SubElement(case, "failure", message=said, type="missing")
     ET.indent(suites)
     return ET.tostring(suites, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def _case(suite: ET.Element, comparison: Comparison, row: RowChange) -> None:
-    configuration = row.configuration
-    case = ET.SubElement(
+def _named(
+    suite: ET.Element, comparison: Comparison, configuration: Configuration, state: str = ""
+) -> ET.Element:
+    name = shown.row_name(comparison, configuration)
+    return ET.SubElement(
         suite,
         "testcase",
         classname=f"{configuration.transport}.{configuration.pattern}",
-        name=printable(shown.row_name(comparison, configuration)),
+        name=printable(f"{name}, {state}" if state else name),
     )
-    low, high = row.bounds
+
+
+def _case(suite: ET.Element, comparison: Comparison, row: RowChange) -> None:
+    case = _named(suite, comparison, row.configuration, row.state)
     said = (
         f"{shown.figure(row, 'new')}, was {shown.figure(row, 'base')}: "
-        f"{row.factor:.4g} times as much (95 %: {low:.4g} to {high:.4g})"
+        f"{shown.factor(row)} times as much (95 %: {shown.bounds(row)})"
     )
     if row.word == "slower":
         ET.SubElement(case, "failure", message=printable(said), type="slower")

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from halftrip.analysis.figure import ALWAYS, BRIEF, MORE
 from halftrip.analysis.layers import MAY_DIFFER, ONE_WAY_OF, partners, related, steps
+from halftrip.analysis.like_states import alike
 from halftrip.analysis.rows import Row
 from halftrip.render.blocks import (
     NO_BREAK,
@@ -36,6 +37,7 @@ from halftrip.results.patterns import ONE_WAY
 from halftrip.stats.estimate import Estimate, difference, ratio
 from halftrip.units import size_in_words
 from halftrip.views.columns import SIZE, is_round_trip, one_way_times, setting_column
+from halftrip.views.states import BOTH_STATES
 
 _TITLE = "What layers add"
 # What a summary is of, where it was measured: this size, one way at a time.
@@ -78,6 +80,8 @@ def _why_none(rows: Sequence[Row]) -> str:
     if not transports:
         return "nothing was measured"
     if layers := related(transports):
+        if steps(row.configuration for row in rows):
+            return f"{', '.join(layers)} were measured in different states: {BOTH_STATES}"
         return f"{', '.join(layers)} have no pattern, mode and size in common"
     wanted = [
         f"with {name}: {', '.join(found)}" for name in transports if (found := partners(name))
@@ -113,6 +117,7 @@ def _summaries(every: Sequence[Added]) -> list[str]:
         by_name: dict[str, list[Added]] = {}
         for each in of_layers:
             name = f"{above(each, [*fields, *each.differing])} over {below(each)}"
+            name += f", {each.state}" if each.state else ""
             by_name.setdefault(name, []).append(each)
         lines += [f"{name}: {_summary(found)}" for name, found in by_name.items()]
     return lines
@@ -128,6 +133,11 @@ def _summary(every: Sequence[Added]) -> str:
     if latencies and max(each.size for each in of_bandwidth) <= small.size:
         of_bandwidth = latencies
     large = max(_of_one_kind(of_bandwidth), key=lambda each: each.size)
+    if latencies and small.cost.value < 0 and small.cost.is_apart_from(0.0):
+        # What goes by way of another path takes no less time than that.
+        waits = any(field.name == "wait" for field in small.differing)
+        why = "it waits in another way, or does not go" if waits else "it does not go"
+        return f"{_of_time(small)}: {why} by way of {small.layers[1]}"
     said = _of_time(small) + _kind(small, of_time)
     if math.isnan(large.change.value) or (latencies and large.size <= small.size):
         return said
@@ -218,7 +228,11 @@ def _path_columns(every: Sequence[Added]) -> list[Column]:
         *map(_of_upper, settings),
         Column("over", "", below, is_text=True, rank=ALWAYS),
         _of_upper(SIZE),
+        *([_STATE] if any(one.state for one in every) else []),
     ]
+
+
+_STATE = Column("state", "", lambda one: one.state, is_text=True, rank=ALWAYS)
 
 
 def _of_row(place: int, cell: Callable[[Row, Estimate], str]) -> Callable[[Added], str]:
@@ -335,6 +349,11 @@ class Added(NamedTuple):
         return change if self.size else Estimate(math.nan)
 
     @property
+    def state(self) -> str:
+        """What the state of the machine is called that both figures are of, where it matters."""
+        return next((row.state.word for row in (self.upper, self.lower) if row.state), "")
+
+    @property
     def mark(self) -> str:
         """The sign of the worse verdict."""
         return worse_mark(self.upper, self.lower)
@@ -346,18 +365,21 @@ class Added(NamedTuple):
 
 
 def added(document: Document) -> list[Added]:
-    """What each layer adds, the lowest layers first, in the order of tables."""
+    """What each layer adds, the lowest layers first, in the order of tables: by figures of the same
+    state of the machine."""
     rows = {row.configuration: row for row in document.rows if row.summary.latency >= 0}
     of = one_way_times(document.round_trips)
 
     def time(row: Row) -> Estimate:
         return row.summary.time.scaled(of(row))
 
+    both = ((rows[each.upper], rows[each.lower]) for each in steps(rows))
+    like = (alike((upper, *upper.others), (lower, *lower.others)) for upper, lower in both)
     return [
         Added(
             upper, lower, (time(upper), time(lower)), document.round_trips and is_round_trip(upper)
         )
-        for upper, lower in ((rows[each.upper], rows[each.lower]) for each in steps(rows))
+        for upper, lower in filter(None, like)
     ]
 
 

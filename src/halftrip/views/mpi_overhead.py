@@ -1,9 +1,11 @@
-"""What MPI adds to the path below it, in words: of a run of MPI, shared memory and TCP alone."""
+"""What MPI adds to the path that it uses, in words: of a run of MPI, shared memory and TCP."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from halftrip.analysis.like_states import alike
+from halftrip.analysis.mpi_path import Path, path_by_settings
 from halftrip.analysis.rows import LARGE, Row
 from halftrip.report.document import Document
 from halftrip.report.numbers import mark
@@ -11,16 +13,19 @@ from halftrip.stats.estimate import Estimate, difference
 from halftrip.units import significant, size_in_words
 
 # The paths that MPI may use between two ranks, the shorter one first.
-_BELOW = ("shm", "tcp")
+_BELOW: tuple[Path, ...] = ("shm", "tcp")
 _SMALL = 8
 # Two paths whose times differ by less tell nothing about which of them MPI uses.
 _FAR_APART = 4.0
 
+# The fastest row of each size.
+_BySize = dict[int, Row]
+
 
 def lines(document: Document) -> list[str]:
-    """What MPI adds to a small and to a large message over the shorter path below it that was
-    measured, and where MPI seems to use the longer one, that it does. Nothing where the run has
-    other transports, several pairs, or no ping-pong of both."""
+    """What MPI adds to a small and to a large message over the path that it uses, where that is
+    known and was measured, and where it seems to use a longer one than it might, that it does.
+    Nothing where the run has other transports, several pairs, or no ping-pong of both."""
     rows = [
         row
         for row in document.latency_rows
@@ -30,22 +35,38 @@ def lines(document: Document) -> list[str]:
     pairs = {row.configuration.pair for row in document.rows}
     if "mpi" not in names or not names <= {"mpi", *_BELOW} or len(pairs) > 1:
         return []
-    of = {name: _best(rows, name) for name in ("mpi", *_BELOW)}
-    below = next((name for name in _BELOW if of["mpi"].keys() & of[name].keys()), None)
-    if below is None:
+    mpi, shm, tcp = (_best(rows, name) for name in ("mpi", *_BELOW))
+    said = _path_used(mpi, shm, tcp)
+    path = path_by_settings(document.run) or _path_by_times(mpi, shm, tcp)
+    if path is None:
+        return said
+    return [*_added(mpi, shm if path == "shm" else tcp, path), *said]
+
+
+def _added(mpi: _BySize, below: _BySize, name: Path) -> list[str]:
+    """What MPI adds to the path that it uses: rows are compared that were in the same state."""
+    both = {size: alike(_states(mpi[size]), _states(below[size])) for size in {*mpi} & {*below}}
+    common = {size: rows for size, rows in both.items() if rows is not None}
+    if not common:
         return []
-    common = sorted(of["mpi"].keys() & of[below].keys())
-    small = _SMALL if _SMALL in common else common[0]
-    parts = [_of_time(of["mpi"][small], of[below][small])]
-    if common[-1] > small and common[-1] >= LARGE:
-        parts.append(_of_bandwidth(of["mpi"][common[-1]], of[below][common[-1]]))
-    said = [f"what MPI adds to {below}: {'; '.join(parts)}"]
-    if below == "shm" and small in of["tcp"]:
-        said += _path_used(of["mpi"][small], of["shm"][small], of["tcp"][small])
-    return said
+    small = _SMALL if _SMALL in common else min(common)
+    parts = [_of_time(*common[small])]
+    largest = max(common)
+    if largest > small and largest >= LARGE:
+        parts.append(_of_bandwidth(*common[largest]))
+    return [f"what MPI adds to {name}: {'; '.join(parts)}"]
 
 
-def _best(rows: Sequence[Row], transport: str) -> dict[int, Row]:
+def _states(row: Row) -> tuple[Row, ...]:
+    return (row, *row.others)
+
+
+def _in_state(rows: Iterable[Row]) -> str:
+    """The state that rows are in, in a sentence; empty where it does not matter."""
+    return next((f", {row.state.word}," for row in rows if row.state), "")
+
+
+def _best(rows: Sequence[Row], transport: str) -> _BySize:
     """The fastest row of each size: a transport may have several ways to wait."""
     found: dict[int, Row] = {}
     for row in rows:
@@ -63,7 +84,7 @@ def _of_time(upper: Row, lower: Row) -> str:
     """What is added to the time of a small message."""
     times = _us(upper), _us(lower)
     both = f"{_figure(times[0], upper)} us, without MPI {_figure(times[1], lower)} us"
-    size = size_in_words(upper.configuration.size)
+    size = size_in_words(upper.configuration.size) + _in_state((upper, lower))
     added = difference(*times)
     if not added.is_apart_from(0.0):
         return f"a message of {size} takes {both}, which is not told apart"
@@ -76,7 +97,7 @@ def _of_time(upper: Row, lower: Row) -> str:
 def _of_bandwidth(upper: Row, lower: Row) -> str:
     """What is lost of the bandwidth of large messages."""
     times = _us(upper), _us(lower)
-    size = size_in_words(upper.configuration.size)
+    size = size_in_words(upper.configuration.size) + _in_state((upper, lower))
     rates = [
         f"{significant(row.summary.bandwidth / 1e9, 3)}{mark(row)} GB/s" for row in (upper, lower)
     ]
@@ -88,14 +109,39 @@ def _of_bandwidth(upper: Row, lower: Row) -> str:
     return f"messages of {size} have {significant(abs(change), 2)} % {word} bandwidth ({both})"
 
 
-def _path_used(mpi: Row, shm: Row, tcp: Row) -> list[str]:
+def _smallest(*paths: _BySize) -> list[float] | None:
+    """The times of a small message by each path, ns; None where one has none."""
+    common = set.intersection(*map(set, paths))
+    if not common:
+        return None
+    size = _SMALL if _SMALL in common else min(common)
+    return [path[size].summary.latency for path in paths]
+
+
+def _path_by_times(mpi: _BySize, shm: _BySize, tcp: _BySize) -> Path | None:
+    """The path of a small message that only shared memory is fast enough for. That MPI is as slow
+    as a socket does not tell that it uses one."""
+    every, both = _smallest(mpi, shm, tcp), _smallest(mpi, shm)
+    if every is not None and every[2] > _FAR_APART * every[1]:
+        return "shm" if every[0] ** 2 < every[1] * every[2] else None
+    spins = all(row.configuration.both_ends("wait") == "spin" for row in shm.values())
+    is_fast = both is not None and both[0] <= _FAR_APART * both[1]
+    return "shm" if is_fast and spins else None
+
+
+def _path_used(mpi: _BySize, shm: _BySize, tcp: _BySize) -> list[str]:
     """Which of two paths MPI seems to use, by the times of a small message; nothing where they are
     about as long."""
-    times = [row.summary.latency for row in (mpi, shm, tcp)]
-    if not times[2] > _FAR_APART * times[1]:
+    every = _smallest(mpi, shm, tcp)
+    if every is None:
+        both = _smallest(mpi, tcp)
+        if both is None or not both[1] > _FAR_APART * both[0]:
+            return []
+        every = [both[0], 0.0, both[1]]
+    if not every[2] > _FAR_APART * every[1]:
         return []
-    slow = significant(times[2] / 1e3, 3)
-    if times[0] ** 2 > times[1] * times[2]:
+    slow = significant(every[2] / 1e3, 3)
+    if every[0] ** 2 > every[1] * every[2] > 0:
         said = "its ranks do not seem to use shared memory; look at the settings of its transports"
         return [f"MPI is as slow as a socket (tcp: {slow} us): {said}"]
     return [f"MPI does not go through a socket, which would take {slow} us (tcp)"]

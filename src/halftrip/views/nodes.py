@@ -16,6 +16,7 @@ from halftrip.analysis.expectation import (
     links_by_host,
     short_hosts,
     unjudged,
+    untold,
 )
 from halftrip.analysis.losses import losses
 from halftrip.analysis.network import Suspect, slow_parts
@@ -94,9 +95,11 @@ def _record(
     lost = document.run.lost_hosts.get(host)
     every = [] if lost is None else [_Found("not measured", lost)]
     every += [_Found("not measured", said) for said in unjudged(document)]
+    apart = untold(document)
+    every += [_Found("unsure", f"cannot tell: {said}") for said in apart]
     every += [] if failed is None else [failed]
     every += [judgement for judgement, _ in each]
-    if not found:
+    if not found and not apart:
         every.append(_Found("not measured", document.interrupted or "nothing was measured"))
     worst = max((_ORDER.index(one.verdict) for one in every), default=0)
     reasons = dict.fromkeys(one.reason for one in every if _ORDER.index(one.verdict) == worst)
@@ -132,6 +135,7 @@ def _of_figure(host: str, found: _Case, wishes: Expectations) -> tuple[_Found, d
         "pattern": what.pattern,
         "size_bytes": what.size,
         "variant": what.variant,
+        "state": what.state,
         "figure": what.figure,
         "unit": _UNITS[what.figure],
         "value": value,
@@ -175,7 +179,9 @@ def _judge(host: str, links: Sequence[JudgedLink], found: _Case, wishes: Expecta
 
 
 def _what(found: Judged) -> str:
-    return " ".join(filter(None, (found.transport, found.pattern, found.figure, found.variant)))
+    return " ".join(
+        filter(None, (found.transport, found.pattern, found.figure, found.variant, found.state))
+    )
 
 
 def _said(links: Sequence[JudgedLink], found: _Case, wishes: Expectations) -> str:

@@ -8,6 +8,8 @@ from halftrip.analysis.rows import Row
 from halftrip.analysis.states import HostStates, RunStates
 from halftrip.stats.levels import Level
 
+# How to have the same states in two runs.
+BOTH_STATES = "--placement-state near, or far, measures one state; more --launches see several"
 # A quantity that wanders by more than this factor has no single value.
 _WANDERS = 2.0
 # The states of more hosts fill the screen.

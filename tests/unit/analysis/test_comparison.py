@@ -3,10 +3,17 @@
 import msgspec
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from halftrip.analysis.comparison import ComparedRun, compare, sides_by, sides_of
+from halftrip.analysis.compared_run import ComparedRun, sides_by, sides_of
+from halftrip.analysis.comparison import compare
+from halftrip.analysis.repeats import Repeats
+from halftrip.analysis.row_change import Spread, row_change
 from halftrip.errors import UsageError
+from halftrip.results.configuration import Tuning
 from halftrip.results.records import Launch
+from halftrip.stats.interval import SliceMedian
 from harness import runs
 from harness.imports import imported_run
 
@@ -79,7 +86,7 @@ def test_rates_are_slower_when_they_are_lower():
     assert row.factor == pytest.approx(0.8, rel=0.01)
     low, high = row.bounds
     assert low < 0.8 < high
-    assert row.figure(row.new) < row.figure(row.base)
+    assert row.figures[1] < row.figures[0]
 
 
 # Launches at two levels.
@@ -179,11 +186,12 @@ def test_what_was_measured_on_other_cores_is_the_same():
 
 def test_rows_measured_otherwise_are_refused_with_what_differs():
     base, new = side(launches(NEAR_100, pattern="stream", window=4)), side(launches(NEAR_100))
-    with pytest.raises(UsageError, match=r"pattern stream and pingpong, window 4 and 1; --anyway"):
+    said = r"they differ in pattern: stream, pingpong; window: 4, 1; --anyway"
+    with pytest.raises(UsageError, match=said):
         compare(base, [new])
     (found,) = compare(base, [new], anyway=True)
     assert len(found.rows) == 1
-    with pytest.raises(UsageError, match=r"size 8 and 64$"):
+    with pytest.raises(UsageError, match=r"they differ in size: 8, 64$"):
         compare(side(launches(NEAR_100)), [side(launches(NEAR_100, size=64))])
 
 
@@ -232,7 +240,7 @@ def varied(value, level):
 
 def test_variants_of_a_run_are_compared():
     run = runs.run(*varied("one", 100), *varied("two", 120))
-    sides = sides_by(run, "env.X", ComparedRun.of(run, "a.jsonl"))
+    sides = sides_by("env.X", [ComparedRun.of(run, "a.jsonl")])
     assert [each.name for each in sides] == ["one", "two"]
     (found,) = compare(sides[0], sides[1:])
     assert [row.word for row in found.rows] == ["slower"]
@@ -267,3 +275,120 @@ def test_what_drifts_from_round_to_round_is_in_neither_side():
     alone = [each._replace(rounds=None) for each in sides]
     (found,) = compare(alone[0], alone[1:])
     assert [each.word for each in found.rows] == ["cannot tell"]
+
+
+# By a setting.
+
+
+def with_buffer(size, level, **fields):
+    tuning = Tuning(socket_buffer=size)
+    return launches([level * each / 100 for each in NEAR_100], transport="tcp", tuning=tuning,
+                    **fields)  # fmt: skip
+
+
+def test_rows_of_one_run_or_of_two_are_compared_by_a_setting():
+    small, large = with_buffer(8192, 120), with_buffer(0, 100)
+    shm = launches(NEAR_100)
+    both = side(large, small, shm)
+    for files in ([both], [side(large, shm), side(small, shm, name="b")]):
+        sides = sides_by("socket-buffer", files)
+        assert [each.name.split(",")[0] for each in sides] == [
+            "socket buffer system",
+            "socket buffer 8K",
+        ]
+        (found,) = compare(sides[0], sides[1:])
+        assert [row.word for row in found.rows] == ["slower"]
+        assert found.missing == []
+    with pytest.raises(UsageError, match=r"'socket-bufer' was not varied: did you mean socket-b"):
+        sides_by("socket-bufer", [both])
+    with pytest.raises(UsageError, match="there is one wait: wait spin"):
+        sides_by("wait", [both])
+
+
+@pytest.mark.parametrize("setting", ["wait", "window", "pages", "cache", "nodelay", "delay"])
+def test_any_setting_can_be_compared_by(setting):
+    values = {"wait": "block", "window": 4, "pages": "huge", "cache": "cold", "delay": 1000}
+    fields = {setting: values.get(setting)}
+    if setting == "nodelay":
+        fields = {"tuning": Tuning(nodelay=False)}
+    fields |= {"transport": "tcp", "pattern": "stream"}
+    made = side(
+        launches(NEAR_100, transport="tcp", pattern="stream"),
+        launches([1.2 * each for each in NEAR_100], **fields),
+    )
+    first, second = sides_by(setting, [made])
+    (found,) = compare(first, [second])
+    # Of a window, each message takes a part of the time.
+    assert [row.word for row in found.rows] == ["faster" if setting == "window" else "slower"]
+
+
+def test_what_differs_is_said_in_the_words_of_options():
+    large, small = with_buffer(0, 100), with_buffer(8192, 100)
+    said = r"differ in socket buffer: system, 8K; --by socket-buffer compares them$"
+    with pytest.raises(UsageError, match=said):
+        compare(side(large), [side(small, name="b")])
+    # Beside rows that match, --anyway compares the others, too.
+    sides = side(large, launches(NEAR_100)), side(small, launches(NEAR_100), name="b")
+    (found,) = compare(sides[0], sides[1:])
+    assert len(found.rows) == len(found.only_base) == 1
+    (found,) = compare(sides[0], sides[1:], anyway=True)
+    assert (len(found.rows), found.only_base) == (2, [])
+
+
+# What is missing.
+
+
+def planned(run_or_side, **keys):
+    run_or_side.run.header.plan.update(keys)
+    return run_or_side
+
+
+def test_a_row_that_the_plan_asks_for_and_that_is_not_there_is_missing():
+    sizes = (8, 64)
+    plan = {"transport": ["shm"], "pattern": ["pingpong"], "sizes": "8,64"}
+    base = planned(side(*(launches(NEAR_100, size=size) for size in sizes)), **plan)
+    new = planned(side(launches(NEAR_100), name="b"), **plan)
+    (found,) = compare(base, [new])
+    assert [each.size for each in found.missing] == [64]
+    for needed, sizes, count in (("none", "8,64", 0), ("asked", "8", 0), ("all", "8", 1)):
+        (found,) = compare(base, [planned(new, sizes=sizes)], needed=needed)
+        assert len(found.missing) == count
+    # Another setting than that of the base is not asked for.
+    spin = planned(side(launches(NEAR_100), launches(NEAR_100, wait="block")), **plan)
+    (found,) = compare(spin, [planned(new, wait=["spin"], sizes="8,64")])
+    assert found.missing == []
+    (found,) = compare(spin, [planned(new, wait=[], sizes="8,64")])
+    assert [each.both_ends("wait") for each in found.missing] == ["block"]
+
+
+# What is shown.
+
+
+@given(
+    st.lists(st.floats(50, 500), min_size=1, max_size=7),
+    st.lists(st.floats(50, 500), min_size=1, max_size=7),
+    st.sampled_from([None, "in turn"]),
+    st.sampled_from([1.0, 2.0]),
+    st.booleans(),
+)
+@settings(max_examples=60, deadline=None)
+def test_a_ratio_is_that_of_the_figures_beside_it(base, new, in_turn, rtt, is_rate):
+    def repeats(times, rtt):
+        half = 0.01
+        return Repeats(
+            [*range(len(times))], [SliceMedian(each, half * each, 0.0) for each in times],
+            [rtt] * len(times), 1.0,
+        )  # fmt: skip
+
+    rounds = None if in_turn is None else {n: n for n in range(7)}
+    what = runs.configuration(**({"pattern": "stream", "window": 4} if is_rate else {}))
+    row = row_change(
+        what, repeats(base, 100.0), repeats(new, 100.0 * rtt), Spread(0.03, "assumed"), rounds
+    )
+    before, after = row.figures
+    low, high = row.bounds
+    exact = after / before
+    assert row.factor == pytest.approx(min(max(exact, low), high))
+    # Only of few launches that are far apart the interval is of other means than the median.
+    if min(len(base), len(new)) >= 4 or in_turn:
+        assert row.factor == pytest.approx(exact)

@@ -1,18 +1,26 @@
 """Rows in the states of the machine, and runs that are compared state by state."""
 
+import re
+
 import msgspec
 import pytest
 
-from halftrip.analysis.comparison import ComparedRun, compare
+from halftrip.analysis.compared_run import ComparedRun, sides_of
+from halftrip.analysis.comparison import compare
 from halftrip.analysis.history import history, run_figures
 from halftrip.analysis.rows import in_every_state, rows
 from halftrip.analysis.states import run_states
+from halftrip.report.document import document
 from halftrip.results.block import RoundTrips
+from halftrip.results.counts import Delivery
+from halftrip.results.records import Launch
 from halftrip.stats.levels import Held
+from halftrip.views.layers import added, layers
 from harness import runs
 from harness.files import module
 from harness.histories import dated
 from harness.moving import FAR, NEAR, moving
+from harness.screens import text_of
 
 truth = module("benchmarks/truth.py")
 
@@ -122,6 +130,96 @@ def test_rows_of_another_host_have_its_states():
     assert states.of(calm[0].configuration).host == "b"
 
 
+def on_pair(run, pair):
+    """The same run, on another pair of ranks."""
+    return [
+        msgspec.structs.replace(
+            each, configuration=msgspec.structs.replace(each.configuration, pair=pair)
+        )
+        for each in run.measurements
+    ]
+
+
+def with_delivery(measurement, lost, **changes):
+    """The same slice of 100 datagrams, of which so many were lost; `changes` are of its block."""
+    delivery = Delivery(sent=100, lost=lost, reordered=0)
+    (block,) = measurement.blocks
+    block = msgspec.structs.replace(block, delivery=delivery, **changes)
+    return msgspec.structs.replace(measurement, blocks=[block])
+
+
+def test_datagrams_of_slices_in_no_state_are_counted_as_lost():
+    """One in which the state changed, and one of which nothing arrived."""
+    run = moving()
+    shm = [each for each in run.measurements if each.configuration.transport == "shm"]
+    made = [with_delivery(each, 0) for each in shm]
+    made[0] = with_delivery(changed(made[0]), 30)
+    made[1] = with_delivery(made[1], 100, times=runs.times(), core_to_core_rtt=None)
+    near, far = in_every_state(rows(runs.run(*made)))
+    assert (near.delivery.lost, far.delivery.lost) == (130, 130)
+    assert near.delivery.sent + far.delivery.sent == 100 * len(shm) + 200
+
+
+def shm_of(run, **fields):
+    """The rows of shm, with other settings."""
+    return [
+        msgspec.structs.replace(
+            each, configuration=msgspec.structs.replace(each.configuration, **fields)
+        )
+        for each in run.measurements
+        if each.configuration.transport == "shm"
+    ]
+
+
+def test_rows_in_other_states_contradict_nothing():
+    """One size of five was far all the time, and so was its stream."""
+    sizes = (8, 16, 32, 64, 128)
+    made = [
+        shm_of(moving(size, share=float(size == 32)), size=size, **fields)
+        for size in sizes
+        for fields in ({}, {"pattern": "stream", "window": 4, "mode": "nonblocking"})
+        if size == 32 or not fields
+    ]
+    both = shm_of(moving(7, share=0.5), size=256)
+    run = runs.run(*(each for found in [*made, both] for each in found))
+    found = {row.configuration: row for row in rows(run)}
+    assert {row.state.word for row in found.values()} == {"near", "far"}
+    flags = {flag.name for row in found.values() for flag in row.flags}
+    assert not {"outlier-size", "contradiction"} & flags
+
+
+def test_a_size_that_does_not_fit_is_found_within_a_state():
+    made = [
+        shm_of(moving(size, share=0.5, factor=3.0 if size == 32 else 1.0), size=size)
+        for size in (8, 16, 32, 64, 128)
+    ]
+    run = runs.run(*(each for found in made for each in found))
+    found = {row.configuration.size: row for row in rows(run)}
+    assert found[32].state is not None
+    odd = {"outlier-size", "contradiction"}
+    assert [s for s, row in found.items() if odd & {flag.name for flag in row.flags}] == [32]
+
+
+def test_a_layer_is_compared_with_the_one_below_in_the_same_state():
+    """Almost all launches of the upper one were far."""
+    upper = [
+        each
+        for launch in range(10)
+        for each in shm_of(moving(20 + launch, share=float(launch > 0)), transport="shm-ring")
+        if each.launch == launch
+    ]
+    found = added(document(runs.run(*shm_of(moving(1, share=0.5)), *upper), flags=False))
+    (one,) = found
+    assert (one.state, one.lower.state.word) == ("far", "far")
+    assert not one.cost.is_apart_from(0.0)
+    # Without a common state nothing is said.
+    near = runs.run(
+        *shm_of(moving(1, share=0.0)), *shm_of(moving(2, share=1.0), transport="shm-ring")
+    )
+    assert added(document(near, flags=False)) == []
+    assert "were measured in different states" in text_of(layers(document(near)), 100)
+
+
 # Two runs.
 
 
@@ -165,6 +263,21 @@ def changed(measurement):
     return msgspec.structs.replace(measurement, blocks=[moved])
 
 
+def test_pairs_of_cores_that_differ_have_a_level_each():
+    """A host whose pairs always differ has one level; a row is at that of its own readings."""
+
+    def of_pairs(first, second):
+        near, far = moving(1, share=0.0, near=first), moving(2, share=0.0, near=second)
+        ranks = tuple(map(runs.environment, range(4)))
+        return runs.run(*near.measurements, *on_pair(far, (2, 3)), environments=ranks)
+
+    found = compared(of_pairs(92.0, 160.0), of_pairs(160.0, 92.0))
+    far = "1(59|60)"
+    said = re.compile(f"cores were at (92 ns, now at {far}|{far} ns, now at 92)")
+    assert len(found.rows) == 4
+    assert all(said.fullmatch(row.reason) for row in found.rows)
+
+
 def hardly_near(seed, near):
     """A run whose shm was far but for so many launches, or, with none, for a slice in which the
     state changed; whose tcp has seen both."""
@@ -190,6 +303,33 @@ def test_a_run_that_hardly_saw_one_state_calls_a_move_of_the_cores_no_change(nea
     past += [hardly_near(number, near) for number in range(4, 8)]
     figures = (run_figures(str(n), dated(run, n)) for n, run in enumerate(past))
     assert history(figures).events == []
+
+
+def test_no_number_of_launches_is_asked_for_where_one_run_hardly_saw_the_state():
+    found = compared(moving(1, share=0.5), hardly_near(2, 1))
+    near, far = (next(row for row in found.rows if row.state == word) for word in ("near", "far"))
+    assert (near.word, near.launches) == ("cannot tell", None)
+    assert near.reason == "new was near in 1 launch of 10"
+    assert far.reason == "" or far.launches is not None
+
+
+def test_the_sides_of_a_run_have_the_states_of_all_of_it():
+    """Few slices of one side do not show what the whole run does."""
+    base, new = moving(1, launches=5), moving(2, launches=5, share=0.0)
+    measured, begun = [], []
+    for side, found in (("base", base), ("new", new)):
+        variant = (("side", side),)
+        for each in found.measurements:
+            changed_ = msgspec.structs.replace(each.configuration, variant=variant)
+            launch = 2 * each.launch + (side == "new")
+            measured.append(msgspec.structs.replace(each, configuration=changed_, launch=launch))
+        begun += [
+            Launch(number=2 * n + (side == "new"), round=n, variant=variant) for n in range(5)
+        ]
+    sides = sides_of(runs.run(*measured, launches=tuple(begun)))
+    assert [len(each.states.hosts[0].levels) for each in sides] == [2, 2]
+    (found,) = compare(sides[0], sides[1:])
+    assert {row.state for row in found.rows} == {"near"}
 
 
 # Many runs.

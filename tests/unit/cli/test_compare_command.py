@@ -20,7 +20,7 @@ def files(tmp_path_factory):
     fast as a. Beside them, what cannot be compared."""
     folder = tmp_path_factory.mktemp("runs")
 
-    def saved(name, factors, launches=5):
+    def saved(name, factors, launches=5, sizes="8,64,1K"):
         generator = np.random.default_rng(len(name))
         measured = [
             runs.measurement(
@@ -32,16 +32,20 @@ def files(tmp_path_factory):
             )
             for launch in range(launches)
             for number in range(10 // launches)
-            for size, factor in zip(SIZES, factors, strict=True)
+            for size, factor in zip(SIZES, factors, strict=False)
         ]
         kernel = "Linux 6.1" if name == "a" else "Linux 6.18"
         ranks = tuple(runs.environment(rank, kernel=kernel) for rank in (0, 1))
-        runs.save(runs.run(*measured, environments=ranks), folder / f"{name}.jsonl")
+        run = runs.run(*measured, environments=ranks)
+        run.header.plan["sizes"] = sizes
+        runs.save(run, folder / f"{name}.jsonl")
 
     saved("a", (1, 1, 1))
     saved("b", (1, 1.1, 1))
     saved("c", (1, 1, 1), launches=1)
     saved("single", (1, 1, 1))
+    saved("gone", (1, 1))
+    saved("fewer", (1, 1), sizes="8,64")
     whole = (folder / "a.jsonl").read_text()
     for name, text in {
         "plain.txt": "not a run\n",
@@ -137,6 +141,28 @@ def test_every_format_has_every_row(files):
     assert "- differs: kernel: Linux 6.1 -> Linux 6.18" in printed("markdown")
 
 
+def test_a_row_that_is_gone_fails_in_every_format(files):
+    """The plan of the new run asks for three sizes, and it has two of them."""
+    options = ("a.jsonl", "gone.jsonl", "--threshold", "20%")
+    result = compare(files, *options)
+    assert result.status == 1
+    assert "1 row of the base is missing: shm 1K; --allow-missing passes that." in result.out
+    assert compare(files, *options, "--allow-missing", "--strict").status == 0
+    (found,) = json.loads(compare(files, *options, "-j").out)
+    assert [each["size_bytes"] for each in found["missing"]] == [1024]
+    rows = list(csv.DictReader(io.StringIO(compare(files, *options, "--format", "csv").out)))
+    assert [row["verdict"] for row in rows] == ["same", "same", "missing"]
+    printed = compare(files, *options, "--format", "junit")
+    assert printed.status == 1
+    suite = ET.fromstring(printed.out.split("\n", 1)[1]).find("testsuite")
+    assert [suite.get(name) for name in ("tests", "failures")] == ["3", "1"]
+    (failed,) = [case for case in suite if case.find("failure") is not None]
+    assert (failed.get("name"), failed.find("failure").get("type")) == ("shm 1K", "missing")
+    # A plan that asks for fewer sizes has to have them all only with --strict.
+    assert compare(files, "a.jsonl", "fewer.jsonl").status == 0
+    assert compare(files, "a.jsonl", "fewer.jsonl", "--strict").status == 1
+
+
 def test_several_new_runs_are_compared_with_the_first_as_far_as_they_go(files):
     result = compare(files, "a.jsonl", "cut.jsonl", "c.jsonl")
     assert result.status == 1
@@ -144,11 +170,20 @@ def test_several_new_runs_are_compared_with_the_first_as_far_as_they_go(files):
     assert result.err.startswith("halftrip: cut.jsonl: ")
 
 
+def test_what_one_run_has_several_of_is_named(files):
+    both = runs.run(*(runs.measurement(wait=wait) for wait in ("spin", "block")))
+    runs.save(both, files / "waits.jsonl")
+    result = compare(files, "waits.jsonl")
+    assert result.status == 2
+    assert result.err.endswith("or one and --by NAME for what was varied: wait\n")
+
+
 def test_what_cannot_be_compared(files):
     for words, said in (
         ([], "name two runs, BASE and NEW, or one and --by NAME for what was varied"),
         (["a.jsonl"], "a.jsonl: the same file twice"),
-        (["b.jsonl", "--by", "x"], "--by compares the variants of one run; "),
+        (["b.jsonl", "--by", "x"], "--by: 'x' was not varied: nothing was varied in this run"),
+        (["--by", "wait"], "--by: there is one wait: wait spin"),
         (["--by", "x"], "--by: 'x' was not varied: nothing was varied in this run"),
         (["b.jsonl", "-t", "tcp"], "a.jsonl: it has none of the rows that were chosen"),
         (["b.jsonl", "--threshold", "-1%"], "--threshold: "),

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from halftrip.analysis.comparison import _FIELDS
+from halftrip.analysis.compared_run import aspects
 from halftrip.analysis.setting_figures import configuration_fields
 from halftrip.plan.options import OPTIONS
 from halftrip.plan.plan import PART_KEYS, Plan
@@ -22,7 +22,7 @@ def test_a_setting_is_in_plans_rows_and_files(setting):
     assert OPTIONS[setting.name].read is setting.read
     assert setting.title in [field.name for field in FIELDS]
     assert setting.figure in configuration_fields(configuration())
-    assert setting.field in _FIELDS
+    assert setting.title in aspects([configuration()])
     assert setting.says
 
 

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from halftrip.analysis.comparison import ComparedRun, compare
+from halftrip.analysis.compared_run import ComparedRun
+from halftrip.analysis.comparison import compare
 from halftrip.analysis.history import history, run_figures
 from halftrip.analysis.loop_ratios import LoopRatio, LoopRow, Ratio
 from halftrip.cli.compare import compare as compare_command

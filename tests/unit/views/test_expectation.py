@@ -1,10 +1,12 @@
 """Who falls short of --expect, and of the same links of an earlier run; and who only may."""
 
+import json
+
 import msgspec
 import pytest
 
 from halftrip.analysis.baseline import Baseline, check_baseline
-from halftrip.analysis.expectation import Expectations, fails, shortfalls
+from halftrip.analysis.expectation import Expectations, fails, judged, shortfalls
 from halftrip.cli.run import run_plan
 from halftrip.cli.show import ShowRequest, show_runs
 from halftrip.errors import UsageError
@@ -15,7 +17,9 @@ from halftrip.plan.recipes import path_of
 from halftrip.report.document import document
 from halftrip.report.selection import Selection
 from halftrip.results.records import LostHost, Skip
+from halftrip.views import nodes
 from halftrip.views.expected import lines
+from harness.moving import moving
 from harness.runs import between_hosts, environment, measurement, run, save, stream
 
 TWO = (environment(0, host="n0"), environment(1, host="n1"))
@@ -212,6 +216,55 @@ def test_both_intervals_count():
     vague = {key: each._replace(width=0.15) for key, each in baseline.links[setting].items()}
     vague_base = found.expectations._replace(baseline=baseline._replace(links={setting: vague}))
     assert [s.is_sure for s in shortfalls(found._replace(expectations=vague_base))] == [False]
+
+
+def test_like_states_are_compared():
+    """Most of the new run was far, most of the base near: neither falls short of the other."""
+    found = against(moving(1, share=0.3), moving(2, share=0.7))
+    assert not shortfalls(found)
+    assert {(each.transport, each.state) for each in judged(found)} == {
+        ("shm", "near"),
+        ("shm", "far"),
+        ("tcp", ""),
+    }
+    assert lines(found) == ["as expected: 2 rows against base.jsonl, within 10 %"]
+    slower = against(moving(1, share=0.3), moving(2, share=0.7, factor=1.3))
+    assert {each.state for each in shortfalls(slower) if each.transport == "shm"} == {"near", "far"}
+    assert any(": shm pingpong 8 latency, near, 0.0" in line for line in lines(slower))
+    alone = against(moving(1, share=0.0), moving(2, share=0.3))
+    assert not fails(alone)
+
+
+def test_rows_without_a_common_state_cannot_be_told():
+    found = against(moving(1, share=0.0), moving(2, share=1.0))
+    (said,) = lines(found)
+    assert said.startswith(
+        "cannot tell: shm pingpong 8, tcp pingpong 8: cores were at 92 ns, now at 278. --placement"
+    )
+    assert not fails(found)
+    (node,) = map(json.loads, nodes.render(found).splitlines())
+    assert node["verdict"] == "unsure"
+    assert node["reason"].endswith("cores were at 92 ns, now at 278")
+
+
+def test_each_state_is_judged_by_what_is_expected_and_named():
+    run_ = msgspec.structs.replace(moving(), header=header(expect="latency=80ns"))
+    found = document(run_, flags=False)
+    (short,) = [each for each in shortfalls(found) if each.transport == "shm"]
+    assert (short.state, short.is_sure) == ("far", True)
+    assert any("shm pingpong latency, far, 0.1" in line for line in lines(found))
+
+
+def test_a_row_of_the_baseline_that_is_gone_fails():
+    plan_ = header(transport=["tcp"], pattern=["pingpong"], sizes="8,64")
+    base = between_hosts("ab", sizes=(8, 64))
+    new = between_hosts("ab", header=plan_)
+    found = against(base, new)
+    assert fails(found)
+    assert lines(found)[-1] == (
+        "not judged: tcp pingpong 64, which base.jsonl has, and this run has not"
+    )
+    assert not fails(against(base, between_hosts("ab", header=header(sizes="8"))))
 
 
 def test_other_settings_are_not_compared():

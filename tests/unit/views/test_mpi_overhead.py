@@ -1,9 +1,12 @@
 """What MPI adds to the path below it, in one or two sentences."""
 
+import msgspec
+
 from halftrip.report.document import document
 from halftrip.views.mpi_overhead import lines
 from halftrip.views.screen import first_screen
 from harness import runs
+from harness.moving import moving
 from harness.screens import text_of
 
 LARGE = 4 << 20
@@ -20,8 +23,10 @@ def slices(transport, size, half_ns, count=8, **changes):
     ]
 
 
-def said(*measurements):
-    return lines(document(runs.run(*(each for found in measurements for each in found))))
+def said(*measurements, mpi="Open MPI 4.1.4", **variables):
+    ranks = tuple(runs.environment(rank, mpi=mpi, variables=variables) for rank in (0, 1))
+    measured = (each for found in measurements for each in found)
+    return lines(document(runs.run(*measured, environments=ranks)))
 
 
 def test_what_it_adds_to_shared_memory_at_a_small_and_a_large_size():
@@ -40,17 +45,56 @@ def test_what_it_adds_to_shared_memory_at_a_small_and_a_large_size():
 
 def test_an_mpi_that_goes_through_sockets():
     measured = (slices("shm", 8, 200.0), slices("tcp", 8, 12_000.0))
-    (_, told) = said(slices("mpi", 8, 11_000.0), *measured)
+    (told,) = said(slices("mpi", 8, 11_000.0), *measured)
     assert "its ranks do not seem to use shared memory" in told
     # Sockets as fast as shared memory tell nothing.
     (told,) = said(slices("mpi", 8, 210.0), slices("shm", 8, 200.0), slices("tcp", 8, 500.0))
     assert "0.0100 us more" in told or "0.010 us more" in told
 
 
-def test_between_hosts_it_is_tcp():
-    (told,) = said(slices("mpi", 8, 15_000.0), slices("tcp", 8, 12_000.0))
-    assert told.startswith("what MPI adds to tcp: a message of 8 B takes 3.0 us more")
-    # Without an interval nothing is claimed.
+def test_it_is_tcp_where_its_settings_say_so():
+    measured = slices("mpi", 8, 15_000.0), slices("tcp", 8, 12_000.0)
+    for variables in (
+        {"OMPI_MCA_btl": "self,tcp"},
+        {"OMPI_MCA_pml": "ucx", "UCX_TLS": "tcp"},
+        {"mpi": "MPICH 4.2", "UCX_TLS": "tcp,self"},
+    ):
+        (told,) = said(*measured, **variables)
+        assert told.startswith("what MPI adds to tcp: a message of 8 B takes 3.0 us more")
+    # Not by way of tcp, or nobody says.
+    for variables in ({}, {"OMPI_MCA_btl": "^tcp"}, {"UCX_TLS": "tcp"}, {"OMPI_MCA_pml": "cm"}):
+        assert said(*measured, **variables) == []
+
+
+def test_of_a_path_that_it_does_not_use_nothing_is_said():
+    (told,) = said(slices("mpi", 8, 400.0), slices("tcp", 8, 16_400.0))
+    assert told == "MPI does not go through a socket, which would take 16.4 us (tcp)"
+    # Shared memory whose ends sleep is as slow as a socket.
+    assert said(slices("mpi", 8, 9000.0), slices("shm", 8, 9000.0, wait="block")) == []
+
+
+def test_what_it_adds_is_of_one_state():
+    """Almost all launches of shm were far, those of MPI near and far."""
+    run = moving(1, share=0.5)
+    mpi = [each for each in run.measurements if each.configuration.transport == "shm"]
+    shm = [
+        each
+        for launch in range(10)
+        for each in moving(10 + launch, share=float(launch > 0)).measurements
+        if each.launch == launch and each.configuration.transport == "shm"
+    ]
+    named = [
+        msgspec.structs.replace(
+            each, configuration=msgspec.structs.replace(each.configuration, transport="mpi")
+        )
+        for each in mpi
+    ]
+    (told,) = said(named, shm)
+    assert "a message of 8 B, far, takes 0.1" in told
+    assert told.endswith("which is not told apart")
+
+
+def test_nothing_is_claimed_without_an_interval():
     for ns, count in ((200.1, 8), (400.0, 1)):
         (told,) = said(slices("mpi", 8, ns, count), slices("shm", 8, 200.0, count))
         assert told.endswith("which is not told apart")

@@ -58,8 +58,8 @@ def test_hosts_that_do_what_is_expected_are_ok():
     assert figure["value"] == pytest.approx(20e-6, rel=0.01)
     assert {name: figure[name] for name in figure if name != "value"} == {
         "transport": "tcp", "pattern": "pingpong", "size_bytes": 8, "figure": "latency",
-        "variant": "", "unit": "s", "expected": 20e-6, "against": "expect", "links": 2,
-        "short_links": 0, "unsure_links": 0, "verdict": "ok",
+        "variant": "", "state": "", "unit": "s", "expected": 20e-6, "against": "expect",
+        "links": 2, "short_links": 0, "unsure_links": 0, "verdict": "ok",
     }  # fmt: skip
 
 

@@ -2,11 +2,13 @@
 
 import csv
 import json
+import re
 
 import msgspec
 import pytest
 
-from halftrip.analysis.comparison import ComparedRun, compare
+from halftrip.analysis.compared_run import ComparedRun
+from halftrip.analysis.comparison import compare
 from halftrip.analysis.history import history, run_figures
 from halftrip.export.measurements import measurements
 from halftrip.report.document import document
@@ -111,7 +113,9 @@ def compared(base, new):
 
 def test_a_comparison_names_the_state_of_each_line():
     shown = compared(moving(1), moving(2, share=0.55, factor=1.2))
-    assert "Of 3 rows, 3 slower." in shown or "All 3 rows are slower." in shown
+    # A row that is told in two states is one.
+    assert "All 2 rows are slower." in shown
+    assert "not counted: launches in another state (1 row)" in shown
     assert [word in shown for word in ("near", "far")] == [True, True]
 
 
@@ -130,3 +134,27 @@ def test_a_history_says_which_states_its_runs_were_in():
     assert "Of 2 rows, each state is told by itself: cores were at 92 ns in 8 runs, 27" in shown
     assert "Cannot tell between these: --placement-state near, or far" in shown
     assert "No change of " in shown
+
+
+def test_a_history_counts_rows_and_not_their_states_and_runs_of_all_rows():
+    """Of three rows, two are told in two states; the first has seen the far one in one run."""
+    made = [run_figures(str(n), dated(moving(n + 1, share=0.5, launches=6), n)) for n in range(8)]
+    (shm,) = [each for each in made[0].levels if each.transport == "shm"]
+    other = msgspec.structs.replace(shm, size=64)
+    made = [
+        each._replace(
+            figures={**each.figures, other: each.figures[shm]},
+            levels={
+                **each.levels,
+                shm: sorted(each.levels[shm], key=lambda found: found.level)[: 1 + (n == 0)],
+                other: each.levels[shm],
+            },
+            goes={**each.goes, other: True},
+        )
+        for n, each in enumerate(made)
+    ]
+    shown = " ".join(text_of(history_view(history(made), False, False), 140).split())
+    assert "Of 2 rows, each state is told by itself: " in shown
+    assert re.search(r"cores were at 9. ns in 8 runs, 27. ns in 8 runs\.", shown)
+    assert "No change of any of 3 rows in 8 runs" in shown
+    assert "3 rows without a change: --all" in shown

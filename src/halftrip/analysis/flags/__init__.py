@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from operator import is_
 from typing import NamedTuple
@@ -20,7 +20,7 @@ from halftrip.analysis.flags.table import (
     UNLIKE_ITSELF,
     largest_first,
 )
-from halftrip.analysis.states import run_states
+from halftrip.analysis.states import RunStates, run_states
 from halftrip.results.configuration import Configuration
 from halftrip.results.records import Measurement
 from halftrip.results.run import Run
@@ -55,11 +55,15 @@ class Known(NamedTuple):
     evidence: Evidence
 
 
-def evidences(run: Run, known: dict[Configuration, Known] | None = None) -> list[Evidence]:
+def evidences(
+    run: Run,
+    known: dict[Configuration, Known] | None = None,
+    states: RunStates | None = None,
+) -> list[Evidence]:
     """The evidence of every row of a run. `known` is what was found when the run had fewer
     measurements: rows that have no others since, nor others of their states, are as they were, and
-    it gets what is found now."""
-    rtts, states = typical_rtts(run), run_states(run)
+    it gets what is found now. `states` are those of the run, if they are known already."""
+    rtts, states = typical_rtts(run), states or run_states(run)
     found = []
     for configuration, measurements in run.by_configuration.items():
         before = None if known is None else known.get(configuration)
@@ -81,15 +85,26 @@ def contradictions(rows: Sequence[Evidence]) -> dict[Configuration, list[Flag]]:
     """The flags of rows that do not fit others of the same run, or themselves."""
     found: dict[Configuration, list[Flag]] = {}
     _add(found, UNLIKE_ITSELF, neighbours.unlike_itself(rows))
+    shown = set(map(id, rows))
     for curve in neighbours.curves(rows):
-        _add(found, COLD_TABLE, neighbours.cold_first_row(curve))
-        outliers = neighbours.outlier_sizes(curve)
-        _add(found, OUTLIER, outliers)
-        # An outlier contradicts its neighbours anyway.
-        others = [row for row in curve if row.configuration not in outliers]
-        _add(found, SLOWER, neighbours.faster_when_larger(others))
+        for alike in neighbours.in_states(curve):
+            own = {row.configuration for row in alike if id(row) in shown}
+            for cause, findings in _of_curve(alike):
+                _add(found, cause, {row: each for row, each in findings.items() if row in own})
     _add(found, CONTRADICTED, neighbours.slower_in_a_stream(rows))
     return found
+
+
+def _of_curve(
+    curve: Sequence[Evidence],
+) -> Iterator[tuple[Cause, dict[Configuration, Finding]]]:
+    """What is found of rows of a curve that do not fit others of it."""
+    yield COLD_TABLE, neighbours.cold_first_row(curve)
+    outliers = neighbours.outlier_sizes([*curve])
+    yield OUTLIER, outliers
+    # An outlier contradicts its neighbours anyway.
+    others = [row for row in curve if row.configuration not in outliers]
+    yield SLOWER, neighbours.faster_when_larger(others)
 
 
 def flags_of(row: Evidence, beside: Sequence[Flag]) -> tuple[Flag, ...]:

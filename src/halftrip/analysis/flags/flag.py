@@ -10,21 +10,21 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
+from halftrip.analysis.like_states import MeasuredRow, Part
 from halftrip.analysis.states import (
     CORE_TO_CORE,
     Probed,
     RunStates,
     State,
-    by_state,
     probed,
 )
 from halftrip.analysis.summaries import (
-    configuration_times,
+    first_message,
     is_over_all_time,
     summarize_configuration,
 )
 from halftrip.results.configuration import Configuration
-from halftrip.results.counts import Delivery, add_deliveries
+from halftrip.results.counts import Delivery
 from halftrip.results.records import Measurement
 from halftrip.results.run import Run
 from halftrip.results.usage import CoreUse, Usage, add_both_ends, add_cores
@@ -67,15 +67,16 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What is known of one row of a run: its measurements, one for each slice, their times, its
-    summary, its latency at the run's typical core-to-core round trip (None: not known), how many of
-    its messages arrived, the resource usage of both ends, and the core-to-core round trips, ns,
-    with their median (None: none is known).
+    """What is known of one row of a run, `measured` in all states: its measurements, one for each
+    slice, their times, its summary, its latency at the run's typical core-to-core round trip (None:
+    not known), how many of its messages arrived, the resource usage of both ends, and the
+    core-to-core round trips, ns, with their median (None: none is known).
 
     Where its times go with a state of the machine, all this is of the slices in that `state` (None:
     of all slices); `others` has the same of the row's other states."""
 
     run: Run
+    measured: MeasuredRow
     configuration: Configuration
     measurements: Sequence[Measurement]
     times: ConfigurationTimes
@@ -160,41 +161,37 @@ def evidence(
 
     Where its times go with a state, it is that of the state that held most in the run, of those in
     which the row has an interval."""
-    slices = by_state(states.of(configuration), measurements)
-    if len(slices) < 2:
-        state = slices[0].state if slices else None
-        return _evidence(run, configuration, measurements, typical, state)
-    times = configuration_times(measurements)
+    row = MeasuredRow(configuration, measurements, states.of(configuration), within=True)
+    if len(row.by_state) < 2:
+        state = row.by_state[0].state if row.by_state else None
+        return _evidence(run, row, row.whole, typical, state)
     found = [
-        _evidence(run, configuration, each.measurements, typical, each.state, times)
-        for each in slices
+        _evidence(run, row, part, typical, each.state)
+        for each, part in zip(row.by_state, row.parts, strict=True)
     ]
     found.sort(key=lambda each: math.isnan(each.summary.low))
     # The very first iteration is that of the row, whatever state it was in.
-    first = summarize_configuration(measurements[:1]).first
+    first = first_message(measurements)
     main, *others = (replace(each, summary=each.summary._replace(first=first)) for each in found)
     return replace(main, others=others)
 
 
 def _evidence(
-    run: Run,
-    configuration: Configuration,
-    measurements: Sequence[Measurement],
-    typical: dict[Probed, float],
-    state: State | None,
-    of: ConfigurationTimes | None = None,
+    run: Run, row: MeasuredRow, part: Part, typical: dict[Probed, float], state: State | None
 ) -> Evidence:
-    """That of these slices, which are those in `state`, of a row whose times are `of`."""
-    times = configuration_times(measurements, of=of)
+    """That of a part of a row, which has its slices in `state`."""
+    configuration, measurements = row.configuration, part.measurements
+    times, delivery = row.times_of(part), part.delivery
     rtts = [rtt for measurement in measurements for rtt in measurement.core_to_core_rtts]
     return Evidence(
         run=run,
+        measured=row,
         configuration=configuration,
         measurements=measurements,
         times=times,
-        summary=summarize_configuration(measurements, times),
+        summary=summarize_configuration(measurements, times, delivery),
         adjusted=adjusted_latency(times, typical, configuration, state),
-        delivery=add_deliveries(measurement.delivery for measurement in measurements),
+        delivery=delivery,
         usage=add_both_ends(measurement.usage for measurement in measurements),
         rtts=rtts,
         median_rtt=median(rtts) if rtts else None,

@@ -12,6 +12,7 @@ import numpy as np
 from halftrip.analysis.flags.companions import unlike_others
 from halftrip.analysis.flags.flag import Evidence, Finding, percent, us
 from halftrip.analysis.flags.machine import ranks_of
+from halftrip.analysis.like_states import alike
 from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import STREAM
 from halftrip.results.records import Measurement
@@ -56,6 +57,20 @@ def curves(rows: Iterable[Evidence]) -> list[CurveRows]:
     for row in rows:
         groups.setdefault(row.configuration.curve, []).append(row)
     return [sorted(curve, key=lambda row: row.configuration.size) for curve in groups.values()]
+
+
+def in_states(rows: CurveRows) -> list[CurveRows]:
+    """The rows of a curve in each state of the machine in which any of them is shown: those that
+    have figures in it, or do not go with it. What is found of figures in another state than that
+    which is shown of a row is nothing about that row."""
+    states = {row.state.level: row for row in rows if row.state is not None}
+    if not states:
+        return [rows]
+    found = []
+    for first in states.values():
+        every = (alike([first], (row, *row.others)) for row in rows)
+        found.append([both[1] for both in every if both is not None])
+    return found
 
 
 def outlier_sizes(curve: CurveRows) -> dict[Configuration, Finding]:
@@ -226,8 +241,10 @@ def _less_through(
     row: Evidence, other: Evidence | None, factor: float
 ) -> dict[Configuration, Finding]:
     """A flag on `row` if a message takes longer there than `factor` messages of `other`."""
-    if other is None or not _is_slower(row, other, factor):
+    both = None if other is None else alike([row], (other, *other.others))
+    if both is None or not _is_slower(*both, factor):
         return {}
+    other = both[1]
     share = row.configuration.directions * other.summary.latency / row.summary.latency
     seen = (
         f"it gets {percent(share)} of the bandwidth of {other.configuration.pattern} through at "
