@@ -24,9 +24,7 @@ def chosen(parts: Sequence[Part], keys: Mapping[str, Any], asked: Mapping[str, A
     return _with_sizes(found, asked["sizes"]) if "sizes" in asked else found
 
 
-def _with_patterns(
-    parts: Sequence[Part], usual: Sequence[str], asked: Sequence[str]
-) -> list[Part]:
+def _with_patterns(parts: Sequence[Part], usual: Sequence[str], asked: Sequence[str]) -> list[Part]:
     own = [part.get("pattern", usual) for part in parts]
     # What no part has is measured with the settings of every part.
     if not {*asked} <= {name for each in own for name in each}:
