@@ -146,7 +146,8 @@ app.command("show")(with_parameters(show, _parameters()))
 class ShowRequest(NamedTuple):
     """What of a run to show, and how: `views` besides the first screen, and `options` that go with
     one of these, by name; `wide`: all columns, however long lines get. `expect` to `fail_if_slow`,
-    as ``run`` has them, win over those that the run was measured with. `selection` are the rows, None: all; `style` is the older tool that would have printed it so."""
+    as ``run`` has them, win over those that the run was measured with. `selection` are the rows,
+    None: all; `style` is the older tool that would have printed it so."""
 
     format: str = "table"
     views: Sequence[str] = ()
