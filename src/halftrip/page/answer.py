@@ -14,6 +14,7 @@ from halftrip.report.fields import curve_name, varying_within_patterns
 from halftrip.report.numbers import digits_of, number
 from halftrip.results.configuration import UNKNOWN, Configuration
 from halftrip.units import significant, size_in_words
+from halftrip.views import states
 from halftrip.views.why import groups
 
 # The size that people compare, bytes.
@@ -22,12 +23,13 @@ _NONE = "Nothing was measured"
 
 
 def answer(document: Document) -> list[str]:
-    """The lowest latency of small messages, the highest bandwidth or message rate, and how far
-    these can be trusted, each a sentence."""
+    """The lowest latency of small messages, the highest bandwidth or message rate, the state of the
+    machine that they are of, and how far these can be trusted, each a sentence."""
     if not document.rows:
         reason = document.interrupted
         return [f"{_NONE}: {reason}." if reason else f"{_NONE}."]
-    return [*filter(None, (_latency(document), _most(document), _trusted(document)))]
+    said = (_latency(document), _most(document), states.held_most(document.rows))
+    return [*filter(None, (*said, _trusted(document)))]
 
 
 def _latency(document: Document) -> str:

@@ -32,6 +32,7 @@ from halftrip.results.configuration import Configuration
 from halftrip.stats.median import median
 from halftrip.units import size_in_words
 from halftrip.views.notes import at_once, bandwidth_of_link
+from halftrip.views.states import held_most
 
 # How much slower than the median pair a character stands for, up to this factor; the last one for
 # all that is slower still.
@@ -60,13 +61,14 @@ class Matrix(NamedTuple):
     """A figure of all pairs of hosts, by the names of both, in order of name. Several pairs of
     ranks of the same hosts count by their median. `hosts` are in order. `factors`: how many times
     as slow as a usual host each is, by what slow hosts are named by; empty where that is not
-    known."""
+    known. `state` says of which state of the machine the figures are, if they go with one."""
 
     title: str
     figure: MatrixFigure
     hosts: list[str]
     values: Mapping[tuple[str, str], float]
     factors: Mapping[str, float]
+    state: str
 
     def between(self, one: str, other: str) -> float | None:
         return self.values.get((one, other), self.values.get((other, one)))
@@ -91,6 +93,7 @@ def matrix(document: Document, by_slowness: bool = False) -> View:
         if by_slowness:
             hosts = sorted(hosts, key=lambda host: -_typical_slowness(each, host))
         blocks += [_table(each, hosts), SPACE, _summary(each, hosts), SPACE]
+        blocks += [Legend([each.state]), SPACE] if each.state else []
     if not blocks:
         blocks = [Paragraph("no two hosts, or ranks, have been measured")]
     found = partial(_links, document)
@@ -108,6 +111,7 @@ def _links(document: Document) -> list[dict[str, Any]]:
             "pattern": setting.pattern,
             "size_bytes": setting.known_size,
             "concurrency": setting.concurrency,
+            "state": matrices[0].state,
         }
         | {_KEYS[matrix.figure.name]: _in_base_units(matrix, one, other) for matrix in matrices}
         for setting, matrices in by_setting(document)
@@ -176,7 +180,9 @@ def _matrix(
     medians = {pair: median(each) for pair, each in values.items()}
     is_bandwidth = figure is _BANDWIDTH
     name = bandwidth_of_link(rows[0].configuration) if is_bandwidth else figure.name
-    return Matrix(f"{title}: {name}, {figure.unit}", figure, hosts, medians, factors)
+    return Matrix(
+        f"{title}: {name}, {figure.unit}", figure, hosts, medians, factors, held_most(rows)
+    )
 
 
 def _names(document: Document) -> Callable[[int], str]:
