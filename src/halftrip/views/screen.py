@@ -15,6 +15,7 @@ from halftrip.views import (
     notes,
     overview,
     pairs,
+    ranking,
     side_by_side,
     states,
 )
@@ -48,7 +49,9 @@ def first_screen(document: Document, file: str | None = None) -> View:
         body = overview.blocks(document)
     else:
         body = _tables(document)
+    ranked = "" if document.is_running else ranking.sentence(document)
     said = [
+        *([ranked] if ranked else []),
         *side_by_side.key_of_variants(document),
         *expected.lines(document),
         *mpi_overhead.lines(document),

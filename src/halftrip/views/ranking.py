@@ -1,0 +1,83 @@
+"""Which of several paths, MPIs, settings or pairs of hosts is the fastest, in one sentence."""
+
+from __future__ import annotations
+
+import math
+
+from halftrip.analysis.ranking import Slower, rankings
+from halftrip.analysis.rows import Row
+from halftrip.report.document import Document
+from halftrip.report.fields import curve_name, varying_within_patterns
+from halftrip.report.numbers import supported_digits
+from halftrip.results.configuration import UNKNOWN
+from halftrip.results.patterns import ROUND_TRIP
+from halftrip.stats.estimate import Estimate
+from halftrip.units import significant, size_in_words
+
+# Of more others than these, the nearest are named, and the slowest.
+_MOST_OTHERS = 4
+_MOST_DIGITS = 3
+
+
+def sentence(document: Document) -> str:
+    """``8 B: shm is 2.1 (1.9 to 2.4) times as fast as mpi; from 256 KiB on ...``; empty where there
+    is nothing to compare, and of a run against an earlier one, which is a comparison."""
+    found = rankings(document.rows)
+    if found is None or document.run.base_file is not None:
+        return ""
+    ranking, change = found
+    first = ranking.fastest
+    pattern = first.configuration.pattern
+    size = size_in_words(ranking.size)
+    said = f"{size if pattern == ROUND_TRIP else f'{pattern} {size}'}: {path(first, document)} is "
+    others = list(ranking.others)
+    named = others if len(others) <= _MOST_OTHERS else [*others[: _MOST_OTHERS - 2], others[-1]]
+    said += ", ".join(f"{_times(each)} {path(each.row, document)}" for each in named)
+    if len(named) < len(others):
+        said += f", the slowest of {len(others) + 1}"
+    if change is None:
+        return said
+    begin = "" if change.begin == change.largest else f"from {size_in_words(change.begin)} on, "
+    faster = f"{begin}at {size_in_words(change.largest)} {path(change.fastest, document)} is"
+    return f"{said}; {faster} {_times(change.slower)} {path(first, document)}"
+
+
+def _times(slower: Slower) -> str:
+    """``2.1 (1.9 to 2.4) times as fast as``."""
+    factor = slower.factor
+    if not (math.isfinite(factor.low) and math.isfinite(factor.high)):
+        return f"{significant(factor.value, 2)} (± ?) times as fast as"
+    within = _interval(factor)
+    if slower.is_told_apart:
+        return f"{significant(factor.value, _digits(factor))} ({within}) times as fast as"
+    return f"not told apart ({within} times) from"
+
+
+def _interval(factor: Estimate) -> str:
+    low, high = (significant(each, _digits(factor)) for each in (factor.low, factor.high))
+    return f"{low} to {high}"
+
+
+def _digits(factor: Estimate) -> int:
+    return min(supported_digits(factor.high / factor.low - 1.0), _MOST_DIGITS)
+
+
+def path(row: Row, document: Document) -> str:
+    """The path of a row among those of its kind, in words; how it waits only where its transport
+    waits in several ways."""
+    configuration = row.configuration
+    configurations = [each.configuration for each in document.rows]
+    own = [each for each in configurations if each.transport == configuration.transport]
+    waits = {each.both_ends("wait") for each in own}
+    fields = [
+        field
+        for field in varying_within_patterns(configurations)
+        if field.name != "wait" or len(waits) > 1
+    ]
+    name = curve_name(configuration, fields, document.run.names)
+    ranks = "-".join(map(str, configuration.pair))
+    if any(field.name == "ranks" for field in fields) and not document.run.names.are_hosts:
+        name = name.replace(ranks, f"ranks {ranks}")
+    if configuration.transport == UNKNOWN:
+        name = name.replace(UNKNOWN, "a path that is not known", 1)
+    return name
