@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -88,8 +89,19 @@ def full_version() -> str:
 
 def library_version() -> str:
     """The name and version of the loaded MPI library, such as ``Open MPI v5.0.11``."""
-    first = full_version().splitlines()[0]
-    return " ".join(first.partition(",")[0].replace("Version:", "").split())
+    return short_version(full_version())
+
+
+# What stands around the name and the version in the texts of MPICH, Intel, Cray and MVAPICH.
+_AROUND_NAME = re.compile(
+    r"^MPI VERSION\s*:|\(.*?\)|\bLibrary\b|\bversion\b\s*:?|\bfor Linux\S* OS\b", re.IGNORECASE
+)
+
+
+def short_version(text: str) -> str:
+    """The name and version in the text of an MPI library, which is never without any."""
+    first = text.strip().partition("\n")[0].partition(",")[0]
+    return " ".join(_AROUND_NAME.sub(" ", first).split()) or "unnamed"
 
 
 def library_path() -> str | None:

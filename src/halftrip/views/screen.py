@@ -115,13 +115,13 @@ def heading(document: Document) -> list[str]:
         on = f", cores {' and '.join(cores)}" if len(cores) == 2 == len(first) else ""
         on = on if cores else ", any core"
         parts.append(f"{len(first)} ranks on {where}{on}")
+        software = dict.fromkeys(side_by_side.mpis(run).values())
+        parts += [" and ".join(software)] if software else []
         machines = dict.fromkeys(
             f"{_short(e.processor)}{' (VM)' if e.hypervisor else ''}" for e in first
         )
         few = len(machines) <= _FEW_MACHINES
         parts.append(" and ".join(machines) if few else f"{len(machines)} kinds of machines")
-        software = dict.fromkeys(side_by_side.mpis(run).values())
-        parts += [" and ".join(software)] if software else []
     for source in run.sources[:1]:
         parts.append(f"{source.tool}, imported from {source.file}")
         parts += [" and ".join(dict.fromkeys(source.hosts))] if source.hosts else []
