@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from functools import partial
+from types import MappingProxyType
+
+import msgspec
 
 from halftrip.analysis.ranking import Slower, rankings
 from halftrip.analysis.rows import Row
@@ -11,35 +16,40 @@ from halftrip.report.fields import curve_name, varying_within_patterns
 from halftrip.report.numbers import supported_digits
 from halftrip.results.configuration import UNKNOWN
 from halftrip.results.patterns import ROUND_TRIP
+from halftrip.results.reported import Variant
 from halftrip.stats.estimate import Estimate
 from halftrip.units import significant, size_in_words
 
 # Of more others than these, the nearest are named, and the slowest.
 _MOST_OTHERS = 4
 _MOST_DIGITS = 3
+# An interval from one end to this many times that tells nothing.
+_MOST_TIMES = 100.0
 
 
-def sentence(document: Document) -> str:
+def sentence(document: Document, variants: Mapping[Variant, str] = MappingProxyType({})) -> str:
     """``8 B: shm is 2.1 (1.9 to 2.4) times as fast as mpi; from 256 KiB on ...``; empty where there
-    is nothing to compare, and of a run against an earlier one, which is a comparison."""
+    is nothing to compare, and of a run against an earlier one, which is a comparison. `variants`
+    are called so."""
     found = rankings(document.rows)
     if found is None or document.run.base_file is not None:
         return ""
     ranking, change = found
+    name = partial(_called, document=document, variants=variants)
     first = ranking.fastest
     pattern = first.configuration.pattern
     size = size_in_words(ranking.size)
-    said = f"{size if pattern == ROUND_TRIP else f'{pattern} {size}'}: {path(first, document)} is "
+    said = f"{size if pattern == ROUND_TRIP else f'{pattern} {size}'}: {name(first)} is "
     others = list(ranking.others)
     named = others if len(others) <= _MOST_OTHERS else [*others[: _MOST_OTHERS - 2], others[-1]]
-    said += ", ".join(f"{_times(each)} {path(each.row, document)}" for each in named)
+    said += ", ".join(f"{_times(each)} {name(each.row)}" for each in named)
     if len(named) < len(others):
         said += f", the slowest of {len(others) + 1}"
     if change is None:
         return said
     begin = "" if change.begin == change.largest else f"from {size_in_words(change.begin)} on, "
-    faster = f"{begin}at {size_in_words(change.largest)} {path(change.fastest, document)} is"
-    return f"{said}; {faster} {_times(change.slower)} {path(first, document)}"
+    faster = f"{begin}at {size_in_words(change.largest)} {name(change.fastest)} is"
+    return f"{said}; {faster} {_times(change.slower)} {name(first)}"
 
 
 def _times(slower: Slower) -> str:
@@ -47,6 +57,8 @@ def _times(slower: Slower) -> str:
     factor = slower.factor
     if not (math.isfinite(factor.low) and math.isfinite(factor.high)):
         return f"{significant(factor.value, 2)} (± ?) times as fast as"
+    if factor.high > _MOST_TIMES * factor.low:
+        return "not told apart from"
     within = _interval(factor)
     if slower.is_told_apart:
         return f"{significant(factor.value, _digits(factor))} ({within}) times as fast as"
@@ -60,6 +72,20 @@ def _interval(factor: Estimate) -> str:
 
 def _digits(factor: Estimate) -> int:
     return min(supported_digits(factor.high / factor.low - 1.0), _MOST_DIGITS)
+
+
+def _called(row: Row, document: Document, variants: Mapping[Variant, str]) -> str:
+    """The path, and the variant by its short name."""
+    if not variants:
+        return path(row, document)
+    alike = [
+        each._replace(configuration=msgspec.structs.replace(each.configuration, variant=()))
+        for each in (row, *document.rows)
+    ]
+    name = path(alike[0], document._replace(rows=alike[1:]))
+    several = len({each.configuration.curve for each in alike}) > 1
+    variant = variants[row.configuration.variant]
+    return f"{name} {variant}" if several else variant
 
 
 def path(row: Row, document: Document) -> str:

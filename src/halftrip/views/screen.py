@@ -49,7 +49,11 @@ def first_screen(document: Document, file: str | None = None) -> View:
         body = overview.blocks(document)
     else:
         body = _tables(document)
-    ranked = "" if document.is_running else ranking.sentence(document)
+    ranked = (
+        ""
+        if document.is_running
+        else ranking.sentence(document, side_by_side.variant_names(document))
+    )
     said = [
         *([ranked] if ranked else []),
         *side_by_side.key_of_variants(document),

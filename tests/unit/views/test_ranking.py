@@ -118,3 +118,23 @@ def test_the_fastest_is_the_one_with_the_least_time_and_ratios_are_those_of_the_
     if change is not None:
         assert ranking.size < change.begin <= change.largest
         assert change.fastest.configuration.transport != ranking.fastest.configuration.transport
+
+
+def test_variants_are_called_as_in_their_table_and_what_tells_nothing_has_no_interval():
+    def varied(spread):
+        return runs.run(
+            *(
+                runs.measurement(
+                    "mpi", 8, half_ns=ns * spread**n, slice=n, seed=n,
+                    variant=(("mpiexec", f"/a/very/long/path/{name}/bin/mpiexec"),),
+                )
+                for name, ns in (("one", 100.0), ("two", 300.0))
+                for n in range(6)
+            )
+        )  # fmt: skip
+
+    said = " ".join(text_of(first_screen(document(varied(1.0), flags=False)), 300).split())
+    assert "8 B: A is 3.00 (" in said
+    assert ") times as fast as B A: mpiexec /a/very" in said
+    wide = sentence(document(varied(30.0), flags=False))
+    assert " is not told apart from mpi /a/very" in wide
