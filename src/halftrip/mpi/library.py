@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from halftrip import _native
 from halftrip.errors import Unavailable
+from halftrip.interpreter import install_command
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -49,7 +50,9 @@ def select_library(library: Path | None) -> None:
         os.environ[LIBRARY_VARIABLE] = str(library)
 
 
-NO_MPI4PY = "mpi4py is not installed; pip install 'halftrip[mpi]'"
+def no_mpi4py() -> str:
+    """That mpi4py is not installed, and what does that."""
+    return f"mpi4py is not installed; {install_command('mpi')}"
 
 
 def start(expected_size: int, threads: int = 1) -> MPI.Intracomm:
@@ -62,7 +65,7 @@ def start(expected_size: int, threads: int = 1) -> MPI.Intracomm:
     try:
         import mpi4py
     except ImportError:
-        raise Unavailable(NO_MPI4PY) from None
+        raise Unavailable(no_mpi4py()) from None
     # As MPI_Init does. Other threads of halftrip never call MPI, and any higher level costs time in
     # every call: in Open MPI 4 even MPI_THREAD_FUNNELED adds a third to a small message.
     mpi4py.rc.thread_level = "single" if threads == 1 else "multiple"
