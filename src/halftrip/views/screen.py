@@ -8,6 +8,7 @@ from halftrip.analysis.layers import related
 from halftrip.analysis.verdict import KEEP_STATE, NOT_OK
 from halftrip.render.blocks import SPACE, Block, Items, SummaryLine, Terms, View
 from halftrip.report.document import Document
+from halftrip.results.configuration import Configuration
 from halftrip.views import (
     expected,
     mpi_overhead,
@@ -28,6 +29,8 @@ _HELPED_BY_ANOTHER_RUN = ("CPU contention", "steal", "level wandered", "two leve
 _SAYS_UP_TO = 40
 # Of more lines of a table than anybody reads to the end, so many are shown.
 _MOST_LINES, _SHOWN = 200, 40
+# So many sizes of a curve are a sweep.
+_SWEEP = 5
 # More kinds of machines are counted.
 _FEW_MACHINES = 2
 
@@ -169,8 +172,29 @@ def _trust(document: Document, file: str | None) -> list[tuple[str, str]]:
         views += ["--tails", "--cost"]
     if related(row.configuration.transport for row in document.rows):
         views.append("--layers")
-    more = f"halftrip show{name} {', '.join(views)}{'; halftrip doctor' if is_own else ''}"
+    parts = [f"halftrip show{name} {', '.join(views)}"]
+    if is_own:
+        parts += [*_models(document, name), "halftrip doctor"]
+    more = "; ".join(parts)
     return [("Trust", trust(document)), *([("Do", do)] if do else []), ("More", more)]
+
+
+def _models(document: Document, name: str) -> list[str]:
+    """What fits lines to the curves of a run, and says why they bend, where it has some; and how
+    a comparison of paths gets intervals over launches, where it has one launch."""
+    sizes: dict[Configuration, set[int]] = {}
+    for row in document.rows:
+        sizes.setdefault(row.configuration.curve, set()).add(row.configuration.size)
+    said = []
+    if any(row.configuration.delay for row in document.rows):
+        said = [f"halftrip fit{name} --model loggp"]
+    elif any(len(each) >= _SWEEP for each in sizes.values()):
+        said = [f"halftrip fit{name}", f"halftrip explain{name}"]
+    alone = all(row.launches == 1 for row in document.rows)
+    simulated = all(row.configuration.is_simulated for row in document.rows)
+    if alone and not simulated and document.rows and ranking.sentence(document):
+        said.append("halftrip run --launches 5 compares over launches")
+    return said
 
 
 def to_do(document: Document, file: str | None) -> str:
