@@ -140,7 +140,10 @@ def test_rows_with_flags_are_named_by_the_fields_in_which_they_differ():
         runs.measurement(pattern="put", mode="onesided", window=64, places=places, touch=touch)
         for places in ("own", "same") for touch in ("none", "timed")
     ))  # fmt: skip
-    assert [line.split(":")[0] for line in puts[1:3]] == ["  shm own none 8 B", "  shm own timed 8 B"]
+    assert [line.split(":")[0] for line in puts[1:3]] == [
+        "  shm own none 8 B",
+        "  shm own timed 8 B",
+    ]
     # The name of an unknown transport is printed as it stands.
     odd = flags(runs.measurement("[bold]new[/bold]"))
-    assert odd[1].startswith("  [bold]new[/bold] 8:")
+    assert odd[1].startswith("  [bold]new[/bold] 8 B:")
