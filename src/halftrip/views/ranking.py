@@ -23,6 +23,7 @@ from halftrip.units import significant, size_in_words
 # Of more others than these, the nearest are named, and the slowest.
 _MOST_OTHERS = 4
 _MOST_DIGITS = 3
+_MOST_PAIRS = 3
 # An interval from one end to this many times that tells nothing.
 _MOST_TIMES = 100.0
 
@@ -32,7 +33,9 @@ def sentence(document: Document, variants: Mapping[Variant, str] = MappingProxyT
     is nothing to compare, and of a run against an earlier one, which is a comparison. `variants`
     are called so."""
     found = rankings(document.rows)
-    if found is None or document.run.base_file is not None:
+    pairs = {frozenset(row.configuration.pair) for row in document.rows}
+    # Of more pairs, those that are slow are named.
+    if found is None or len(pairs) > _MOST_PAIRS or document.run.base_file is not None:
         return ""
     ranking, change = found
     name = partial(_called, document=document, variants=variants)
@@ -97,7 +100,7 @@ def path(row: Row, document: Document) -> str:
     waits = {each.both_ends("wait") for each in own}
     fields = [
         field
-        for field in varying_within_patterns(configurations)
+        for field in varying_within_patterns(configurations, ("concurrent pairs",))
         if field.name != "wait" or len(waits) > 1
     ]
     name = curve_name(configuration, fields, document.run.names)
