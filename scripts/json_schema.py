@@ -184,6 +184,7 @@ def _run() -> dict[str, Any]:
         ),
         "connections": _list("Paths between hosts, as each end knows them.", _ref("Connection")),
         "losses": _list("What hosts have lost, by their own counters.", _losses()),
+        "slow": _list("Hosts and links that are slow beside the others.", _slow()),
         "expectations": _list("Who falls short of what was expected.", _shortfall()),
         "rows": _list("The figures of each configuration.", _ref("Row")),
         "copies": _list(
@@ -234,6 +235,22 @@ def _losses() -> dict[str, Any]:
             "no_room": _whole("Datagrams that found a full receive buffer."),
             "refused": _whole("Connections that found a full queue of a listener."),
             "softnet": _whole("Packets that found a full queue of a processor."),
+        }
+    )
+
+
+def _slow() -> dict[str, Any]:
+    return _object(
+        {
+            "transport": _text("The transport."),
+            "pattern": _text("The pattern."),
+            "size_bytes": _whole("Payload of a message, bytes; null: not known.", "null"),
+            "variant": _text("With what, where something is varied; or empty."),
+            "factor": _number("How many times the time of a usual one its messages take."),
+            "low": _number("Lower end of the 95 % interval of the factor."),
+            "high": _number("Upper end of the 95 % interval of the factor."),
+            "links": _whole("How many links of it were measured."),
+            "hosts": _list("The host, or the two hosts of a link.", {"type": "string"}),
         }
     )
 

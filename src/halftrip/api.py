@@ -52,11 +52,16 @@ class Run(results.Run, frozen=True, kw_only=True, dict=True):
 
     file: str | None = None
 
-    def frame(self, slices: bool = False) -> pandas.DataFrame:
-        """One row per configuration, or per slice; see `report.frame`. Needs the extra
-        ``frame``."""
+    def frame(self, slices: bool = False, samples: bool = False) -> pandas.DataFrame:
+        """One row per configuration, per slice or per sample; see `report.frame` and
+        `export.frame`. Needs the extra ``frame``."""
+        from halftrip.export.frame import samples_frame
         from halftrip.report.frame import frame
 
+        if slices and samples:
+            raise UsageError("frame(): of slices or of samples, not of both")
+        if samples:
+            return samples_frame(self, self.file)
         return frame(self, slices, self.file)
 
 

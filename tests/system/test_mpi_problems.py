@@ -6,6 +6,7 @@ import shlex
 
 import pytest
 
+from halftrip.interpreter import install_command
 from harness.choice import extended
 from harness.mpi import ONE_HOST, chosen, mpiexec
 
@@ -52,7 +53,7 @@ def test_without_mpi4py_mpi_is_skipped_with_how_to_get_it(shell):
     result = shell.run("-t", "mpi,shm", *QUICK, **without)
     assert result.status == 0
     assert {m.configuration.transport for m in result.run.measurements} == {"shm"}
-    assert "not measured: mpi: mpi4py is not installed; pip install 'halftrip[mpi]'" in result.out
+    assert f"not measured: mpi: mpi4py is not installed; {install_command('mpi')}" in result.out
 
 
 @pytest.mark.parametrize(("count", "quiet"), [(25, False), *extended((3, True))])

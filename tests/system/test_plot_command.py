@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+from halftrip.interpreter import install_command
 from harness import runs
 
 BEGINS = {"svg": b"<svg", "png": b"\x89PNG", "pdf": b"%PDF", "html": b"<!DOCTYPE html>"}
@@ -80,5 +81,5 @@ def test_without_the_library_it_says_how_to_get_it(shell, run_file):
     assert result.status == 2
     assert result.err == (
         "halftrip: pictures need Vega-Altair, vl-convert and plotext (altair is missing): "
-        "pip install 'halftrip[plot]'\n"
+        f"{install_command('plot')}\n"
     )

@@ -5,6 +5,7 @@ import shlex
 import tomllib
 from functools import cache
 
+import markdown
 import pytest
 import typer
 
@@ -104,6 +105,20 @@ def test_links_between_documents_lead_to_files_and_headings():
             assert not anchor or anchor in anchors(target), f"{document.name}: {link}"
             found += 1
     assert found > 20
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_table_is_rendered(document):
+    """By the renderer of the site: a line of a table that it does not take for one is text."""
+    text = re.sub(r"^( *)```.*?^ *```", "", document.read_text(), flags=re.MULTILINE | re.DOTALL)
+    made = markdown.markdown(text, extensions=["tables"])
+    outside = re.sub(r"<(pre|code)>.*?</\1>", "", made, flags=re.DOTALL)
+    assert re.findall(r"^(?:<p>)?\|.*", outside, re.MULTILINE) == []
+    for table in re.findall(r"<table>.*?</table>", outside, re.DOTALL):
+        heading, *rows = table.split("</tr>")[:-1]
+        assert {len(re.findall(r"<t[hd][ >]", row)) for row in rows} <= {
+            len(re.findall(r"<th[ >]", heading))
+        }
 
 
 def test_every_document_is_in_the_site():

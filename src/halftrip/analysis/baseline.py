@@ -28,11 +28,12 @@ class Expected(NamedTuple):
 
 def figure_of(row: Row) -> tuple[str, float]:
     """The name of the figure by which rows are compared, and its value in base units: the latency;
-    for patterns that fill the path the bandwidth, or the message rate if messages are empty."""
+    for patterns that fill the path the bandwidth, one way as links are sold, or the message rate if
+    messages are empty."""
     if not row.configuration.is_rate:
         return "latency", row.summary.latency * 1e-9
     if row.configuration.size:
-        return "bandwidth", row.bandwidth
+        return "bandwidth", row.summary.bandwidth
     return "messages", row.rate
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from halftrip.analysis.asked_rows import AskedRows
 from halftrip.analysis.baseline import Baseline, Expected, figure_of
+from halftrip.analysis.network import slow_by_setting
 from halftrip.analysis.rows import Row, in_every_state, in_part, least
 from halftrip.errors import UsageError
 from halftrip.plan.expectations import DEFAULT_TOLERANCE, expected
@@ -23,9 +24,6 @@ from halftrip.units import significant
 _MOST_LINKS = 0.5
 # At most this many rows that the baseline lacks are named.
 _MOST_NAMED = 3
-
-
-NOTHING_EXPECTED = "--format nodes: nothing is expected; add --expect or --baseline"
 
 
 class _Unit(NamedTuple):
@@ -47,13 +45,15 @@ class Expectations(NamedTuple):
     """What is expected of a run: `figures` by name, s, bytes per second, messages per second; and
     what a `baseline` has. A figure that is worse by more than the share `tolerance` falls short.
     `named` is the file name of the baseline in the run's own plan. `asked`: the plan has a
-    tolerance, so that the run is judged by it."""
+    tolerance, so that the run is judged by it. `fail_if_slow`: a host or link that is slow beside
+    the others fails."""
 
     figures: Mapping[str, float]
     baseline: Baseline | None = None
     tolerance: float = DEFAULT_TOLERANCE
     named: str | None = None
     asked: bool = False
+    fail_if_slow: bool = False
 
     @classmethod
     def of_plan(cls, plan: Mapping[str, Any], baseline: Baseline | None = None) -> Expectations:
@@ -66,7 +66,8 @@ class Expectations(NamedTuple):
         if plan.get("tolerance") is not None:
             tolerance = _or(lambda: share(plan["tolerance"]), tolerance)
         named = plan.get("baseline") if isinstance(plan.get("baseline"), str) else None
-        return cls(figures, baseline, tolerance, named, plan.get("tolerance") is not None)
+        asked, slow = plan.get("tolerance") is not None, plan.get("fail_if_slow") is True
+        return cls(figures, baseline, tolerance, named, asked, slow)
 
     @property
     def are_none(self) -> bool:
@@ -274,9 +275,13 @@ def shortfalls(document: Judgeable) -> list[Short]:
 
 def fails(document: Judgeable) -> bool:
     """Whether a host or a link surely falls short, or what was expected is not known, as of a host
-    that was lost."""
+    that was lost; and whether one is slow, where that fails."""
     if document.run.lost_hosts or unjudged(document):
         return True
+    if document.expectations.fail_if_slow:
+        configurations = [row.configuration for row in document.rows]
+        if any(slow for _, slow in slow_by_setting(document.run, configurations)):
+            return True
     return any(short.is_sure for short in shortfalls(document))
 
 
@@ -313,8 +318,7 @@ def _of_size(rows: Sequence[Row], choose: Any) -> list[Row]:
 def _value(row: Row, figure: str) -> float:
     return {
         "latency": row.summary.latency * 1e-9,
-        # Links are sold by what goes one way.
-        "bandwidth": row.bandwidth / row.configuration.directions,
+        "bandwidth": row.summary.bandwidth,
         "messages": row.rate,
     }[figure]
 

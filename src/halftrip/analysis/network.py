@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -48,12 +49,7 @@ def slow_parts(run: Run, configurations: Iterable[Configuration]) -> list[Suspec
     direction.
     """
     by_link = _by_link(run, configurations)
-    hosts = sorted({host for link in by_link for host in link})
-    known: dict[tuple[int, int], Floats] = {}
-    for (one, other), rows in by_link.items():
-        times = [time for each in rows for time in _slice_medians(run, each)]
-        if times:
-            known[hosts.index(one), hosts.index(other)] = np.array(times)
+    known, hosts = _times(run, by_link)
     if len({host for link in known for host in link}) < FEWEST_HOSTS:
         return None
     explained = fit(known)
@@ -64,6 +60,23 @@ def slow_parts(run: Run, configurations: Iterable[Configuration]) -> list[Suspec
     found = [(tuple(hosts[host] for host in each.hosts), each) for each in slow]
     before = _found_before(run, by_link) if found else set()
     return [Suspect(names, each.effect, each.links, names in before) for names, each in found]
+
+
+def slow_by_setting(
+    run: Run, configurations: Iterable[Configuration]
+) -> list[tuple[Configuration, list[Suspect] | None]]:
+    """What `slow_parts` finds by the configurations of each setting."""
+    return [(group[0].setting, slow_parts(run, group)) for group in judged(configurations)]
+
+
+def host_factors(run: Run, configurations: Iterable[Configuration]) -> dict[str, float]:
+    """How many times as long messages take on the links of each host as on those of a usual one, by
+    what `slow_parts` names hosts by; without those of which nothing can be told."""
+    known, hosts = _times(run, _by_link(run, configurations))
+    if len({host for link in known for host in link}) < FEWEST_HOSTS:
+        return {}
+    nodes = fit(known).nodes.items()
+    return {hosts[n]: effect.factor for n, effect in nodes if math.isfinite(effect.high)}
 
 
 def suspect_rows(run: Run) -> list[Configuration]:
@@ -111,6 +124,20 @@ def _by_link(
             link = min(first, second), max(first, second)
             found.setdefault(link, []).append(configuration)
     return found
+
+
+def _times(
+    run: Run, by_link: Mapping[tuple[str, str], list[Configuration]]
+) -> tuple[dict[tuple[int, int], Floats], list[str]]:
+    """The medians of the slices of each link, ns, by the places of its hosts among all, which are
+    the second."""
+    hosts = sorted({host for link in by_link for host in link})
+    known: dict[tuple[int, int], Floats] = {}
+    for (one, other), rows in by_link.items():
+        times = [time for each in rows for time in _slice_medians(run, each)]
+        if times:
+            known[hosts.index(one), hosts.index(other)] = np.array(times)
+    return known, hosts
 
 
 def _good_links(

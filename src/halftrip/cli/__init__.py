@@ -49,6 +49,19 @@ class Commands(TyperGroup):
             raise UsageError(f"{name}: no such command; {nearest(name, self.list_commands(ctx))}")
         return super().resolve_command(ctx, args)
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """The commands, each with the whole first paragraph of its help, in several lines where
+        that is long."""
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [
+                    (name, " ".join((each.help or "").partition("\n\n")[0].split()))
+                    for name, each in commands
+                    if each is not None and not each.hidden
+                ]
+            )
+
 
 # Rich markup would double the time that --help takes.
 app = typer.Typer(

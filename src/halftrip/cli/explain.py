@@ -100,6 +100,10 @@ def _one_bend(
         for curve in found
         for bend in (curve.bends if at is None else filter(None, [bend_at(curve.bends, at)]))
     ]
+    if at is not None and bends:
+        # Of several curves, the one that bends nearest.
+        (nearest,) = [bend_at([bend for _, bend in bends], at)]
+        bends = [each for each in bends if each[1] is nearest] or bends
     if len(bends) == 1:
         return bends[0]
     if bends:

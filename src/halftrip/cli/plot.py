@@ -12,6 +12,7 @@ from halftrip.cli import app, inputs
 from halftrip.cli.inputs import Text
 from halftrip.cli.output import check_one_of, listed, put, screen, writing
 from halftrip.errors import NotARunError, UsageError
+from halftrip.interpreter import install_command
 from halftrip.registry import PLOTS
 from halftrip.texts import printable
 
@@ -66,7 +67,7 @@ def plot(
     except ModuleNotFoundError as error:
         raise UsageError(
             f"pictures need Vega-Altair, vl-convert and plotext ({error.name} is missing): "
-            "pip install 'halftrip[plot]'"
+            f"{install_command('plot')}"
         ) from None
     if theme is not None:
         check_one_of("--theme", theme, THEMES)

@@ -8,7 +8,7 @@ import typer
 
 from halftrip.cli import app
 from halftrip.cli.inputs import Text
-from halftrip.cli.output import writing
+from halftrip.cli.output import screen, writing
 from halftrip.plan.recipes import path_of, purposes
 
 
@@ -24,6 +24,8 @@ def recipes(
         if recipe is not None:
             print(path_of(recipe).read_text(encoding="utf-8"), end="")
             return
+        from halftrip.render.terminal import wrapped
+
         width = max(len(name) for name, _ in purposes())
         for name, purpose in purposes():
-            print(f"{name:{width}}  {purpose}")
+            print(*wrapped(f"{name:{width}}  ", purpose, screen().width), sep="\n")

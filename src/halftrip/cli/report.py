@@ -15,6 +15,7 @@ from halftrip.cli import app, inputs
 from halftrip.cli.inputs import Text
 from halftrip.cli.output import STANDARD_OUTPUT, check_one_of, one_of, writing
 from halftrip.errors import UsageError
+from halftrip.interpreter import install_command
 from halftrip.texts import printable
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def report(
 def check_needed() -> None:
     """Raises UsageError where what draws is not installed."""
     if any(find_spec(name) is None for name in _NEEDED):
-        raise UsageError("needs Vega-Altair and vl-convert: pip install 'halftrip[plot]'")
+        raise UsageError(f"needs Vega-Altair and vl-convert: {install_command('plot')}")
 
 
 def page_name(path: str) -> str:

@@ -316,14 +316,11 @@ def _measure(
 ) -> int:
     """Calls `work`, which returns the path of the run file, within so many seconds, prints the run
     as it is to be, judged by what is `expected`, writes its page, and returns the exit status."""
-    from halftrip.analysis.expectation import NOTHING_EXPECTED
     from halftrip.cli.live import progress_view
     from halftrip.results.run_file import load
 
     output.check()
     form = output.form
-    if form.format == "nodes" and expected.are_none:
-        raise UsageError(NOTHING_EXPECTED)
     # In a job, output goes through the launcher, and some launchers pretend to be a terminal.
     plain = in_job()
     try:

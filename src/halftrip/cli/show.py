@@ -63,6 +63,9 @@ def show(
     tolerance: Annotated[
         Text, typer.Option("--tolerance", metavar="SHARE", help="How much worse it may be. [10%]")
     ] = None,
+    fail_if_slow: Annotated[
+        bool, typer.Option("--fail-if-slow", help="Exit with 1 if a host or link is slow.")
+    ] = False,
     format_: Format = "table",
     json: AsJson = False,
     style: Style = None,
@@ -84,6 +87,7 @@ def show(
         expect=expect,
         baseline=baseline,
         tolerance=tolerance,
+        fail_if_slow=fail_if_slow or None,
         style=style,
     )
     return show_runs(files or [], shown)
@@ -141,9 +145,9 @@ app.command("show")(with_parameters(show, _parameters()))
 
 class ShowRequest(NamedTuple):
     """What of a run to show, and how: `views` besides the first screen, and `options` that go with
-    one of these, by name; `wide`: all columns, however long lines get. `expect`, `baseline` and
-    `tolerance`, as ``run`` has them, win over those that the run was measured with. `selection` are
-    the rows, None: all; `style` is the older tool that would have printed it so."""
+    one of these, by name; `wide`: all columns, however long lines get. `expect` to `fail_if_slow`,
+    as ``run`` has them, win over those that the run was measured with. `selection` are the rows,
+    None: all; `style` is the older tool that would have printed it so."""
 
     format: str = "table"
     views: Sequence[str] = ()
@@ -154,6 +158,7 @@ class ShowRequest(NamedTuple):
     expect: str | None = None
     baseline: str | None = None
     tolerance: str | None = None
+    fail_if_slow: bool | None = None
     style: str | None = None
 
     @property
@@ -163,7 +168,8 @@ class ShowRequest(NamedTuple):
     @property
     def judges(self) -> bool:
         """Whether somebody has said what is expected."""
-        return any(each is not None for each in (self.expect, self.baseline, self.tolerance))
+        asked = (self.expect, self.baseline, self.tolerance, self.fail_if_slow)
+        return any(each is not None for each in asked)
 
     @property
     def is_part(self) -> bool:
@@ -186,7 +192,7 @@ def show_runs(files: Sequence[str], shown: ShowRequest) -> int:
     expected = _expectations(runs[0], shown)
     content = _content(runs[0], shown, _needs_flags(shown), expected)
     _show_one(content, names[0], shown)
-    if not (shown.judges or expected.figures):
+    if not (shown.judges or expected.figures or expected.fail_if_slow):
         return 0
     from halftrip.analysis.expectation import fails
 
@@ -213,6 +219,7 @@ def _expectations(run: Run, shown: ShowRequest) -> Expectations:
     asked = {
         "expect": inputs.given("--expect", expectations, shown.expect),
         "tolerance": inputs.given("--tolerance", parsing.share, shown.tolerance),
+        "fail_if_slow": shown.fail_if_slow,
     }
     plan |= {name: value for name, value in asked.items() if value is not None}
     if shown.tolerance is not None and shown.baseline is None and plan.get("expect") is None:
@@ -259,7 +266,8 @@ def _check(files: Sequence[str], shown: ShowRequest) -> None:
             if option.name in shown.options and view not in shown.views:
                 raise UsageError(f"--{option.name}: only with --{view}")
     if shown.judges and len(files) > 1:
-        raise UsageError("--expect, --baseline and --tolerance judge one run; name one file")
+        said = "--expect, --baseline, --tolerance and --fail-if-slow judge one run"
+        raise UsageError(f"{said}; name one file")
     if shown.style is not None:
         _check_style(files, shown)
     _check_views(files, shown)

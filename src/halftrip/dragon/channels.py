@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from halftrip import _native
-from halftrip.dragon.process import NO_DRAGON, first_line
+from halftrip.dragon.process import first_line, no_dragon
 from halftrip.errors import Unavailable
 
 _OWN_BYTES = 256
@@ -87,7 +87,7 @@ def library_path() -> Path:
         path = Path(place, "lib", "libdragon.so")
         if path.exists():
             return path
-    raise Unavailable(NO_DRAGON if not places else "this dragonhpc has no libdragon.so")
+    raise Unavailable(no_dragon() if not places else "this dragonhpc has no libdragon.so")
 
 
 @cache

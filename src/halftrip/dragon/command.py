@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from halftrip.dragon.process import NO_DRAGON, in_runtime, is_installed
+from halftrip.dragon.process import in_runtime, is_installed, no_dragon
 from halftrip.errors import Unavailable, UsageError
 from halftrip.interpreter import RUN_MODULE
 
@@ -51,7 +51,7 @@ def runtime_command(requested: str | None, environ: Mapping[str, str]) -> Runtim
     installed.
     """
     if not is_installed():
-        raise Unavailable(NO_DRAGON)
+        raise Unavailable(no_dragon())
     if requested is not None:
         try:
             words = shlex.split(requested)

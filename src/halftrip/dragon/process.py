@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from functools import cache
 
 from halftrip.errors import Unavailable
+from halftrip.interpreter import install_command
 
-NO_DRAGON = "dragonhpc is not installed; pip install 'halftrip[dragon]'"
 # Set by Dragon in the processes that it starts: the pool from which they get memory.
 _POOL_VARIABLE = "DRAGON_DEFAULT_PD"
 # Whether it runs on several nodes.
@@ -36,7 +36,12 @@ def version() -> str:
     try:
         return version("dragonhpc")
     except PackageNotFoundError:
-        raise Unavailable(NO_DRAGON) from None
+        raise Unavailable(no_dragon()) from None
+
+
+def no_dragon() -> str:
+    """That it is not installed, and what does that."""
+    return f"dragonhpc is not installed; {install_command('dragon')}"
 
 
 def in_runtime() -> bool:
@@ -67,7 +72,7 @@ def prepare(attach: str | None, token: str) -> None:
 def missing() -> str | None:
     """Why this process cannot use Dragon, or None. It attaches to a runtime if it has to."""
     if not is_installed():
-        return NO_DRAGON
+        return no_dragon()
     return _problem()
 
 

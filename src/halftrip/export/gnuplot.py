@@ -7,6 +7,7 @@ as Hpcbench fits it. It is fitted here; gnuplot draws it.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -19,10 +20,12 @@ from halftrip.report.document import Document
 from halftrip.results.configuration import Configuration
 from halftrip.texts import printable
 from halftrip.units import format_size
+from halftrip.views import states
 
 _COLUMNS = (
     *("size_bytes", "latency_us", "latency_low_us", "latency_high_us"),
     *("throughput_MB_per_s", "throughput_low_MB_per_s", "throughput_high_MB_per_s", "verdict"),
+    "state",
 )
 # Pixels: of a line of the key, of a letter in it, and of the picture without the key.
 _LINE = 20
@@ -72,7 +75,9 @@ def files(document: Document) -> Mapping[str, str]:
     if not curves:
         raise UsageError("--to gnuplot: the run has no row with a size and a time above 0")
     blocks = [_block(number, curve) for number, curve in enumerate(curves)]
-    return {".gnuplot": _script(curves), ".dat": "\n\n".join(blocks)}
+    held = states.held_most([row for curve in curves for row in curve.rows])
+    head = f"# {held}\n" if held else ""
+    return {".gnuplot": head + _script(curves), ".dat": head + "\n\n".join(blocks)}
 
 
 def _curves(document: Document) -> list[_Curve]:
@@ -108,7 +113,8 @@ def _figures(row: Row) -> list[float]:
 
 def _cells(row: Row) -> list[str]:
     cells = ["NaN" if math.isnan(value) else f"{value:.9g}" for value in _figures(row)]
-    return [str(row.configuration.size), *cells, row.verdict.word]
+    state = "-" if row.state is None else re.sub(r"\s+", "_", row.state.word)
+    return [str(row.configuration.size), *cells, row.verdict.word, state]
 
 
 def _script(curves: Sequence[_Curve]) -> str:

@@ -27,11 +27,12 @@ class Measured(NamedTuple):
 
 class Found(NamedTuple):
     """A measurement: its line of the table, the times of its samples, shape (n,), ns, and how many
-    iterations each of these has."""
+    iterations each of these has, with so many messages one after the other in each."""
 
     line: Mapping[str, Any]
     times: Times
     iterations: int
+    messages: int
 
 
 def _of_row(name: str, says: str) -> Figure[Measured]:
@@ -73,6 +74,8 @@ SAMPLE: tuple[Figure[Found], ...] = (
     Figure("time_ns", "whole", lambda of: of.times, "Time of all its iterations, ns"),
     Figure("iterations", "whole", lambda of: np.full(of.times.size, of.iterations),
            "Its iterations"),
+    Figure("latency_ns", "number", lambda of: of.times / (of.iterations * of.messages),
+           "Time of one message of it, one way, ns"),
 )  # fmt: skip
 
 
@@ -97,6 +100,7 @@ def measurements(document: Document) -> list[Found]:
             _printable(fields(figures, Measured(number, row, MeasuredSlice.of(run, each, states)))),
             each.samples if each.reported is None else NO_TIMES,
             each.iterations,
+            each.configuration.messages_per_iteration,
         )
         for number, (row, each) in enumerate(every)
     ]

@@ -16,7 +16,7 @@ import msgspec
 
 from halftrip.analysis.figure import Figure, Metric
 from halftrip.analysis.figures import FIGURES
-from halftrip.analysis.rows import Row
+from halftrip.analysis.rows import Row, in_every_state
 from halftrip.analysis.verdict import NOT_OK, Word
 from halftrip.export.names import settings
 from halftrip.report.document import Document
@@ -66,7 +66,7 @@ def files(document: Document) -> Mapping[str, str]:
     of_figures = (_gauge(each, each.metric) for each in FIGURES if each.metric is not None)
     for metric, of in (*of_figures, *_OTHERS):
         name = f"halftrip_{metric.name}"
-        found = [(_labels(document, row), of(row)) for row in document.rows]
+        found = [(_labels(document, row), of(row)) for row in in_every_state(document.rows)]
         samples = [f"{name}{labels} {value!r}" for labels, value in found if math.isfinite(value)]
         if samples:
             lines += [*_head(name, metric.unit, metric.says), *samples]
@@ -126,6 +126,7 @@ def _labels(document: Document, row: Row) -> str:
             "hosts": " ".join(filter(None, hosts)),
             "settings": ", ".join(f"{name} {value}" for name, value in settings(configuration)),
             "statistic": row.source.statistic if row.source else "median",
+            "state": "" if row.state is None else row.state.word,
         }
     )
 

@@ -10,6 +10,7 @@ import numpy as np
 from halftrip.analysis.figure import Figure
 from halftrip.errors import HalftripError
 from halftrip.export.measurements import SAMPLE, measurement_figures, measurements
+from halftrip.interpreter import install_command
 from halftrip.report.document import Document
 
 
@@ -19,7 +20,8 @@ def files(document: Document) -> Mapping[str, bytes]:
     try:
         import pyarrow
     except ImportError:
-        raise HalftripError("--to parquet needs pyarrow: pip install 'halftrip[parquet]'") from None
+        said = f"--to parquet needs pyarrow: {install_command('parquet')}"
+        raise HalftripError(said) from None
     found = measurements(document)
     types = {
         "text": pyarrow.string(),

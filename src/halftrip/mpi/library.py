@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from halftrip import _native
 from halftrip.errors import Unavailable
+from halftrip.interpreter import install_command
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -48,7 +50,9 @@ def select_library(library: Path | None) -> None:
         os.environ[LIBRARY_VARIABLE] = str(library)
 
 
-NO_MPI4PY = "mpi4py is not installed; pip install 'halftrip[mpi]'"
+def no_mpi4py() -> str:
+    """That mpi4py is not installed, and what does that."""
+    return f"mpi4py is not installed; {install_command('mpi')}"
 
 
 def start(expected_size: int, threads: int = 1) -> MPI.Intracomm:
@@ -61,7 +65,7 @@ def start(expected_size: int, threads: int = 1) -> MPI.Intracomm:
     try:
         import mpi4py
     except ImportError:
-        raise Unavailable(NO_MPI4PY) from None
+        raise Unavailable(no_mpi4py()) from None
     # As MPI_Init does. Other threads of halftrip never call MPI, and any higher level costs time in
     # every call: in Open MPI 4 even MPI_THREAD_FUNNELED adds a third to a small message.
     mpi4py.rc.thread_level = "single" if threads == 1 else "multiple"
@@ -88,8 +92,19 @@ def full_version() -> str:
 
 def library_version() -> str:
     """The name and version of the loaded MPI library, such as ``Open MPI v5.0.11``."""
-    first = full_version().splitlines()[0]
-    return " ".join(first.partition(",")[0].replace("Version:", "").split())
+    return short_version(full_version())
+
+
+# What stands around the name and the version in the texts of MPICH, Intel, Cray and MVAPICH.
+_AROUND_NAME = re.compile(
+    r"^MPI VERSION\s*:|\(.*?\)|\bLibrary\b|\bversion\b\s*:?|\bfor Linux\S* OS\b", re.IGNORECASE
+)
+
+
+def short_version(text: str) -> str:
+    """The name and version in the text of an MPI library, which is never without any."""
+    first = text.strip().partition("\n")[0].partition(",")[0]
+    return " ".join(_AROUND_NAME.sub(" ", first).split()) or "unnamed"
 
 
 def library_path() -> str | None:

@@ -11,10 +11,9 @@ from halftrip.analysis.flags.table import NO_INTERVAL
 from halftrip.analysis.rows import Row
 from halftrip.page.asked import counted
 from halftrip.report.document import Document
-from halftrip.report.fields import curve_name, varying_within_patterns
 from halftrip.report.numbers import digits_of, number
-from halftrip.results.configuration import UNKNOWN, Configuration
 from halftrip.units import significant, size_in_words
+from halftrip.views import ranking, states
 from halftrip.views.why import groups
 
 # The size that people compare, bytes.
@@ -23,12 +22,20 @@ _NONE = "Nothing was measured"
 
 
 def answer(document: Document) -> list[str]:
-    """The lowest latency of small messages, the highest bandwidth or message rate, and how far
-    these can be trusted, each a sentence."""
+    """Which path is the fastest, and by how much, the lowest latency of small messages, the highest
+    bandwidth or message rate, the state of the machine that they are of, and how far these can be
+    trusted, each a sentence."""
     if not document.rows:
         reason = document.interrupted
         return [f"{_NONE}: {reason}." if reason else f"{_NONE}."]
-    return [*filter(None, (_latency(document), _most(document), _trusted(document)))]
+    ranked = ranking.sentence(document)
+    said = (
+        f"{ranked}." if ranked else "",
+        _latency(document),
+        _most(document),
+        states.held_most(document.rows),
+    )
+    return [*filter(None, (*said, _trusted(document)))]
 
 
 def _latency(document: Document) -> str:
@@ -43,7 +50,7 @@ def _latency(document: Document) -> str:
     differ = len({row.configuration.pattern for row in at_size}) > 1
 
     def who(row: Row) -> str:
-        return _who(row, document) + (f" by {row.configuration.pattern}" if differ else "")
+        return _over(row, document) + (f" by {row.configuration.pattern}" if differ else "")
 
     lowest = "lowest latency" if len(at_size) > 1 else "latency"
     said = f"The {lowest} {_of_size(best)} is {_time(best)} one way, {who(best)}"
@@ -68,7 +75,7 @@ def _most(document: Document) -> str:
         what, figure = "message rate", f"{significant(best.rate, digits)} messages/s"
     highest = f"highest {what}" if len(known) > 1 else what
     ways = ", both ways together" if best.configuration.directions == 2 else ""
-    by = f"{_who(best, document)} by {best.configuration.pattern} {_of_size(best)}{ways}"
+    by = f"{_over(best, document)} by {best.configuration.pattern} {_of_size(best)}{ways}"
     interval = _interval_of_bandwidth(best) if what == "bandwidth" else _doubt(best)
     return f"The {highest} is {figure}, {by}{interval}."
 
@@ -89,30 +96,8 @@ def _is_impossible(row: Row) -> bool:
     return row.verdict.cause is not None and row.verdict.cause.name == IMPOSSIBLE
 
 
-def _who(row: Row, document: Document) -> str:
-    """The path of a row among those of its kind, in words."""
-    configurations = [each.configuration for each in document.rows]
-    fields = [
-        field
-        for field in varying_within_patterns(configurations)
-        if field.name != "wait" or _waits_differ(row, configurations)
-    ]
-    name = curve_name(row.configuration, fields, document.run.names)
-    if any(field.name == "ranks" for field in fields) and not document.run.names.are_hosts:
-        name = name.replace(_ranks(row), f"ranks {_ranks(row)}")
-    if row.configuration.transport == UNKNOWN:
-        name = name.replace(UNKNOWN, "a path that is not known", 1)
-    return f"over {name}"
-
-
-def _waits_differ(row: Row, configurations: Sequence[Configuration]) -> bool:
-    """Whether its transport has several ways to wait."""
-    own = row.configuration.transport
-    return len({each.both_ends("wait") for each in configurations if each.transport == own}) > 1
-
-
-def _ranks(row: Row) -> str:
-    return "-".join(map(str, row.configuration.pair))
+def _over(row: Row, document: Document) -> str:
+    return f"over {ranking.path(row, document)}"
 
 
 def _of_size(row: Row) -> str:

@@ -31,6 +31,7 @@ from halftrip.plan.layer import Layer, at, check_value, place_of
 from halftrip.plan.options import OPTIONS, STANDS_FOR
 from halftrip.plan.pairing import Pairing, Schedule
 from halftrip.plan.parsing import no_such_key, underscored
+from halftrip.plan.parts import CHOOSING, chosen
 from halftrip.plan.plan import PART_KEYS, STOPS_EARLY, Plan, plan_keys
 from halftrip.plan.recipes import PRESETS
 from halftrip.plan.variants import with_cores
@@ -139,7 +140,7 @@ def _names(layer: Layer) -> set[str]:
 def _merge(layers: Sequence[Layer]) -> dict[str, Any]:
     """The parsed keys of all layers. Keys that stop early replace the fixed count of a layer before
     them; a plan with a fixed count does not stop early. A key also replaces those of the parts of
-    layers before it."""
+    layers before it; sizes and patterns that these have choose among them."""
     keys: dict[str, Any] = {}
     parts: list[dict[str, Any]] = []
     for layer in layers:
@@ -158,8 +159,8 @@ def _merge(layers: Sequence[Layer]) -> dict[str, Any]:
         parsed = {STANDS_FOR.get(name, name): value for name, value in parsed.items()}
         # Each launch has a value of the axis instead.
         varied = [name for name, _ in parsed.get("vary", ())]
+        parts = [_without(part, replaced - CHOOSING) for part in chosen(parts, keys, parsed)]
         keys = _without(keys, {*replaced, *varied}) | parsed
-        parts = [_without(part, replaced) for part in parts]
         if layer.parts is not None:
             parts = [_parse_part(part) for part in layer.parts]
     if parts:

@@ -292,6 +292,9 @@ OPTIONS: dict[str, Option] = {
     "tolerance": Option(
         parsing.share, "How much worse than --expect or --baseline may be. [10%]", group="output"
     ),
+    "fail_if_slow": Option(
+        parsing.flag, "Exit with 1 if a host or link is slow beside the others.", group="output"
+    ),
     "output": Option(
         parsing.text, "The run file. [halftrip-DATE-TIME.jsonl]", ("-o",), group="output"
     ),

@@ -81,7 +81,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     A run in which a pair falls short of what is expected (`expect`, as `expectations.expected`
     reads it), or of what it had in the run file `baseline`, by more than the share `tolerance`
-    (None: `expectations.DEFAULT_TOLERANCE`), fails.
+    (None: `expectations.DEFAULT_TOLERANCE`), fails; `fail_if_slow`, also one in which a host or a
+    link is slow beside the others.
 
     `preset` names keys that hold unless another layer says otherwise. With `placement_state`, only
     samples count that were taken while the core-to-core round trip was in its fastest state
@@ -162,6 +163,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     expect: str | None = None
     baseline: str | None = None
     tolerance: float | None = None
+    fail_if_slow: bool = False
     output: str | None = None
     quiet: bool = False
     vary: tuple[Axis, ...] = ()

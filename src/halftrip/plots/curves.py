@@ -38,6 +38,7 @@ from halftrip.report.numbers import number
 from halftrip.stats.estimate import Estimate
 from halftrip.stats.median import median
 from halftrip.units import format_size, size_in_words
+from halftrip.views import states
 
 # Two sizes are joined if the larger is at most this many times the smaller: between others, more
 # may have happened than anybody has measured.
@@ -164,9 +165,18 @@ def _chart(pattern: str, lines: Sequence[DrawnRow], figure: _Figure) -> Chart:
         f"{figure.title} by message size",
         points,
         text=_in_words(lines, figure),
-        lines=[*in_common(lines), *_doubts(lines, figure, "point" if size is None else "bar")],
+        lines=[
+            *in_common(lines),
+            *_states(lines),
+            *_doubts(lines, figure, "point" if size is None else "bar"),
+        ],
         marks=_says(lines, figure, records, data, size is not None),
     )
+
+
+def _states(lines: Sequence[DrawnRow]) -> list[str]:
+    """The line about the state of the machine, where figures go with that."""
+    return [*filter(None, [states.held_most([line.row for line in lines])])]
 
 
 def _doubts(lines: Sequence[DrawnRow], figure: _Figure, mark: str) -> list[str]:

@@ -68,11 +68,11 @@ def _chart(subject: Subject, name: str, matrix: Matrix) -> Chart:
         f"Slowest: {text(one)} and {text(other)}, {number(slowest)} {unit}, {number(factor)} times "
         "as slow as the median pair."
     )
-    title = text(matrix.title.rpartition(":")[0])
+    title, what = map(text, matrix.title.rsplit(": ", 1))
     return Chart(
         name=name,
         title=f"All pairs: {title}",
-        lines=[f"{matrix.figure.name}, {unit}. run {subject.name}", said],
+        lines=[f"{what}. run {subject.name}", said, *filter(None, [matrix.state])],
         marks=["Framed: the slowest pair. Blank: not measured."],
         view=_view(matrix),
         data={"pairs": _records(matrix)},

@@ -151,19 +151,24 @@ class _Screen:
         return lines
 
 
-def _fitting(table: blocks.Table, width: int | None) -> tuple[list[int], int]:
+def _fitting(table: blocks.Table, room: int | None) -> tuple[list[int], int]:
     """The numbers of the columns that there is room for, and how far apart they stand."""
+    width = sys.maxsize if room is None else room
     sizes = _widths(table)
     kept = list(range(len(sizes)))
     while True:
         for gap in _GAPS:
-            if width is None or sum(sizes[n] for n in kept) + gap * (len(kept) - 1) <= width:
+            if sum(sizes[n] for n in kept) + gap * (len(kept) - 1) <= width:
                 return kept, gap
         least = table.columns[max(kept, key=lambda n: (table.columns[n].rank, n))]
         if least.rank == ALWAYS:
-            return kept, 1
+            break
         # Columns of one name, as of several runs, have a meaning beside each other only.
         kept = [n for n in kept if table.columns[n].name != least.name or not table.columns[n].rank]
+    # The first columns are those that tell lines apart.
+    while not table.instead and len(kept) > 2 and sum(sizes[n] + 1 for n in kept) > width + 1:
+        kept.pop()
+    return kept, 1
 
 
 def _widths(table: blocks.Table) -> list[int]:

@@ -146,6 +146,8 @@ def name_of(
     """A name for one of several configurations, which differ in these fields, transport and size;
     `names` are those of ranks. `kind` comes after the size."""
     size = format_size(configuration.known_size)
+    # A bare number could be anything.
+    size += " B" * size.isdecimal()
     words = [*_words(configuration, varying, names), size, *filter(None, (kind,))]
     return " ".join(words) + _hosts(configuration, varying, names)
 

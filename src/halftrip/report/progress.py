@@ -127,10 +127,13 @@ class ProgressLine:
         return left if limit is None else min(left, limit)
 
     def warn(self, lines: list[str]) -> None:
-        """Prints warnings above the line."""
+        """Prints warnings above the line; a terminal gets lines that end between two words."""
         for line in lines:
             self._console.print(
-                f"halftrip: warning: {line}", soft_wrap=True, markup=False, highlight=False
+                f"halftrip: warning: {line}",
+                soft_wrap=not self._console.is_terminal,
+                markup=False,
+                highlight=False,
             )
 
     def quote(self, who: str, lines: list[str]) -> None:

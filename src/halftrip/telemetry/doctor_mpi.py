@@ -13,13 +13,12 @@ import sys
 from pathlib import Path
 
 from halftrip.errors import Unavailable
-from halftrip.interpreter import RUN_MODULE
+from halftrip.interpreter import RUN_MODULE, install_command
 from halftrip.mpi import launcher, library
 from halftrip.telemetry.doctor import Check
 
 _NAME = "MPI"
 _TIMEOUT_SECONDS = 60
-_INSTALL = "pip install 'halftrip[mpi]'"
 # Makes each MPI print the components that it chooses: Open MPI in its log, MPICH in a summary.
 _VERBOSE = {
     "OMPI_MCA_pml_base_verbose": "10",
@@ -33,11 +32,13 @@ _VERSION_MARK = "halftrip finds "
 def check() -> Check:
     """Starts two ranks with the mpiexec that a run would use."""
     if importlib.util.find_spec("mpi4py") is None:
-        return Check(_NAME, "warning", "mpi4py is not installed", _INSTALL)
+        return Check(_NAME, "warning", "mpi4py is not installed", install_command("mpi"))
     try:
         mpiexec = launcher.find_mpiexec()
     except Unavailable as error:
-        return Check(_NAME, "warning", str(error), f"{_INSTALL}, or name one with --mpiexec")
+        return Check(
+            _NAME, "warning", str(error), f"{install_command('mpi')}, or name one with --mpiexec"
+        )
     command = (*launcher.full_command(mpiexec), "-n", "2", *RUN_MODULE)
     path = (str(mpiexec.library),) if mpiexec.library is not None else ()
     try:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -77,7 +78,22 @@ def _line(first: str, others: Sequence[str]) -> str:
 
 
 def _read(lines: Lines) -> Sequence[ToolTable]:
-    first = lines.need(_BEGIN, "no title: # OSU MPI ... Test", line=1)
+    """A table below each title: a program prints one, and several may stand one after the other."""
+    titles = [lines.need(_BEGIN, "no title: # OSU MPI ... Test", line=1)]
+    while (following := lines.first(_BEGIN, after=titles[-1])) is not None:
+        titles.append(following)
+    tables: dict[Configuration, ToolTable] = {}
+    for first, last in pairwise([*titles, len(lines) + 1]):
+        table = _read_table(lines, first, last - 1)
+        if (before := tables.setdefault(table.configuration, table)) is not table:
+            pattern = table.configuration.pattern
+            said = f"a second table of {pattern}, the first is in line {before.line}"
+            wrong(first, f"{said}: import each by itself")
+    return [*tables.values()]
+
+
+def _read_table(lines: Lines, first: int, last: int) -> ToolTable:
+    """The table whose title is the `first` of these lines."""
     title = _TITLE.fullmatch(lines[first])
     if title is None or title["kind"] not in _KINDS:
         wrong(first, f"no point-to-point test that is read here: {', '.join(_KINDS)}")
@@ -94,13 +110,18 @@ def _read(lines: Lines) -> Sequence[ToolTable]:
         places="same" if in_flight > 1 else "own",
     )  # fmt: skip
     names = _columns(lines[heading])
+    if heading > last:
+        wrong(last, end)
     rows = [
-        _row(n, line, names, configuration)
-        for n, line in lines.rows(heading, again=re.compile("# OSU"))
+        _row(n, lines[n], names, configuration)
+        for n in range(heading + 1, last + 1)
+        if lines[n].strip()
     ]
+    if not rows:
+        wrong(last, "it ends without a row")
     facts = {"title": "\n".join(said), "heading": lines[heading].rstrip()}
     version = title["version"]
-    return [ToolTable(TOOL, first, configuration, "mean", rows, version=version, facts=facts)]
+    return ToolTable(TOOL, first, configuration, "mean", rows, version=version, facts=facts)
 
 
 def _window(line: int, text: str) -> int | None:

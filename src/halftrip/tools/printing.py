@@ -92,14 +92,18 @@ def whole_text(text: str) -> dict[str, str]:
 
 
 def as_it_was(document: Document, style: str) -> str | None:
-    """What the tool whose style it is had printed, of a run that was imported from it; None of any
-    other. Raises StyleError where that was too long to keep."""
+    """What the tool whose style it is had printed, of a run that was imported from it, text after
+    text; None of any other. Raises StyleError where that was too long to keep, and where rows are
+    chosen, since a text is kept as a whole."""
     facts = [source.facts for source in document.run.sources if source.tool == style]
     if not facts:
         return None
-    if _WHOLE not in facts[0]:
+    if any(_WHOLE not in each for each in facts):
         raise StyleError(style, "what it had printed is too long to be in the file")
-    return facts[0][_WHOLE]
+    if len(document.rows) < len(document.run.by_configuration):
+        said = "it prints the whole text that was imported; leave out what chooses rows"
+        raise StyleError(style, said)
+    return "".join(dict.fromkeys(each[_WHOLE] for each in facts))
 
 
 def is_pingpong(configuration: Configuration) -> bool:

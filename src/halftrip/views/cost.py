@@ -130,8 +130,9 @@ def _table(document: Document) -> Table | None:
     rows = [row for row in document.rows if row.usage is not None]
     if not rows:
         return None
+    state = [column("state")] if any(row.state for row in rows) else []
     columns = (
-        *map(_of_row, (*path_columns(rows), SIZE)),
+        *map(_of_row, (*path_columns(rows), SIZE, *state)),
         *_COLUMNS[:-1],
         *(_COUNTED_COLUMNS if _has_counted(rows) else ()),
         _COLUMNS[-1],

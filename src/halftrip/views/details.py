@@ -14,8 +14,10 @@ from halftrip.analysis.expectation import shortfalls
 from halftrip.analysis.figure import or_none
 from halftrip.analysis.figures import row_fields
 from halftrip.analysis.losses import HostLosses, losses
+from halftrip.analysis.network import Suspect, slow_by_setting
 from halftrip.analysis.rows import in_every_state
 from halftrip.analysis.setting_figures import configuration_fields
+from halftrip.plan.vary import in_words
 from halftrip.render import csv as csv_format
 from halftrip.render import json as json_format
 from halftrip.render import latex as latex_format
@@ -24,6 +26,7 @@ from halftrip.render import terminal
 from halftrip.render.blocks import SPACE, Block, Items, Terms, View
 from halftrip.render.terminal import WIDTH
 from halftrip.report.document import Document
+from halftrip.results.configuration import Configuration
 from halftrip.results.records import Skip
 from halftrip.results.reported import variant_text
 from halftrip.views import network, notes
@@ -122,6 +125,21 @@ def losses_fields(lost: HostLosses) -> dict[str, Any]:
     return {**lost._asdict(), "interfaces": [each._asdict() for each in lost.interfaces]}
 
 
+def slow_fields(suspect: Suspect, setting: Configuration) -> dict[str, Any]:
+    """A slow host or link by the configurations of a setting, by name."""
+    return {
+        "transport": setting.transport,
+        "pattern": setting.pattern,
+        "size_bytes": setting.known_size,
+        "variant": in_words(setting.variant),
+        "factor": suspect.effect.factor,
+        "low": suspect.effect.low,
+        "high": suspect.effect.high,
+        "links": suspect.links,
+        "hosts": list(suspect.hosts),
+    }
+
+
 def _skip_fields(skip: Skip) -> dict[str, Any]:
     found = msgspec.structs.asdict(skip) | {"variant": variant_text(skip.variant)}
     return {"sizes_bytes" if name == "sizes" else name: value for name, value in found.items()}
@@ -142,6 +160,13 @@ def content(document: Document) -> dict[str, Any]:
         ],
         "connections": [msgspec.to_builtins(each) for each in document.run.connections],
         "losses": [losses_fields(each) for each in losses(document.run)],
+        "slow": [
+            slow_fields(each, setting)
+            for setting, found in slow_by_setting(
+                document.run, [row.configuration for row in document.rows]
+            )
+            for each in found or ()
+        ],
         "expectations": [each._asdict() for each in shortfalls(document)],
         "rows": records(document),
         "copies": [{"size_bytes": each.size, "ns": each.ns} for each in document.run.copy_times],

@@ -14,6 +14,7 @@ from halftrip.analysis.expectation import (
     unjudged,
     untold,
 )
+from halftrip.results.patterns import BOTH_WAYS
 from halftrip.units import format_size, significant
 from halftrip.views.states import BOTH_STATES
 
@@ -92,7 +93,8 @@ def _line(alike: Sequence[Short], wishes: Expectations) -> str:
     links = f" on {some} of its {of} links" if len(short.hosts) == 1 else ""
     word = "falls short" if short.is_sure else "may fall short"
     value, wanted = (with_unit(short.figure, each) for each in (short.value, short.expected))
-    what = f"{short.transport} {short.pattern} {short.figure}"
+    each_way = " each way" * (short.figure == "bandwidth" and short.pattern in BOTH_WAYS)
+    what = f"{short.transport} {short.pattern} {short.figure}{each_way}"
     by = "expected"
     if short.against == "baseline":
         what = f"{short.transport} {short.pattern} {format_size(short.size)} {short.figure}"

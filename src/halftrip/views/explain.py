@@ -13,6 +13,7 @@ from halftrip.analysis.bend_kinds import KINDS, Prediction
 from halftrip.analysis.figure import or_none
 from halftrip.analysis.fit import Bend, StraightLine
 from halftrip.analysis.proof import Proof
+from halftrip.registry import TRANSPORTS
 from halftrip.render.blocks import SPACE, Block, Items, Paragraph, View
 from halftrip.report.fields import FIELDS, Field, curve_name, varying
 from halftrip.report.numbers import in_words
@@ -44,14 +45,32 @@ def explain(run: Run, found: Sequence[CurveCauses], at: int | None = None) -> Vi
     blocks: list[Block] = []
     if not any(each.knows for each in found):
         blocks += [Paragraph(NO_THRESHOLDS, style="yellow"), SPACE]
+    named.sort(key=lambda each: (*_place(each[1].fit.curve), each[0]))
     for name, each in named:
-        blocks += [*map(Paragraph, sentences(name, each, at)), SPACE]
+        if each.fit.found is not None:
+            blocks += [*map(Paragraph, sentences(name, each, at)), SPACE]
+    if skipped := _skipped(named):
+        blocks += [Items(skipped), SPACE]
     return View(
         blocks[:-1],
         lambda: {"curves": [_curve_content(name, each, at) for name, each in named]},
         lambda: [record for name, each in named for record in _records(name, each, at)],
         "Why curves bend",
     )
+
+
+def _place(curve: Configuration) -> tuple[Any, ...]:
+    """Where a curve stands, whatever the order in which it was measured."""
+    return (*TRANSPORTS.place(curve.transport), curve.pattern)
+
+
+def _skipped(named: Iterable[tuple[str, CurveCauses]]) -> list[str]:
+    """The curves that no lines were fitted to: a line for each reason."""
+    by_reason: dict[str, list[str]] = {}
+    for name, each in named:
+        if each.fit.found is None:
+            by_reason.setdefault(each.fit.reason or "no fit", []).append(name)
+    return [f"left out: {', '.join(names)}: {reason}" for reason, names in by_reason.items()]
 
 
 def _records(name: str, found: CurveCauses, at: int | None) -> list[dict[str, Any]]:

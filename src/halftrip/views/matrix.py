@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from halftrip.analysis.figure import ALWAYS, BRIEF
+from halftrip.analysis.network import host_factors
 from halftrip.analysis.rows import Row, by_limit
 from halftrip.render.blocks import (
     SPACE,
@@ -30,7 +31,8 @@ from halftrip.report.numbers import NOTHING, number
 from halftrip.results.configuration import Configuration
 from halftrip.stats.median import median
 from halftrip.units import size_in_words
-from halftrip.views.notes import at_once
+from halftrip.views.notes import at_once, bandwidth_of_link
+from halftrip.views.states import held_most
 
 # How much slower than the median pair a character stands for, up to this factor; the last one for
 # all that is slower still.
@@ -51,18 +53,22 @@ class MatrixFigure(NamedTuple):
 
 
 _LATENCY = MatrixFigure("latency", "us", lambda row: row.summary.latency / 1e3, False)
-_BANDWIDTH = MatrixFigure("bandwidth", "MB/s", lambda row: row.bandwidth / 1e6, True)
+_BANDWIDTH = MatrixFigure("bandwidth", "MB/s", lambda row: row.summary.bandwidth / 1e6, True)
 _RATE = MatrixFigure("messages", "10^6/s", lambda row: row.rate / 1e6, True)
 
 
 class Matrix(NamedTuple):
     """A figure of all pairs of hosts, by the names of both, in order of name. Several pairs of
-    ranks of the same hosts count by their median. `hosts` are in order."""
+    ranks of the same hosts count by their median. `hosts` are in order. `factors`: how many times
+    as slow as a usual host each is, by what slow hosts are named by; empty where that is not
+    known. `state` says of which state of the machine the figures are, if they go with one."""
 
     title: str
     figure: MatrixFigure
     hosts: list[str]
     values: Mapping[tuple[str, str], float]
+    factors: Mapping[str, float]
+    state: str
 
     def between(self, one: str, other: str) -> float | None:
         return self.values.get((one, other), self.values.get((other, one)))
@@ -87,6 +93,7 @@ def matrix(document: Document, by_slowness: bool = False) -> View:
         if by_slowness:
             hosts = sorted(hosts, key=lambda host: -_typical_slowness(each, host))
         blocks += [_table(each, hosts), SPACE, _summary(each, hosts), SPACE]
+        blocks += [Legend([each.state]), SPACE] if each.state else []
     if not blocks:
         blocks = [Paragraph("no two hosts, or ranks, have been measured")]
     found = partial(_links, document)
@@ -104,6 +111,7 @@ def _links(document: Document) -> list[dict[str, Any]]:
             "pattern": setting.pattern,
             "size_bytes": setting.known_size,
             "concurrency": setting.concurrency,
+            "state": matrices[0].state,
         }
         | {_KEYS[matrix.figure.name]: _in_base_units(matrix, one, other) for matrix in matrices}
         for setting, matrices in by_setting(document)
@@ -148,14 +156,19 @@ def by_setting(document: Document) -> list[tuple[Configuration, list[Matrix]]]:
             words += filter(None, (field.of(setting) for field in fields))
             words += [at_once(most)] * (len(of_limits) > 1)
             figures = (_BANDWIDTH, _RATE) if setting.is_rate else (_LATENCY, _BANDWIDTH)
-            made = [_matrix(" ".join(words), figure, rows, where) for figure in figures]
+            factors = host_factors(document.run, [row.configuration for row in rows])
+            made = [_matrix(" ".join(words), figure, rows, where, factors) for figure in figures]
             if made[0].values:
                 found.append((msgspec.structs.replace(setting, concurrency=most), made))
     return found
 
 
 def _matrix(
-    title: str, figure: MatrixFigure, rows: Sequence[Row], where: Callable[[int], str]
+    title: str,
+    figure: MatrixFigure,
+    rows: Sequence[Row],
+    where: Callable[[int], str],
+    factors: Mapping[str, float],
 ) -> Matrix:
     values: dict[tuple[str, str], list[float]] = {}
     for row in rows:
@@ -165,7 +178,11 @@ def _matrix(
             values.setdefault((one, other), []).append(value)
     hosts = sorted({host for pair in values for host in pair}, key=_natural)
     medians = {pair: median(each) for pair, each in values.items()}
-    return Matrix(f"{title}: {figure.name}, {figure.unit}", figure, hosts, medians)
+    is_bandwidth = figure is _BANDWIDTH
+    name = bandwidth_of_link(rows[0].configuration) if is_bandwidth else figure.name
+    return Matrix(
+        f"{title}: {name}, {figure.unit}", figure, hosts, medians, factors, held_most(rows)
+    )
 
 
 def _names(document: Document) -> Callable[[int], str]:
@@ -182,6 +199,8 @@ def _natural(name: str) -> list[tuple[int, str]]:
 
 
 def _typical_slowness(matrix: Matrix, host: str) -> float:
+    if host in matrix.factors:
+        return matrix.factors[host]
     values = list(matrix.of_host(host).values())
     return matrix.slowness(median(values)) if values else 0.0
 
@@ -234,7 +253,7 @@ def _summary(matrix: Matrix, hosts: Sequence[str]) -> Table:
         Column("host", "", str, True, rank=ALWAYS),
         Column("median", matrix.figure.unit, typical, rank=ALWAYS),
         Column(
-            "x as slow as the median pair",
+            "x as slow as usual",
             "",
             lambda host: number(_typical_slowness(matrix, host)),
             rank=BRIEF,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from halftrip.analysis.figure import ALWAYS
+from halftrip.analysis.figure import ALWAYS, BRIEF
 from halftrip.analysis.fit import CurveFit, fits
 from halftrip.analysis.loggp import LogGPFit, loggp_fits
 from halftrip.analysis.max_rate import MaxRateFit, max_rate_fits
@@ -47,10 +47,11 @@ class Models(NamedTuple):
 
     @property
     def is_fitted(self) -> bool:
-        """Whether anything has figures."""
+        """Whether anything was fitted; NetPIPE's figures, which any two sizes have, count where
+        nothing else was asked for."""
         return (
             any(each.pieces is not None for each in self.curves)
-            or any(_has_figures(each) for each in self.netpipe)
+            or (self.asked == ("netpipe",) and any(map(_has_figures, self.netpipe)))
             or any(_has_parameters(each) for each in self.loggp)
             or any(each.found is not None for each in self.max_rate)
         )
@@ -131,13 +132,13 @@ def netpipe_blocks(figures: Sequence[NetpipeFigures], names: Names) -> list[Bloc
     columns = [
         Column("curve", "", lambda each: named(each.curve), True, rank=ALWAYS),
         estimate_column("latency", "us", lambda each: each.latency, 1e3),
-        Column("of", "bytes", lambda each: format_size(each.smallest), rank=ALWAYS),
+        Column("of", "bytes", lambda each: format_size(each.smallest), rank=BRIEF),
         estimate_column("bandwidth", "MB/s", lambda each: each.bandwidth, 1e6),
-        Column("at", "bytes", lambda each: _size_or_nothing(each.largest_at), rank=ALWAYS),
+        Column("at", "bytes", lambda each: _size_or_nothing(each.largest_at), rank=BRIEF),
         Column(
-            "saturation", "bytes", lambda each: _size_between(each.saturation), True, rank=ALWAYS
+            "saturation", "bytes", lambda each: _size_between(each.saturation), True, rank=BRIEF
         ),
-        Column("n1/2", "bytes", lambda each: _size_between(each.n_half), True, rank=ALWAYS),
+        Column("n1/2", "bytes", lambda each: _size_between(each.n_half), True, rank=BRIEF),
     ]
     told = [each for each in figures if each.latency or each.bandwidth]
     found: list[Block] = [table(told, columns).titled("NetPIPE")] if told else []

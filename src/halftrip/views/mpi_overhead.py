@@ -90,8 +90,9 @@ def _of_time(upper: Row, lower: Row) -> str:
         return f"a message of {size} takes {both}, which is not told apart"
     word = "more" if added.value > 0 else "less"
     amount = significant(abs(added.value), 2)
-    ratio = significant(times[0].value / times[1].value, 2)
-    return f"a message of {size} takes {amount} us {word} ({both}: {ratio} times as long)"
+    ratio = times[0].value / times[1].value
+    times_as = f"{significant(max(ratio, 1 / ratio), 2)} times as {'long' if ratio > 1 else 'fast'}"
+    return f"a message of {size} takes {amount} us {word} ({both}: {times_as})"
 
 
 def _of_bandwidth(upper: Row, lower: Row) -> str:

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from halftrip.analysis.expectation import (
-    NOTHING_EXPECTED,
     Expectations,
     Judged,
     JudgedLink,
@@ -19,14 +18,14 @@ from halftrip.analysis.expectation import (
     untold,
 )
 from halftrip.analysis.losses import losses
-from halftrip.analysis.network import Suspect, slow_parts
+from halftrip.analysis.network import Suspect, slow_by_setting
 from halftrip.errors import UsageError
-from halftrip.plan.vary import in_words
 from halftrip.render.json import line
 from halftrip.report.document import Document
 from halftrip.results.configuration import Configuration
 from halftrip.stats.median import median
-from halftrip.views.details import losses_fields
+from halftrip.units import significant, size_in_words
+from halftrip.views.details import losses_fields, slow_fields
 from halftrip.views.expected import with_unit
 
 Verdict = Literal["ok", "unsure", "not measured", "short"]
@@ -56,20 +55,26 @@ class _Found(NamedTuple):
 
 
 def render(document: Document) -> str:
-    """A line for each host, in the order of ranks. Raises UsageError where nothing is expected."""
+    """A line for each host, in the order of ranks: judged by what is expected or, where nothing is,
+    by whether it is slow beside the others. Raises UsageError where only the name of what is
+    expected is known."""
     wishes = document.expectations
-    if not wishes.figures and wishes.baseline is None:
-        raise UsageError(NOTHING_EXPECTED)
+    alone = not wishes.figures and wishes.baseline is None
+    if alone and wishes.named is not None:
+        raise UsageError(f"--format nodes: judged by {wishes.named}: name it again by --baseline")
     names = document.run.names
     hosts = dict.fromkeys(names.hosts[rank] for rank in sorted(names.hosts))
     hosts |= dict.fromkeys(document.run.lost_hosts)
     found = [_case(each, document) for each in judged(document)]
     failed = _failed(document)
-    slow = _slow(document, found)
+    judged_rows = [each for one in found for each in one.judged.configurations]
+    if alone:
+        judged_rows = [row.configuration for row in document.rows]
+    slow = _slow(document, judged_rows)
     lost = {each.host: losses_fields(each) for each in losses(document.run)}
     return "".join(
         line(
-            _record(host, document, found, failed.get(host))
+            _record(host, document, found, failed.get(host), _by_slowness(host, slow))
             | {"slow": None if slow is None else slow.get(host, []), "losses": lost.get(host)}
         )
         for host in hosts
@@ -88,9 +93,14 @@ def _case(found: Judged, document: Document) -> _Case:
 
 
 def _record(
-    host: str, document: Document, found: Sequence[_Case], failed: _Found | None
+    host: str,
+    document: Document,
+    found: Sequence[_Case],
+    failed: _Found | None,
+    by_slowness: _Found,
 ) -> dict[str, Any]:
     wishes = document.expectations
+    alone = not wishes.figures and wishes.baseline is None and document.rows
     each = [_of_figure(host, one, wishes) for one in found]
     lost = document.run.lost_hosts.get(host)
     every = [] if lost is None else [_Found("not measured", lost)]
@@ -99,17 +109,24 @@ def _record(
     every += [_Found("unsure", f"cannot tell: {said}") for said in apart]
     every += [] if failed is None else [failed]
     every += [judgement for judgement, _ in each]
-    if not found and not apart:
+    if alone:
+        every.append(by_slowness)
+    elif not found and not apart:
         every.append(_Found("not measured", document.interrupted or "nothing was measured"))
     worst = max((_ORDER.index(one.verdict) for one in every), default=0)
     reasons = dict.fromkeys(one.reason for one in every if _ORDER.index(one.verdict) == worst)
     links = [link for one in found for link in one.by_host.get(host, [])]
+    count = _peers(links)
+    if alone:
+        name = document.run.names.host
+        ends = {frozenset(map(name, row.configuration.pair)) for row in document.rows}
+        count = sum(host in each for each in ends)
     return {
         "host": host,
         "verdict": _ORDER[worst],
         "reason": "; ".join([*reasons][:_MOST_REASONS]) or None,
         "lost": lost is not None,
-        "links": _peers(links),
+        "links": count,
         "short_links": _peers(link for link in links if link.is_sure),
         "unsure_links": _peers(link for link in links if link.is_short and not link.is_sure),
         "tolerance": wishes.tolerance,
@@ -218,34 +235,40 @@ def _failed(document: Document) -> dict[str, _Found]:
     return found
 
 
-def _slow(document: Document, found: Sequence[_Case]) -> dict[str, list[dict[str, Any]]] | None:
+def _slow(
+    document: Document, configurations: Iterable[Configuration]
+) -> dict[str, list[dict[str, Any]]] | None:
     """By host, where it or a link of it is named slow among all that were measured; None where
     there are too few hosts to tell."""
-    settings: dict[Configuration, dict[Configuration, None]] = {}
-    for each in found:
-        for configuration in each.judged.configurations:
-            settings.setdefault(configuration.setting, {})[configuration] = None
+    by_setting = slow_by_setting(document.run, configurations)
+    if all(suspects is None for _, suspects in by_setting):
+        return None
     named: dict[str, list[dict[str, Any]]] = {}
-    tells = False
-    for setting, configurations in settings.items():
-        suspects = slow_parts(document.run, configurations)
-        tells = tells or suspects is not None
+    for setting, suspects in by_setting:
         for suspect in suspects or ():
             for host in suspect.hosts:
                 named.setdefault(host, []).append(_slow_fields(host, suspect, setting))
-    return named if tells else None
+    return named
 
 
 def _slow_fields(host: str, suspect: Suspect, setting: Configuration) -> dict[str, Any]:
-    other = next((name for name in suspect.hosts if name != host), None)
+    fields = slow_fields(suspect, setting)
     return {
-        "transport": setting.transport,
-        "pattern": setting.pattern,
-        "size_bytes": setting.known_size,
-        "variant": in_words(setting.variant),
-        "factor": suspect.effect.factor,
-        "low": suspect.effect.low,
-        "high": suspect.effect.high,
-        "links": suspect.links if other is None else 1,
-        "other_host": other,
+        **fields,
+        "other_host": next((name for name in fields.pop("hosts") if name != host), None),
     }
+
+
+def _by_slowness(host: str, slow: Mapping[str, Sequence[dict[str, Any]]] | None) -> _Found:
+    """What is found of a host of which nothing is expected: whether it is slow beside others."""
+    if slow is None:
+        return _Found("unsure", "which host or link is slow cannot be told")
+    found = sorted(slow.get(host, ()), key=lambda each: each["other_host"] is not None)
+    if not found:
+        return _Found("ok", "")
+    first = found[0]
+    other, factor = first["other_host"], significant(first["factor"], 3)
+    where = f"all its {first['links']} links" if other is None else f"its link to {other} alone"
+    said = f"{first['transport']} {first['pattern']} {size_in_words(first['size_bytes'])}"
+    verdict: Verdict = "short" if other is None else "unsure"
+    return _Found(verdict, f"{said}: {factor} times the usual time on {where}")

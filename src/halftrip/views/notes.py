@@ -299,6 +299,11 @@ def _us(ns: float) -> str:
     return f"{significant(ns / 1e3, 2)} us"
 
 
+def bandwidth_of_link(setting: Configuration) -> str:
+    """What the bandwidth of a link is called, which is that of one direction, as links are sold."""
+    return "bandwidth each way" if setting.directions == 2 else "bandwidth"
+
+
 # Pairs that talk at the same time.
 
 

@@ -3,7 +3,6 @@ an imported text with many tables, a line for each of them."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -15,7 +14,7 @@ from halftrip.plan.shown import shown_sizes
 from halftrip.render.blocks import SPACE, Block, Column, Items, Legend, table
 from halftrip.report.document import Document
 from halftrip.report.fields import FIELDS, varying
-from halftrip.report.numbers import NOTHING, in_unit, mark, marked, width_of
+from halftrip.report.numbers import NOTHING, in_unit, marked, width_of
 from halftrip.results.configuration import Configuration
 from halftrip.results.reported import Variant
 from halftrip.units import format_size, size_in_words
@@ -24,7 +23,7 @@ from halftrip.views.columns import TRANSPORT, setting_column
 
 _MARKS_SAY = {
     "caution": "~ interval wider than 2 %, or a cause that matters",
-    "no": "! wider than 10 %; alone: no interval, see --details",
+    "no": "! wider than 10 %, or no interval",
 }
 _NO_OF_SHORT_RUN = "! wider than 10 %, or no interval yet"
 # With fewer sizes the table is as short.
@@ -59,13 +58,11 @@ def blocks(document: Document) -> list[Block]:
     paths = _paths(document)
     rows = [row for path in paths for row in path.by_size.values()]
     used = {row.verdict.word for row in rows}
-    # A row without an interval is no result, but all that a run which is not over has of it.
-    latency = _latency_so_far if document.is_short else _latency
     says = _MARKS_SAY | ({"no": _NO_OF_SHORT_RUN} if document.is_short else {})
     return [
-        table(paths, _path_columns(paths, latency)).titled("Paths"),
+        table(paths, _path_columns(paths)).titled("Paths"),
         SPACE,
-        table(paths, _size_columns(paths, latency)).titled("Latency by size"),
+        table(paths, _size_columns(paths)).titled("Latency by size"),
         Items(
             [
                 *(said for word, said in says.items() if word in used),
@@ -114,7 +111,7 @@ def _rates(rows: Sequence[Row]) -> dict[tuple[str, Variant], Row]:
 # The table of paths.
 
 
-def _path_columns(paths: Sequence[_Path], latency: Callable[[Row], str]) -> list[Column]:
+def _path_columns(paths: Sequence[_Path]) -> list[Column]:
     size = _common_size(paths)
 
     def of_row(cell: Callable[[Row], str]) -> Callable[[_Path], str]:
@@ -122,7 +119,7 @@ def _path_columns(paths: Sequence[_Path], latency: Callable[[Row], str]) -> list
 
     columns = [
         Column("transport", "", lambda path: path.name, is_text=True, rank=ALWAYS),
-        Column(f"latency {size_in_words(size)}", "us", of_row(latency), rank=ALWAYS),
+        Column(f"latency {size_in_words(size)}", "us", of_row(_latency), rank=ALWAYS),
         Column("95 %", "", of_row(lambda row: width_of(row.verdict.width)), rank=BRIEF),
         Column("p99", "us", of_row(lambda row: in_unit(row.summary.p99.value, "us")), rank=MORE),
         Column("peak bandwidth", "GB/s", _bandwidth, rank=BRIEF),
@@ -180,11 +177,11 @@ def _rate(row: Row | None) -> str:
 # The latencies by size.
 
 
-def _size_columns(paths: Sequence[_Path], latency: Callable[[Row], str]) -> list[Column]:
+def _size_columns(paths: Sequence[_Path]) -> list[Column]:
     sizes = shown_sizes({size for path in paths for size in path.by_size})
 
     def of_size(size: int) -> Callable[[_Path], str]:
-        return lambda path: latency(path.by_size[size]) if size in path.by_size else NOTHING
+        return lambda path: _latency(path.by_size[size]) if size in path.by_size else NOTHING
 
     return [
         Column("one-way latency, us", "", lambda path: path.name, is_text=True, rank=ALWAYS),
@@ -193,13 +190,6 @@ def _size_columns(paths: Sequence[_Path], latency: Callable[[Row], str]) -> list
 
 
 def _latency(row: Row) -> str:
-    """The latency; only the sign of a row without an interval, which is no result."""
-    if row.summary.latency > 0 and math.isinf(row.verdict.width) and not row.reported:
-        return mark(row)
-    return _latency_so_far(row)
-
-
-def _latency_so_far(row: Row) -> str:
     return marked(row, row.summary.latency, "us", 3) if row.summary.latency > 0 else NOTHING
 
 

@@ -18,7 +18,7 @@ from halftrip.results.names import Names
 from halftrip.stats.median import median
 from halftrip.units import significant, size_in_words
 from halftrip.views import notes
-from halftrip.views.notes import at_once
+from halftrip.views.notes import at_once, bandwidth_of_link
 
 # Matrices of more transports or patterns than these would fill the screen.
 _MOST_MATRICES = 4
@@ -38,14 +38,15 @@ class _Pairs(NamedTuple):
     def scale(self) -> tuple[float, str]:
         """The unit of bandwidth, bytes per second, and its name: that in which the largest has a
         digit before the point."""
-        fastest = max((row.bandwidth for row in self.rows.values() if row.bandwidth > 0), default=0)
+        known = [row.summary.bandwidth for row in self.rows.values()]
+        fastest = max((each for each in known if each > 0), default=0)
         return (1e9, "GB/s") if fastest >= 1e9 else (1e6, "MB/s")
 
     def figure(self, row: Row) -> float:
-        return row.bandwidth / self.scale[0] if self.is_rate else row.summary.latency / 1e3
+        return row.summary.bandwidth / self.scale[0] if self.is_rate else row.summary.latency / 1e3
 
     def text(self, row: Row) -> str:
-        value = row.bandwidth if self.is_rate else row.summary.latency
+        value = row.summary.bandwidth if self.is_rate else row.summary.latency
         if not value > 0:
             return NOTHING
         return marked(row, value, self.scale[1] if self.is_rate else "us", 3)
@@ -143,7 +144,8 @@ def _quantity(group: _Pairs) -> str:
     if not group.is_rate:
         return "one-way latency, us"
     scale, unit = group.scale
-    return f"bandwidth, {unit} (10^{9 if scale == 1e9 else 6} bytes)"
+    name = bandwidth_of_link(next(iter(group.rows.values())).configuration)
+    return f"{name}, {unit} (10^{9 if scale == 1e9 else 6} bytes)"
 
 
 def _matrix(group: _Pairs, names: Names) -> Table:

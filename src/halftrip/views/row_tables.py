@@ -70,11 +70,21 @@ def path_columns(rows: Sequence[Row]) -> list[Column]:
 def _figures(rows: Sequence[Row], rtt: bool) -> list[Column]:
     is_rate = rows[0].configuration.is_rate
     shown = list(columns.RATE_COLUMNS if is_rate else columns.latency_columns(rtt))
+    if is_rate and _send_both(rows):
+        shown = [each._replace(name=_TOTAL) if each.name == _OWN else each for each in shown]
     if any(row.delivery is not None for row in rows):
         shown += columns.DELIVERY_COLUMNS
     if any(row.launches > 1 for row in rows):
         shown += columns.LAUNCH_COLUMNS
     return [*shown, columns.VERIFIED]
+
+
+# The bandwidth of a row, and of rows in which both ends send at once.
+_OWN, _TOTAL = "bandwidth", "total bandwidth"
+
+
+def _send_both(rows: Sequence[Row]) -> bool:
+    return any(row.configuration.directions == 2 for row in rows)
 
 
 def _heading(run: Run, rows: Sequence[Row], brief: bool) -> str:
@@ -163,15 +173,16 @@ def _imported(table_rows: Sequence[Row]) -> list[str]:
     if not all(sized):
         lines.append("size ?: the tool does not say it, and so there is no bandwidth.")
     if any(sized):
-        lines.append(f"bandwidth: {_summed(table_rows)}, 1 MB = 10^6 bytes.")
+        both = _send_both(table_rows) and table_rows[0].configuration.is_rate
+        name = _TOTAL if both else _OWN
+        lines.append(f"{name}: {_summed(table_rows)}, 1 MB = 10^6 bytes.")
     return lines
 
 
 def _summed(table_rows: Sequence[Row]) -> str:
     """Of which directions a bandwidth is."""
-    both = any(row.configuration.directions == 2 for row in table_rows)
-    is_rate = table_rows[0].configuration.is_rate
-    return "the sum of both directions where both send" if both and is_rate else "one direction"
+    both = _send_both(table_rows) and table_rows[0].configuration.is_rate
+    return "the sum of both directions where both send" if both else "one direction"
 
 
 def _samples(iteration: str, names: set[str]) -> list[str]:
@@ -227,16 +238,16 @@ def _could_share_a_place(row: Row) -> bool:
 
 
 def _rate(table_rows: Sequence[Row], names: set[str]) -> list[str]:
-    summed = _summed(table_rows)
+    summed, name = _summed(table_rows), _TOTAL if _send_both(table_rows) else _OWN
     over_all_time = [row.is_over_all_time for row in table_rows]
     lines = []
     if not all(over_all_time):
         lines.append(
-            f"bandwidth: payload that was acknowledged / time, {summed}, median, with its 95 % "
+            f"{name}: payload that was acknowledged / time, {summed}, median, with its 95 % "
             f"interval {states.over(table_rows)}; 1 MB = 10^6 bytes. messages: likewise."
         )
     if any(over_all_time):
-        of = "bandwidth at a rate, and where some got lost" if lines else "bandwidth"
+        of = f"{name} at a rate, and where some got lost" if lines else name
         lines.append(f"{of}: all that arrived / all the time, without an interval.")
         if all(over_all_time):
             lines.append("1 MB = 10^6 bytes. messages: likewise.")

@@ -10,6 +10,7 @@ from halftrip.analysis.layers import related
 from halftrip.analysis.verdict import NOT_OK
 from halftrip.render.blocks import SPACE, Block, Items, SummaryLine, Terms, View
 from halftrip.report.document import Document
+from halftrip.results.configuration import Configuration
 from halftrip.views import (
     expected,
     mpi_overhead,
@@ -17,6 +18,7 @@ from halftrip.views import (
     notes,
     overview,
     pairs,
+    ranking,
     side_by_side,
     states,
 )
@@ -31,6 +33,8 @@ _OF_A_NEW_RUN = re.compile(r", or [^,;]*--[^,;]*")
 _SAYS_UP_TO = 40
 # Of more lines of a table than anybody reads to the end, so many are shown.
 _MOST_LINES, _SHOWN = 200, 40
+# So many sizes of a curve are a sweep.
+_SWEEP = 5
 # More kinds of machines are counted.
 _FEW_MACHINES = 2
 
@@ -52,7 +56,13 @@ def first_screen(document: Document, file: str | None = None) -> View:
         body = overview.blocks(document)
     else:
         body = _tables(document)
+    ranked = (
+        ""
+        if document.is_running
+        else ranking.sentence(document, side_by_side.variant_names(document))
+    )
     said = [
+        *([ranked] if ranked else []),
         *side_by_side.key_of_variants(document),
         *expected.lines(document),
         *mpi_overhead.lines(document),
@@ -116,13 +126,13 @@ def heading(document: Document) -> list[str]:
         on = f", cores {' and '.join(cores)}" if len(cores) == 2 == len(first) else ""
         on = on if cores else ", any core"
         parts.append(f"{len(first)} ranks on {where}{on}")
+        software = dict.fromkeys(side_by_side.mpis(run).values())
+        parts += [" and ".join(software)] if software else []
         machines = dict.fromkeys(
             f"{_short(e.processor)}{' (VM)' if e.hypervisor else ''}" for e in first
         )
         few = len(machines) <= _FEW_MACHINES
         parts.append(" and ".join(machines) if few else f"{len(machines)} kinds of machines")
-        software = dict.fromkeys(side_by_side.mpis(run).values())
-        parts += [" and ".join(software)] if software else []
     for source in run.sources[:1]:
         parts.append(f"{source.tool}, imported from {source.file}")
         parts += [" and ".join(dict.fromkeys(source.hosts))] if source.hosts else []
@@ -166,8 +176,29 @@ def _trust(document: Document, file: str | None) -> list[tuple[str, str]]:
         views += ["--tails", "--cost"]
     if related(row.configuration.transport for row in document.rows):
         views.append("--layers")
-    more = f"halftrip show{name} {', '.join(views)}{'; halftrip doctor' if is_own else ''}"
+    parts = [f"halftrip show{name} {', '.join(views)}"]
+    if is_own:
+        parts += [*_models(document, name), "halftrip doctor"]
+    more = "; ".join(parts)
     return [("Trust", trust(document)), *([("Do", do)] if do else []), ("More", more)]
+
+
+def _models(document: Document, name: str) -> list[str]:
+    """What fits lines to the curves of a run, and says why they bend, where it has some; and how
+    a comparison of paths gets intervals over launches, where it has one launch."""
+    sizes: dict[Configuration, set[int]] = {}
+    for row in document.rows:
+        sizes.setdefault(row.configuration.curve, set()).add(row.configuration.size)
+    said = []
+    if any(row.configuration.delay for row in document.rows):
+        said = [f"halftrip fit{name} --model loggp"]
+    elif any(len(each) >= _SWEEP for each in sizes.values()):
+        said = [f"halftrip fit{name}", f"halftrip explain{name}"]
+    alone = all(row.launches == 1 for row in document.rows)
+    simulated = all(row.configuration.is_simulated for row in document.rows)
+    if alone and not simulated and document.rows and ranking.sentence(document):
+        said.append("halftrip run --launches 5 compares over launches")
+    return said
 
 
 def to_do(document: Document, file: str | None) -> str:

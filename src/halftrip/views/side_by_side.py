@@ -254,6 +254,12 @@ def blocks_of_variants(document: Document) -> list[Block]:
     return [*shown, Legend([said for word, said in _MARKS_SAY.items() if word in words])]
 
 
+def variant_names(document: Document) -> dict[Variant, str]:
+    """What the variants that stand side by side are called; empty of a run without."""
+    found = _variants(document) if has_variants(document) else []
+    return dict(zip(found, _names(found), strict=True)) if found else {}
+
+
 def key_of_variants(document: Document) -> list[str]:
     """What was measured with what: a line for each variant that is called by a letter, and the MPI
     of each where these differ."""

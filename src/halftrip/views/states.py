@@ -69,6 +69,18 @@ def words(rows: Sequence[Row]) -> str:
     return f"{said}."
 
 
+def held_most(rows: Sequence[Row]) -> str:
+    """Of which state figures are that have no column for it, and no word; empty where the times of
+    no row go with one."""
+    found = {row.state.word: row.state for row in rows if row.state is not None}
+    said = [
+        f"{each.word} ({each.quantity.name} at {each.quantity.text(each.value)})"
+        for each in sorted(found.values(), key=lambda state: state.value)
+    ]
+    what = "Figures" if all(row.state for row in rows) else "Those that go with the machine's state"
+    return f"{what} are of the state that held most: {', '.join(said)}." if said else ""
+
+
 def other_states(rows: Sequence[Row]) -> str:
     """How many rows have figures in other states, too; empty where none has."""
     several = sum(bool(row.others) for row in rows)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from halftrip.analysis.figure import ALWAYS, BRIEF, MORE
-from halftrip.analysis.rows import Row
+from halftrip.analysis.rows import Row, in_every_state
 from halftrip.render.blocks import (
     SPACE,
     Column,
@@ -44,7 +44,7 @@ def tails(document: Document) -> View:
 
 def _table(document: Document) -> Table:
     """A line for each of its rows, of which there are some."""
-    rows = document.rows
+    rows = in_every_state(document.rows)
     one_way = one_way_times(document.round_trips)
 
     def times(row: Row) -> float:
@@ -65,6 +65,7 @@ def _table(document: Document) -> Table:
     columns = (
         *path_columns(rows),
         SIZE,
+        *([column("state")] if any(row.state for row in rows) else []),
         quantile("p50", lambda row: row.summary.time, ALWAYS),
         quantile("p90", lambda row: row.summary.p90, MORE),
         quantile("p99", lambda row: row.summary.p99, BRIEF),

@@ -81,7 +81,7 @@ def test_the_answer_comes_first_then_what_has_changed(files):
         "",
         "Of 3 rows, 1 slower, 2 the same within 2 %.",
     ]
-    assert lines[5].startswith("shm 64 takes 1.10 times as long (95 %: 1.10 to 1.10): 1.10")
+    assert lines[5].startswith("shm 64 B takes 1.10 times as long (95 %: 1.10 to 1.10): 1.10")
     assert lines[6] == "The runs have 5 launches each: this holds for fresh processes, too."
     assert "2 rows more are the same: --all" in lines
     assert verdicts(lines) == ["slower"]
@@ -136,7 +136,7 @@ def test_every_format_has_every_row(files):
     counted = [suite.get(name) for name in ("tests", "failures", "skipped", "errors")]
     assert counted == ["3", "1", "0", "0"]
     (failed,) = [case for case in suite if case.find("failure") is not None]
-    assert failed.get("name") == "shm 64"
+    assert failed.get("name") == "shm 64 B"
     assert "| slower | shm | 64 |" in printed("markdown")
     assert "- differs: kernel: Linux 6.1 -> Linux 6.18" in printed("markdown")
 

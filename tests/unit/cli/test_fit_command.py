@@ -81,6 +81,8 @@ def test_what_cannot_be_fitted_is_said(tmp_path, capsys):
     assert capsys.readouterr().out == (
         "shm: no fit: 2 sizes; a line needs 3 at least: measure more, as with -s 1..4M\n"
     )
+    # NetPIPE's figures of two sizes are no fit.
+    assert (fit(path), fit(path, "netpipe")) == (1, 0)
 
 
 def test_no_figure_is_printed_without_an_interval(tmp_path, capsys):

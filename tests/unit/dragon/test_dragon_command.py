@@ -1,6 +1,7 @@
 """The command that starts a Dragon runtime, what it prints, and what it leaves behind."""
 
 import os
+import re
 import sys
 
 import pytest
@@ -68,9 +69,9 @@ def test_what_is_no_program_is_refused(programs, requested):
 
 def test_a_missing_package_is_named(monkeypatch):
     monkeypatch.setattr(process.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(Unavailable, match=r"^dragonhpc is not installed; pip install 'halftrip"):
+    with pytest.raises(Unavailable, match=f"^{re.escape(process.no_dragon())}$"):
         runtime_command(None, os.environ)
-    assert process.missing() == process.NO_DRAGON
+    assert process.missing() == process.no_dragon()
     monkeypatch.undo()
     # Nor is a process of any use without a runtime.
     for name in ("DRAGON_DEFAULT_PD", "DRAGON_ATTACH_TOKEN"):

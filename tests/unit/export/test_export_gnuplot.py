@@ -90,7 +90,7 @@ def test_the_data_are_the_figures_of_the_rows():
     assert len(blocks) == 2
     assert len(lines) == len(rows) == 8
     for line, row in zip(lines, rows, strict=True):
-        size, latency, low, high, throughput, least, most, verdict = line.split()
+        size, latency, low, high, throughput, least, most, verdict, _state = line.split()
         assert int(size) == row.configuration.size
         summary = row.summary
         assert [float(latency), float(low), float(high)] == pytest.approx(

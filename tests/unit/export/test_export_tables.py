@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halftrip.analysis.figure import names
-from halftrip.errors import HalftripError
+from halftrip.api import load as load_run
+from halftrip.errors import HalftripError, UsageError
 from halftrip.export import csv as csv_files
 from halftrip.export import parquet as parquet_files
 from halftrip.export.measurements import MEASUREMENT, SAMPLE
@@ -90,6 +91,7 @@ def test_csv_has_the_measurements_and_the_samples_of_the_run():
         assert {each["size_bytes"] for each in own} == {line["size_bytes"]}
         messages = int(line["iterations"]) * int(line["messages_per_iteration"])
         times = measured.samples / messages
+        assert [float(each["latency_ns"]) for each in own] == times.tolist()
         assert float(line["latency_ns"]) == pytest.approx(np.median(times), rel=0.01)
     assert not by_key
 
@@ -112,6 +114,18 @@ def test_parquet_reads_back_as_csv_does(make):
                 assert [as_text(each) for each in values] == written, figure.name
 
 
+def test_a_frame_of_samples_has_the_table_of_csv(tmp_path):
+    run = load_run(runs.save(a_run(), tmp_path / "run.jsonl"))
+    found = run.frame(samples=True)
+    lines = read_csv(csv_files.files(document(run, flags=False))["-samples.csv"])
+    assert list(found.columns) == ["run", *names(SAMPLE)]
+    assert set(found["run"]) == {"run.jsonl"}
+    assert found["latency_ns"].tolist() == [float(each["latency_ns"]) for each in lines]
+    assert found["transport"].tolist() == [each["transport"] for each in lines]
+    with pytest.raises(UsageError, match="of slices or of samples"):
+        run.frame(slices=True, samples=True)
+
+
 def test_types_do_not_depend_on_the_values_and_pyarrow_may_be_missing(monkeypatch):
     first, second = (
         read_parquet(parquet_files.files(document(make()))[".parquet"])
@@ -119,7 +133,7 @@ def test_types_do_not_depend_on_the_values_and_pyarrow_may_be_missing(monkeypatc
     )
     assert first.schema == second.schema
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(HalftripError, match=r"^--to parquet needs pyarrow: pip install 'halftrip"):
+    with pytest.raises(HalftripError, match=r"^--to parquet needs pyarrow: pip install "):
         parquet_files.files(document(a_run()))
 
 

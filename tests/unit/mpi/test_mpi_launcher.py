@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from halftrip.errors import Unavailable, UsageError
-from halftrip.mpi import launcher
+from halftrip.mpi import launcher, library
 
 
 def install(root, *paths):
@@ -152,3 +152,18 @@ def test_ranks_start_sooner_where_nobody_has_chosen_components_and_no_card_may_w
     mpiexec = launcher.Mpiexec((str(tmp_path / "bin" / "mpiexec"),), family, None)
     none = str(tmp_path / "none")
     assert launcher.quick_start(mpiexec, environ, (none, str(fabric))) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "short"),
+    [
+        ("Intel(R) MPI Library 2021.19.0 for Linux* OS\n", "Intel MPI 2021.19.0"),
+        ("Open MPI v5.0.11, package: Open MPI\n", "Open MPI v5.0.11"),
+        ("MPICH Version:      5.0.2\nMPICH Release date: ...\n", "MPICH 5.0.2"),
+        ("MPI VERSION    : CRAY MPICH version 8.1.28.2 (ANL base 3.4a2)\n", "CRAY MPICH 8.1.28.2"),
+        ("MVAPICH Version      :\t3.0\nMVAPICH Release date : ...", "MVAPICH 3.0"),
+        ("", "unnamed"),
+    ],
+)
+def test_the_name_and_version_of_any_mpi_are_short(text, short):
+    assert library.short_version(text) == short

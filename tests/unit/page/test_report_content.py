@@ -43,9 +43,10 @@ def kept(run):
 
 
 def test_the_answer_has_the_fastest_path_and_its_interval():
-    latency, bandwidth, trust = answered(
+    ranked, latency, bandwidth, trust = answered(
         *slices("shm", 8, 100.0), *slices("tcp", 8, 5000.0), *slices("shm", 65536, 8000.0)
     )
+    assert ranked.startswith("8 B: shm is 50.")
     assert latency.startswith("The lowest latency of messages of 8 B is 0.0999")
     assert "over shm (95 % interval" in latency
     assert "the highest is " in latency
@@ -73,7 +74,8 @@ def test_what_another_tool_or_a_model_says_is_said_to_be():
     assert "of a size that is not known" in latency
     assert "messages/s" in rate
     assert "computed from a model" in answered(*slices("simulated", 8, 100.0))[-1]
-    latency, *_ = answered(*slices("shm", 8, 100.0), *slices("shm", 8, 300.0, pair=(2, 3)))
+    ranked, latency, *_ = answered(*slices("shm", 8, 100.0), *slices("shm", 8, 300.0, pair=(2, 3)))
+    assert "shm ranks 0-1 is 3.00 (" in ranked
     assert "ranks 0-1" in latency
     assert "ranks 2-3" in latency
 

@@ -1,10 +1,13 @@
 """Recipes: plans that come with halftrip."""
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from halftrip.errors import UsageError
 from halftrip.plan.configurations import PartPlans, settings
-from halftrip.plan.layers import file_layer, make_plan, options_layer
+from halftrip.plan.layers import file_layer, make_plan, options_layer, python_layer
 from halftrip.plan.pairing import Schedule
 from halftrip.plan.recipes import PRESETS, find_plan, names, path_of, purpose
 from halftrip.transports.refusals import check_possible
@@ -174,6 +177,46 @@ def test_what_is_measured_as_by_another_tool_has_its_sizes_counts_and_windows(
         *((pattern, "nonblocking", 64, "same") for pattern in WINDOWS),
     }
     assert {(each.buffers, each.cache) for each in found} == {("separate", "hot")}
+
+
+@pytest.mark.parametrize(("name", "count"), [("osu", osu), ("imb", imb)])
+@given(
+    st.lists(st.sampled_from([*SIZES, 100, 40_000]), min_size=1, unique=True),
+    st.sampled_from([None, ["pingpong"], ["stream"], ["bidirectional", "pingpong"]]),
+)
+def test_chosen_sizes_and_patterns_are_measured_as_in_the_whole_recipe(
+    name, count, sizes, patterns
+):
+    asked = {"sizes": ",".join(map(str, sizes))}
+    asked |= {} if patterns is None else {"pattern": ",".join(patterns)}
+    recipe = file_layer(path_of(f"like-{name}"))
+    choices = {"mpi": {"wait": ("spin",)}}
+    whole, plan = make_plan(recipe), make_plan(recipe, python_layer(asked))
+    check_possible(plan)
+    plans = PartPlans(plan, choices)
+    found = settings(plan, choices)
+    everything = {msgspec.structs.replace(each, size=0) for each in settings(whole, choices)}
+    wanted = {each for each in everything if patterns is None or each.pattern in patterns}
+    assert {msgspec.structs.replace(each, size=0) for each in found} == wanted
+    assert len(found) == len(wanted) * len(sizes)
+    for each in found:
+        # A size that the recipe has not is measured as the next smaller one.
+        like = count(each.pattern, max(size for size in SIZES if size <= each.size))
+        assert (plans.of(each).iterations, plans.of(each).warmup) == like
+
+
+def test_a_size_has_the_window_of_its_part_unless_another_is_asked_for():
+    recipe = file_layer(path_of("hpcbench-exponential"))
+    windows = {
+        size: {part.window for part in make_plan(recipe, python_layer({"sizes": size})).part_plans}
+        for size in ("8", "64K", "3M")
+    }
+    assert windows == {"8": {(1000,)}, "64K": {(100,)}, "3M": {(5,)}}
+    plan = make_plan(recipe, python_layer({"sizes": "8,64K", "window": 7}))
+    assert {(part.sizes, part.window) for part in plan.part_plans} == {
+        ((8,), (7,)),
+        ((64 << 10,), (7,)),
+    }
 
 
 def test_sockets_are_measured_as_by_iperf3_and_sockperf():

@@ -4,14 +4,19 @@ the tool itself had printed is printed again."""
 import json
 from typing import NamedTuple
 
+import msgspec
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from halftrip.errors import UsageError
+from halftrip.plan.configurations import settings as points
+from halftrip.plan.layers import file_layer, make_plan
+from halftrip.plan.recipes import path_of
 from halftrip.registry import IMPORTERS, STYLES
+from halftrip.report.document import document
 from harness import runs
-from harness.imports import SAMPLES, imported_run, in_style, one_way, reference
+from harness.imports import SAMPLES, imported_run, in_style, one_way, reference, sample
 
 
 class Prints(NamedTuple):
@@ -132,6 +137,48 @@ def test_its_text_is_read_as_the_same_run(tool, data):
 @pytest.mark.parametrize(("tool", "text"), SAMPLES_OF)
 def test_what_it_had_printed_is_printed_again(tool, text):
     assert in_style(imported_run(text), tool) == text.replace("Test done!\n", "")
+
+
+@pytest.mark.parametrize("tool", ["osu", "imb", "iperf3", "sockperf"])
+def test_what_a_recipe_prints_in_the_style_of_its_tool_is_read(tool):
+    """All tables of it, one after the other, with the same rows and times."""
+    plan = make_plan(file_layer(path_of(f"like-{tool}")))
+    choices = {name: {"wait": ("block",)} for name in plan.transports}
+    measured = []
+    for number, each in enumerate(sorted(points(plan, choices), key=lambda each: each.size)):
+        found = runs.measurement(each.transport, each.size, iterations=1)
+        messages = each.messages_per_iteration
+        samples = [messages * (3000 + number) * n for n in (9, 10, 14)]
+        blocks = runs.blocks(samples, usage=(runs.usage(), runs.usage()))
+        measured.append(msgspec.structs.replace(found, configuration=each, blocks=blocks))
+    run = runs.run(*measured)
+    text = in_style(run, tool)
+    again = imported_run(text)
+    assert in_style(again, tool) == text
+    of = {}
+    for each in again.measurements:
+        of.setdefault((each.configuration.pattern, each.configuration.size), each)
+    assert len(of) == len(run.measurements)
+    for mine in run.measurements:
+        its = of[mine.configuration.pattern, mine.configuration.size]
+        ns = float(mine.samples.mean()) / mine.configuration.messages_per_iteration
+        assert one_way(its) == pytest.approx(ns, abs=1.01 * its.reported.step + 1.0)
+
+
+@pytest.mark.parametrize(
+    ("tool", "name"), [("iperf3", "two-streams.json"), ("sockperf", "ping-pong")]
+)
+def test_a_text_that_is_kept_whole_is_not_printed_for_some_of_its_rows(tool, name):
+    run = imported_run(sample(tool, name))
+    whole = document(run, flags=False)
+    # Runs of several texts have all of them.
+    (source, *_) = run.sources
+    other = msgspec.structs.replace(source, facts={**source.facts, "text": "another\n"})
+    two = msgspec.structs.replace(run, sources=[*run.sources, other])
+    printed = STYLES.load(tool)(whole._replace(run=two))
+    assert printed == sample(tool, name) + "another\n"
+    with pytest.raises(UsageError, match="leave out what chooses rows"):
+        STYLES.load(tool)(whole._replace(rows=whole.rows[1:]))
 
 
 def test_a_long_text_is_not_kept_and_one_of_several_messages_has_no_percentiles():

@@ -11,6 +11,7 @@ from zmq.utils.monitor import recv_monitor_message
 
 from halftrip.control import network
 from halftrip.control.protocol import Address
+from halftrip.interpreter import install_command
 from halftrip.registry import TRANSPORTS
 from halftrip.transports.python import zeromq
 from harness import paths
@@ -129,5 +130,6 @@ def test_without_pyzmq_the_reason_says_how_to_install_it(name, monkeypatch):
     transport = TRANSPORTS.load(name)(process())
     assert transport.missing(pair()) is None
     monkeypatch.setitem(sys.modules, "zmq", None)
-    said = "no pyzmq (import of zmq halted; None in sys.modules); pip install 'halftrip[zmq]'"
+    why = "import of zmq halted; None in sys.modules"
+    said = f"no pyzmq ({why}); {install_command('zmq')}"
     assert transport.missing(pair()) == said

@@ -61,7 +61,7 @@ def stepping(*levels):
 def test_more_than_two_changes_follow_the_table():
     found = stepping(100.0, 150.0, 100.0, 170.0)
     assert answer(found)[-1] == "1 more change: see below the table."
-    assert shown(found).count("shm 8 got") == 2 + 3
+    assert shown(found).count("shm 8 B got") == 2 + 3
 
 
 @pytest.mark.parametrize("characters", [BLOCKS, ASCII])

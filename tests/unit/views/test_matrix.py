@@ -7,15 +7,22 @@ from itertools import combinations
 
 import pytest
 
+from halftrip.analysis.baseline import Baseline
+from halftrip.analysis.expectation import Expectations, judged
+from halftrip.analysis.network import slow_parts
 from halftrip.analysis.rows import by_limit, least
 from halftrip.cli.show import ShowRequest, show_runs
 from halftrip.errors import UsageError
 from halftrip.render import csv as as_csv
+from halftrip.render.blocks import Table
 from halftrip.report.document import document
 from halftrip.report.selection import Selection
 from halftrip.results.names import Names
+from halftrip.views import pairs
+from halftrip.views.expected import lines
 from halftrip.views.matrix import matrix
 from halftrip.views.notes import at_once_ratios
+from halftrip.views.row_tables import row_tables
 from harness.runs import between_hosts, environment, measurement, run, save, stream
 
 
@@ -55,6 +62,60 @@ def test_the_slowest_host_comes_first_if_asked(shown):
     assert lines[2].startswith("n3")
     (summary,) = [line for line in lines if line.startswith("n3") and " to n" in line][:1]
     assert float(summary.split()[2]) == pytest.approx(2.0, rel=0.05)
+
+
+@pytest.mark.parametrize("count", [3, 4, 6])
+def test_a_host_is_as_slow_as_the_run_says(count):
+    """Among few hosts, half of the pairs are of the slow one."""
+    made = between_hosts([f"n{n}" for n in range(count)], ("n1",), by=1.66)
+    (slow,) = slow_parts(made, made.by_configuration)
+    view = matrix(document(made, flags=False), by_slowness=True)
+    (summary,) = (
+        block
+        for block in view.blocks
+        if isinstance(block, Table) and block.title[0].endswith("latency, us, by host")
+    )
+    factors = {line.cells[0]: float(line.cells[2]) for line in summary.lines}
+    assert factors["n1"] == pytest.approx(slow.effect.factor, rel=0.01)
+    assert factors["n1"] == pytest.approx(1.66, rel=0.03)
+    assert summary.lines[0].cells[0] == "n1"
+    assert all(factors[f"n{n}"] == pytest.approx(1.0, abs=0.05) for n in range(count) if n != 1)
+
+
+def test_bandwidth_is_that_of_one_way_in_all_that_is_said_of_links():
+    """50 MB/s each way, 100 in all."""
+    links = [
+        measurement(
+            "tcp", 1000, pattern="bidirectional", window=10, samples=[200_000] * 20,
+            iterations=1, pair=pair, slice=number,
+        )
+        for pair in combinations(range(3), 2)
+        for number in range(8)
+    ]  # fmt: skip
+    environments = tuple(environment(rank=rank, host=HOSTS[rank]) for rank in range(3))
+    made = run(*links, environments=environments)
+    base = Baseline.of(made, "base.jsonl")
+    expected = Expectations({"bandwidth": 60e6}, base)
+    found = document(made, flags=False, expectations=expected)
+    (links_by_pair,) = ({row["bandwidth_bytes_per_s"] for row in matrix(found).records()},)
+    assert links_by_pair == {50e6}
+    said = "\n".join(_titles([*matrix(found).blocks, *pairs.blocks(found)]))
+    assert said.count("bandwidth each way, MB/s") == 3
+    assert "50.0" in _cells(pairs.blocks(found))
+    assert {link.value for each in judged(found) for link in each.links} == {50e6}
+    assert lines(found)[0].startswith("falls short: n1: tcp bidirectional bandwidth each way 50.0")
+    (shown, *_) = row_tables(found, brief=True)
+    assert "100.00" in {cell for line in shown.table.lines for cell in line.cells}
+    assert "total bandwidth" in [column.name for column in shown.table.columns]
+
+
+def _titles(blocks):
+    return [line for block in blocks if isinstance(block, Table) for line in block.title]
+
+
+def _cells(blocks):
+    tables = [block for block in blocks if isinstance(block, Table)]
+    return {cell.rstrip("~!") for each in tables for line in each.lines for cell in line.cells}
 
 
 def test_of_many_hosts_each_pair_is_a_character(shown):

@@ -1,18 +1,19 @@
 """A line of JSON for each host, for programs that keep hosts out of jobs."""
 
 import json
+import re
 from itertools import combinations
 
 import msgspec
 import pytest
 
 from halftrip.analysis.baseline import Baseline
-from halftrip.analysis.expectation import Expectations
+from halftrip.analysis.expectation import Expectations, fails
 from halftrip.cli.show import ShowRequest, show_runs
 from halftrip.errors import UsageError
 from halftrip.report.document import document
 from halftrip.results.records import Failure, LostHost, RunEnd
-from halftrip.views import nodes
+from halftrip.views import details, nodes
 from harness.runs import between_hosts, configuration, environment, save
 
 EXPECTED = Expectations({"latency": 20e-6})
@@ -151,8 +152,39 @@ def test_an_existing_run_is_printed_so(tmp_path, capsys):
     assert show_runs([path], ShowRequest(format="nodes", expect="latency=20us")) == 1
     lines = capsys.readouterr().out.splitlines()
     assert [json.loads(line)["verdict"] for line in lines] == ["ok", "ok", "short"]
-    with pytest.raises(UsageError, match="nothing is expected; add --expect or --baseline"):
+    # Where nothing is expected, a host is judged beside the others.
+    for fail_if_slow, status in ((None, 0), (True, 1)):
+        asked = ShowRequest(format="nodes", fail_if_slow=fail_if_slow)
+        assert show_runs([path], asked) == status
+        found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        assert [each["verdict"] for each in found] == ["ok", "ok", "short"]
+        assert [each["links"] for each in found] == [2, 2, 2]
+        assert re.fullmatch(
+            r"tcp pingpong 8 B: (1\.9|2\.0)\d times the usual time on all its 2 links",
+            found[2]["reason"],
+        )
+    # But not where something was expected that nobody has said again.
+    run = hosts_run(3)
+    run.header.plan["baseline"] = "base.jsonl"
+    path = str(save(run, tmp_path / "another.jsonl"))
+    with pytest.raises(UsageError, match=r"judged by base\.jsonl: name it again by --baseline"):
         show_runs([path], ShowRequest(format="nodes"))
+
+
+def test_without_expectations_what_cannot_be_told_is_unsure_and_a_slow_link_is_of_both_hosts():
+    assert verdicts(of(hosts_run(2), Expectations({}))) == ["unsure"] * 2
+    found = of(hosts_run(5, ("n1", "n2")), Expectations({}))
+    assert verdicts(found) == ["ok", "unsure", "unsure", "ok", "ok"]
+    assert found["n1"]["reason"].endswith("times the usual time on its link to n2 alone")
+    whole = json.loads(details.json(document(hosts_run(5, ("n1", "n2")), flags=False)))
+    (slow,) = whole["slow"]
+    assert (slow["hosts"], slow["size_bytes"]) == (["n1", "n2"], 8)
+    assert slow["factor"] == pytest.approx(2.0, rel=0.05)
+    # A run that fails if one is slow says so in its plan.
+    for names, fails_ in ((("n1", "n2"), True), ((), False)):
+        run = hosts_run(5, names)
+        run.header.plan["fail_if_slow"] = True
+        assert fails(document(run, flags=False)) is fails_
 
 
 def test_names_of_hosts_do_nothing_on_a_terminal():

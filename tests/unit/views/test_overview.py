@@ -1,5 +1,7 @@
 """The first screen of a run, and why its rows are not ok."""
 
+import re
+
 import numpy as np
 
 from halftrip.report.document import document
@@ -143,12 +145,12 @@ def test_no_advice_before_a_run_goes_on_needs_a_new_run(monkeypatch):
         assert "--resume" not in text_of(first_screen(content), 200)
 
 
-def test_a_row_without_an_interval_is_no_result():
-    """Of too few slices: its sign alone stands where the others have their latencies."""
+def test_a_row_without_an_interval_has_its_figure_with_the_sign_that_it_is_no_result():
+    """Of too few slices: always a number, as of a run that was stopped early."""
     few = [m for size in SIZES for m in slices("tcp", size, 9000.0)[:1]]
     many = [m for size in SIZES for m in slices("shm", size, 50.0)]
     lines = text_of(first_screen(document(runs.run(*few, *many), flags=False)), 100).splitlines()
     by_size = next(n for n, line in enumerate(lines) if line.startswith("one-way latency"))
     (tcp,) = (line for line in lines[by_size:] if line.startswith("tcp"))
-    assert set(tcp.split()[1:]) == {"!"}
-    assert any("alone: no interval" in line for line in lines)
+    assert all(re.fullmatch(r"[89]\.\d\d!", cell) for cell in tcp.split()[1:])
+    assert any("or no interval" in line for line in lines)

@@ -43,7 +43,7 @@ def test_the_log_has_hosts_processors_and_interfaces_in_the_order_of_time():
     lines = log_of(idle("after", at=9.0), system(), idle("before", at=0.0))
     assert lines[0] == "host node1"
     assert cells(lines, "slice") == ["-", "1", "-"]
-    assert cells(lines, "what") == ["before, idle", "tcp 64", "after, idle"]
+    assert cells(lines, "what") == ["before, idle", "tcp 64 B", "after, idle"]
     for column, figure in (
         ("load", "50.0"), ("user", "30.0"), ("softirq", "10.0"), ("interrupts", "2,500"),
         ("memory", "3,072"), ("TCP resent", "3"),
@@ -66,7 +66,7 @@ def test_each_host_has_its_tables_and_the_cost_is_told():
     assert "host node1 (rank 0)" in same
     assert "host node1 (rank 1): interfaces" in same
     sizes = [runs.configuration("tcp", size) for size in (1, 2, 4, 8, 16)]
-    assert "tcp 1, tcp 2 and 3 more " in "\n".join(log_of(system(configurations=sizes)))
+    assert "tcp 1 B, tcp 2 B and 3 more " in "\n".join(log_of(system(configurations=sizes)))
     # Ten seconds, two of them of rest.
     assert lines[-1] == (
         "the log took 0.0500 s, 0.62 % of the run's 10.0 s without the 2.0 s of rest that belong "

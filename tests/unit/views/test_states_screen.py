@@ -10,13 +10,21 @@ import pytest
 from halftrip.analysis.compared_run import ComparedRun
 from halftrip.analysis.comparison import compare
 from halftrip.analysis.history import history, run_figures
+from halftrip.export import gnuplot, openmetrics
 from halftrip.export.measurements import measurements
+from halftrip.page.answer import answer
+from halftrip.plots.chart import Subject
+from halftrip.plots.curves import latency
+from halftrip.plots.pairs import pairs
+from halftrip.render import csv as as_csv
 from halftrip.report.document import document
 from halftrip.report.frame import frame
 from halftrip.views import details
 from halftrip.views.compare import compare as compare_view
 from halftrip.views.history import history as history_view
+from halftrip.views.matrix import matrix
 from halftrip.views.screen import first_screen
+from halftrip.views.tails import tails
 from harness import runs
 from harness.histories import dated
 from harness.moving import FAR, NEAR, moving
@@ -104,6 +112,46 @@ def test_programs_get_a_line_for_each_state():
     assert set(slices.state) == {"near", "far"}
     assert not slices.state_changed.any()
     assert {each.line["state"] for each in measurements(document(run))} == {"near", "far"}
+
+
+def test_what_has_no_column_for_the_state_says_of_which_its_figures_are():
+    """One sentence everywhere; and the figures of every state where there is room for them."""
+    some = {"sizes": (8, 64), "launches": 6}
+    found, same = document(moving(**some), flags=False), document(moving(share=0.0), flags=False)
+    pairs_of = [document(_three_pairs(each.run), flags=False) for each in (found, same)]
+    said = "are of the state that held most: near (core-to-core at 9"
+    for name, of, documents in (
+        ("script", lambda of: gnuplot.files(of)[".gnuplot"], (found, same)),
+        ("data", lambda of: gnuplot.files(of)[".dat"], (found, same)),
+        ("answer", lambda of: " ".join(answer(of)), (found, same)),
+        ("picture", lambda of: " ".join(latency([Subject("a", of)])[0].lines), (found, same)),
+        ("matrix", lambda of: text_of(matrix(of), 100), pairs_of),
+        ("heat map", lambda of: " ".join(pairs([Subject("a", of)])[0].lines), pairs_of),
+    ):
+        has = [said in " ".join(of(each).split()) for each in documents]
+        assert has == [True, False], name
+    data = gnuplot.files(found)[".dat"]
+    states = {line.split()[-1] for line in data.splitlines() if line[:1].isdigit()}
+    assert states == {"near", "-"}
+    metrics = openmetrics.files(found)[".prom"]
+    assert set(re.findall(r'state="([^"]*)"', metrics)) == {"near", "far", ""}
+    shown = [*csv.DictReader(text(lambda of: as_csv.render(tails(of)), found.run).splitlines())]
+    assert {line["state"] for line in shown if line["transport"] == "shm"} == {"near", "far"}
+
+
+def _three_pairs(run):
+    """The run between each two of three hosts."""
+    hosts = tuple(runs.environment(rank, host=f"n{rank}") for rank in range(3))
+    return runs.run(
+        *(
+            msgspec.structs.replace(
+                each, configuration=msgspec.structs.replace(each.configuration, pair=pair)
+            )
+            for pair in ((0, 1), (0, 2), (1, 2))
+            for each in run.measurements
+        ),
+        environments=hosts,
+    )
 
 
 def compared(base, new):

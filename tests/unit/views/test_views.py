@@ -120,10 +120,10 @@ def test_each_flag_has_its_advice_once_and_a_line_for_each_row():
     shared = "rank 1 shares core 1 with another rank"
     assert flags(*measured, environments=ranks) == [
         "oversubscribed: use no more ranks than cores; what is measured here is the scheduler",
-        *(f"  {row}: {shared}" for row in ("shm spin 8", "shm spin 64", "tcp block 8")),
+        *(f"  {row}: {shared}" for row in ("shm spin 8 B", "shm spin 64 B", "tcp block 8 B")),
         "",
         "not-converged: allow more time with --time and --slices, or ask for less with --ci",
-        *(f"  {row}: {alone}" for row in ("shm spin 8", "tcp block 8")),
+        *(f"  {row}: {alone}" for row in ("shm spin 8 B", "tcp block 8 B")),
         "",
     ]
     none = "no flags: none of the 2 rows gives a reason to doubt"
@@ -133,14 +133,17 @@ def test_each_flag_has_its_advice_once_and_a_line_for_each_row():
 def test_rows_with_flags_are_named_by_the_fields_in_which_they_differ():
     windows = flags(*(runs.measurement(pattern="stream", window=window) for window in (1, 64)))
     assert [line.split(":")[0] for line in windows[1:3]] == [
-        "  shm window 1 8",
-        "  shm window 64 8",
+        "  shm window 1 8 B",
+        "  shm window 64 8 B",
     ]
     puts = flags(*(
         runs.measurement(pattern="put", mode="onesided", window=64, places=places, touch=touch)
         for places in ("own", "same") for touch in ("none", "timed")
     ))  # fmt: skip
-    assert [line.split(":")[0] for line in puts[1:3]] == ["  shm own none 8", "  shm own timed 8"]
+    assert [line.split(":")[0] for line in puts[1:3]] == [
+        "  shm own none 8 B",
+        "  shm own timed 8 B",
+    ]
     # The name of an unknown transport is printed as it stands.
     odd = flags(runs.measurement("[bold]new[/bold]"))
-    assert odd[1].startswith("  [bold]new[/bold] 8:")
+    assert odd[1].startswith("  [bold]new[/bold] 8 B:")

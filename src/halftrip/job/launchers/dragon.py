@@ -25,7 +25,7 @@ class DragonLauncher(Launcher):
 
     def __init__(self, plan: Plan) -> None:
         if not process.is_installed():
-            raise Unavailable(process.NO_DRAGON)
+            raise Unavailable(process.no_dragon())
         self._network = Network(plan.interface, plan.data_ports)
         # In a runtime halftrip is its head process, and what it starts speaks for it.
         within = process.in_runtime()

@@ -25,7 +25,7 @@ from halftrip.mpi.launcher import (
     quick_start,
     root_environment,
 )
-from halftrip.mpi.library import LIBRARY_VARIABLE, NO_MPI4PY
+from halftrip.mpi.library import LIBRARY_VARIABLE, no_mpi4py
 from halftrip.plan.plan import Plan
 
 # Where Open MPI 5 and 4 make the segments of ranks on one host. MPICH has no such choice.
@@ -38,7 +38,7 @@ _SEGMENT_VARIABLES = (
 class MpiexecLauncher(Launcher):
     def __init__(self, plan: Plan) -> None:
         if importlib.util.find_spec("mpi4py") is None:
-            raise Unavailable(NO_MPI4PY)
+            raise Unavailable(no_mpi4py())
         self._mpiexec = find_mpiexec(plan.mpiexec)
         self._threads = plan.threads
         # Those that are not set are nowhere.

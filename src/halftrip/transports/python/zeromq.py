@@ -19,6 +19,7 @@ from halftrip.control.greeting import Guest, new_nonce, password
 from halftrip.control.listener import Reach
 from halftrip.control.network import ANY, Network
 from halftrip.control.protocol import Address
+from halftrip.interpreter import install_command
 from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import ROUND_TRIP
 from halftrip.transports.base import PairContext, PathSettings, ProcessContext
@@ -61,7 +62,7 @@ class ZmqTransport(PythonTransport):
         try:
             import zmq  # noqa: F401 (whether it is there)
         except ImportError as error:
-            return f"no pyzmq ({error}); pip install 'halftrip[zmq]'"
+            return f"no pyzmq ({error}); {install_command('zmq')}"
         return None
 
     def refuses(self, configuration: Configuration) -> str | None:

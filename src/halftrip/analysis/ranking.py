@@ -1,0 +1,130 @@
+"""Which of several paths, MPIs, settings or pairs of hosts is the fastest, and by how much."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from halftrip.analysis.rows import Row, least
+from halftrip.results.configuration import Configuration
+from halftrip.results.patterns import ROUND_TRIP
+from halftrip.stats.estimate import Estimate, ratio
+
+# The size that people compare, bytes.
+_SMALL = 8
+
+
+class Slower(NamedTuple):
+    """A row that is not the fastest, and how many times as long its messages take, with a 95 %
+    interval, as far as both rows have one."""
+
+    row: Row
+    factor: Estimate
+
+    @property
+    def is_told_apart(self) -> bool:
+        """Whether chance does not explain that it is slower."""
+        return self.factor.low > 1
+
+
+class Ranking(NamedTuple):
+    """The `fastest` row of a size, bytes, and all others of it, the fastest of these first."""
+
+    size: int
+    fastest: Row
+    others: Sequence[Slower]
+
+
+class Change(NamedTuple):
+    """From the size `begin` on, another curve is faster than the fastest of small messages, up to
+    the `largest` size, where that row takes so many times as long."""
+
+    begin: int
+    largest: int
+    fastest: Row
+    slower: Slower
+
+
+def rankings(rows: Sequence[Row]) -> tuple[Ranking, Change | None] | None:
+    """The ranking of small messages, by the first pattern that several curves have, that of round
+    trips before others, and which curve is faster from some size on; None without two curves of a
+    size.
+
+    Figures that go with the state of the machine are compared with those of the same state. The
+    interval of a ratio is that of two figures of independent errors (`estimate.ratio`), each over
+    launches where there are several: what both have in common makes it wider than it needs to be.
+    """
+    patterns: dict[str, list[Row]] = {}
+    for row in least([row for row in rows if _is_ranked(row)]):
+        patterns.setdefault(row.configuration.pattern, []).append(row)
+    for pattern in sorted(patterns, key=lambda name: name != ROUND_TRIP):
+        sizes = _by_size(patterns[pattern])
+        if sizes:
+            counts = Counter({size: len(found) for size, found in sizes.items()})
+            common = [size for size in sorted(sizes) if counts[size] == max(counts.values())]
+            small = _ranking(_SMALL if _SMALL in common else common[0], sizes)
+            if small is not None:
+                return small, _change(small, sizes)
+    return None
+
+
+def _is_ranked(row: Row) -> bool:
+    """Whether its time is that of a path, measured here."""
+    configuration = row.configuration
+    usual = configuration.size_known and not configuration.delay and row.source is None
+    return usual and row.summary.latency > 0 and not row.is_over_all_time
+
+
+def _by_size(rows: Sequence[Row]) -> dict[int, dict[Configuration, Row]]:
+    """The rows of each size that several curves have, by curve."""
+    found: dict[int, dict[Configuration, Row]] = {}
+    for row in rows:
+        found.setdefault(row.configuration.size, {})[row.configuration.curve] = row
+    return {size: of_size for size, of_size in found.items() if len(of_size) > 1}
+
+
+def _ranking(size: int, sizes: dict[int, dict[Configuration, Row]]) -> Ranking | None:
+    fastest = _fastest([*sizes[size].values()])
+    others = [
+        found
+        for row in sizes[size].values()
+        if row is not fastest and (found := _slower(fastest, row)) is not None
+    ]
+    if not others:
+        return None
+    return Ranking(size, fastest, sorted(others, key=lambda each: each.factor.value))
+
+
+def _fastest(rows: Sequence[Row]) -> Row:
+    """The fastest in the states of the machine that rows have in common."""
+    best, *others = sorted(rows, key=lambda row: row.summary.latency)
+    for row in others:
+        slower = _slower(best, row)
+        best = row if slower is not None and slower.factor.value < 1 else best
+    return best
+
+
+def _slower(fastest: Row, row: Row) -> Slower | None:
+    """The other row, in a state of the machine that both have figures of; None without one."""
+    for one in (fastest, *fastest.others):
+        for other in (row, *row.others):
+            words = {each.state.word for each in (one, other) if each.state is not None}
+            if len(words) < 2:
+                return Slower(row, ratio(other.summary.time, one.summary.time))
+    return None
+
+
+def _change(small: Ranking, sizes: dict[int, dict[Configuration, Row]]) -> Change | None:
+    """Which other curve is the fastest of the largest messages, and from which size on."""
+    curve = small.fastest.configuration.curve
+    having = [size for size in sizes if size > small.size and curve in sizes[size]]
+    found: Change | None = None
+    for size in sorted(having, reverse=True):
+        fastest = _fastest([*sizes[size].values()])
+        slower = _slower(fastest, sizes[size][curve])
+        is_same = found is None or found.fastest.configuration.curve == fastest.configuration.curve
+        if slower is None or not slower.is_told_apart or not is_same:
+            break
+        found = Change(size, size, fastest, slower) if found is None else found._replace(begin=size)
+    return found

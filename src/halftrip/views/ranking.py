@@ -1,0 +1,112 @@
+"""Which of several paths, MPIs, settings or pairs of hosts is the fastest, in one sentence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import partial
+from types import MappingProxyType
+
+import msgspec
+
+from halftrip.analysis.ranking import Slower, rankings
+from halftrip.analysis.rows import Row
+from halftrip.report.document import Document
+from halftrip.report.fields import curve_name, varying_within_patterns
+from halftrip.report.numbers import supported_digits
+from halftrip.results.configuration import UNKNOWN
+from halftrip.results.patterns import ROUND_TRIP
+from halftrip.results.reported import Variant
+from halftrip.stats.estimate import Estimate
+from halftrip.units import significant, size_in_words
+
+# Of more others than these, the nearest are named, and the slowest.
+_MOST_OTHERS = 4
+_MOST_DIGITS = 3
+_MOST_PAIRS = 3
+# An interval from one end to this many times that tells nothing.
+_MOST_TIMES = 100.0
+
+
+def sentence(document: Document, variants: Mapping[Variant, str] = MappingProxyType({})) -> str:
+    """``8 B: shm is 2.1 (1.9 to 2.4) times as fast as mpi; from 256 KiB on ...``; empty where there
+    is nothing to compare, and of a run against an earlier one, which is a comparison. `variants`
+    are called so."""
+    found = rankings(document.rows)
+    pairs = {frozenset(row.configuration.pair) for row in document.rows}
+    # Of more pairs, those that are slow are named.
+    if found is None or len(pairs) > _MOST_PAIRS or document.run.base_file is not None:
+        return ""
+    ranking, change = found
+    name = partial(_called, document=document, variants=variants)
+    first = ranking.fastest
+    pattern = first.configuration.pattern
+    size = size_in_words(ranking.size)
+    said = f"{size if pattern == ROUND_TRIP else f'{pattern} {size}'}: {name(first)} is "
+    others = list(ranking.others)
+    named = others if len(others) <= _MOST_OTHERS else [*others[: _MOST_OTHERS - 2], others[-1]]
+    said += ", ".join(f"{_times(each)} {name(each.row)}" for each in named)
+    if len(named) < len(others):
+        said += f", the slowest of {len(others) + 1}"
+    if change is None:
+        return said
+    begin = "" if change.begin == change.largest else f"from {size_in_words(change.begin)} on, "
+    faster = f"{begin}at {size_in_words(change.largest)} {name(change.fastest)} is"
+    return f"{said}; {faster} {_times(change.slower)} {name(first)}"
+
+
+def _times(slower: Slower) -> str:
+    """``2.1 (1.9 to 2.4) times as fast as``."""
+    factor = slower.factor
+    if not (math.isfinite(factor.low) and math.isfinite(factor.high)):
+        return f"{significant(factor.value, 2)} (± ?) times as fast as"
+    if factor.high > _MOST_TIMES * factor.low:
+        return "not told apart from"
+    within = _interval(factor)
+    if slower.is_told_apart:
+        return f"{significant(factor.value, _digits(factor))} ({within}) times as fast as"
+    return f"not told apart ({within} times) from"
+
+
+def _interval(factor: Estimate) -> str:
+    low, high = (significant(each, _digits(factor)) for each in (factor.low, factor.high))
+    return f"{low} to {high}"
+
+
+def _digits(factor: Estimate) -> int:
+    return min(supported_digits(factor.high / factor.low - 1.0), _MOST_DIGITS)
+
+
+def _called(row: Row, document: Document, variants: Mapping[Variant, str]) -> str:
+    """The path, and the variant by its short name."""
+    if not variants:
+        return path(row, document)
+    alike = [
+        each._replace(configuration=msgspec.structs.replace(each.configuration, variant=()))
+        for each in (row, *document.rows)
+    ]
+    name = path(alike[0], document._replace(rows=alike[1:]))
+    several = len({each.configuration.curve for each in alike}) > 1
+    variant = variants[row.configuration.variant]
+    return f"{name} {variant}" if several else variant
+
+
+def path(row: Row, document: Document) -> str:
+    """The path of a row among those of its kind, in words; how it waits only where its transport
+    waits in several ways."""
+    configuration = row.configuration
+    configurations = [each.configuration for each in document.rows]
+    own = [each for each in configurations if each.transport == configuration.transport]
+    waits = {each.both_ends("wait") for each in own}
+    fields = [
+        field
+        for field in varying_within_patterns(configurations, ("concurrent pairs",))
+        if field.name != "wait" or len(waits) > 1
+    ]
+    name = curve_name(configuration, fields, document.run.names)
+    ranks = "-".join(map(str, configuration.pair))
+    if any(field.name == "ranks" for field in fields) and not document.run.names.are_hosts:
+        name = name.replace(ranks, f"ranks {ranks}")
+    if configuration.transport == UNKNOWN:
+        name = name.replace(UNKNOWN, "a path that is not known", 1)
+    return name

@@ -1,0 +1,140 @@
+"""Which path is the fastest, in one sentence, with intervals that hold."""
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from halftrip.analysis.ranking import rankings
+from halftrip.page.answer import answer
+from halftrip.report.document import document
+from halftrip.views.ranking import sentence
+from halftrip.views.screen import first_screen
+from harness import runs
+from harness.moving import moving
+from harness.screens import text_of
+
+PATHS = ("shm", "mpi", "tcp", "unix", "pipe", "udp")
+
+
+def made(times, slices=6, spread=0.01):
+    """A run of paths with these times by transport and size, ns; slices differ by `spread`."""
+    return document(
+        runs.run(
+            *(
+                runs.measurement(
+                    transport, size, half_ns=ns * (1 + spread * (n % 3 - 1)), slice=n, seed=n
+                )
+                for transport, of in times.items()
+                for size, ns in of.items()
+                for n in range(slices)
+            )
+        ),
+        flags=False,
+    )
+
+
+def test_the_fastest_is_said_with_its_ratios_and_where_another_one_is_faster():
+    found = made(
+        {
+            "shm": {8: 100.0, 1024: 200.0, 65536: 9000.0, 1 << 20: 90_000.0},
+            "mpi": {8: 210.0, 1024: 300.0, 65536: 6000.0, 1 << 20: 45_000.0},
+            "unix": {8: 46_000.0, 1024: 47_000.0, 65536: 60_000.0, 1 << 20: 200_000.0},
+        }
+    )
+    said = sentence(found)
+    assert said.startswith("8 B: shm is 2.10 (2.0")
+    assert ") times as fast as mpi, 46" in said
+    assert said.endswith(") times as fast as shm")
+    assert "; from 64 KiB on, at 1 MiB mpi is 2.00 (1.9" in said
+    assert said in " ".join(text_of(first_screen(found), 400).split())
+    assert answer(found)[0] == f"{said}."
+    # While it is measured, figures change still.
+    assert said not in text_of(first_screen(found._replace(is_running=True)), 400)
+
+
+def test_what_is_not_told_apart_and_what_has_no_interval_is_said():
+    near = sentence(made({"shm": {8: 100.0}, "mpi": {8: 100.5}}, spread=0.05))
+    assert near.startswith("8 B: shm is not told apart (0.")
+    assert near.endswith(" times) from mpi")
+    alone = sentence(made({"shm": {8: 100.0}, "mpi": {8: 300.0}}, slices=1))
+    assert alone == "8 B: shm is 3.0 (± ?) times as fast as mpi"
+    assert sentence(made({"shm": {8: 100.0, 64: 200.0}})) == ""
+    assert sentence(made({"shm": {8: 100.0}, "mpi": {64: 300.0}})) == ""
+    many = sentence(made({name: {8: 100.0 * 2**n} for n, name in enumerate(PATHS)}))
+    assert many.endswith(") times as fast as udp, the slowest of 6")
+    assert "unix" not in many
+
+
+def test_figures_of_one_state_are_compared_with_those_of_the_same_alone():
+    """Of two rows that go with the state, each was mostly in another one."""
+    one, _ = document(moving(), flags=False).rows
+    assert (one.state.word, [each.state.word for each in one.others]) == ("near", ["far"])
+    near, far = (
+        row._replace(configuration=runs.configuration("shm-ring", 8), others=())
+        for row in (one, *one.others)
+    )
+    for slower in (1.0, 0.8, 3.0):
+        low = [each._replace(summary=_times(each.summary, slower)) for each in (near, far)]
+        ranking, change = rankings([one, low[1]._replace(others=(low[0],))])
+        assert change is None
+        # The row that was far most of the time is slow by that alone.
+        assert ranking.others[0].factor.value == pytest.approx(max(slower, 1 / slower), rel=0.02)
+        assert (ranking.fastest.configuration.transport == "shm-ring") is (slower < 1)
+    assert rankings([one._replace(others=()), far]) is None
+
+
+def _times(summary, factor):
+    ends = {name: factor * getattr(summary, name) for name in ("latency", "low", "high")}
+    return summary._replace(**ends)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.dictionaries(
+        st.sampled_from(PATHS[:4]),
+        st.dictionaries(st.sampled_from([8, 64, 4096]), st.floats(50.0, 5e4), min_size=1),
+        min_size=2,
+    )
+)
+def test_the_fastest_is_the_one_with_the_least_time_and_ratios_are_those_of_the_times(times):
+    found = rankings(made(times, slices=2).rows)
+    sizes = {size for of in times.values() for size in of}
+    counts = {size: sum(size in of for of in times.values()) for size in sizes}
+    if max(counts.values()) < 2:
+        assert found is None
+        return
+    ranking, change = found
+    assert counts[ranking.size] == max(counts.values())
+    of_size = {name: of[ranking.size] for name, of in times.items() if ranking.size in of}
+    least = of_size[ranking.fastest.configuration.transport]
+    assert least <= min(of_size.values()) * 1.01
+    assert len(ranking.others) == len(of_size) - 1
+    for each in ranking.others:
+        expected = of_size[each.row.configuration.transport] / least
+        assert each.factor.value == pytest.approx(expected, rel=0.02)
+        assert math.isnan(each.factor.low) or each.factor.low <= each.factor.value
+    if change is not None:
+        assert ranking.size < change.begin <= change.largest
+        assert change.fastest.configuration.transport != ranking.fastest.configuration.transport
+
+
+def test_variants_are_called_as_in_their_table_and_what_tells_nothing_has_no_interval():
+    def varied(spread):
+        return runs.run(
+            *(
+                runs.measurement(
+                    "mpi", 8, half_ns=ns * spread**n, slice=n, seed=n,
+                    variant=(("mpiexec", f"/a/very/long/path/{name}/bin/mpiexec"),),
+                )
+                for name, ns in (("one", 100.0), ("two", 300.0))
+                for n in range(6)
+            )
+        )  # fmt: skip
+
+    said = " ".join(text_of(first_screen(document(varied(1.0), flags=False)), 300).split())
+    assert "8 B: A is 3.00 (" in said
+    assert ") times as fast as B A: mpiexec /a/very" in said
+    wide = sentence(document(varied(30.0), flags=False))
+    assert " is not told apart from mpi /a/very" in wide
