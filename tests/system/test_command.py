@@ -46,7 +46,7 @@ def test_the_file_says_where_and_how_each_row_was_measured(measured):
     for measurement in run.measurements:
         assert measurement.first > 0
         # A later slice begins with untimed iterations, unless these do not do.
-    assert measurement.warm_up.iterations > 0 or measurement.slice > 0
+        assert measurement.warm_up.iterations > 0 or measurement.slice > 0
         assert len(measurement.core_to_core_rtts) == 1 + len(measurement.blocks)
         assert min(measurement.core_to_core_rtts) > 0
         assert min(measurement.samples) > 0

@@ -40,5 +40,5 @@ def test_the_site_has_the_documents_and_fetches_nothing_from_another_host(tmp_pa
         assert "@import" not in text, style
         assert "url(http" not in text.replace('"', "").replace("'", ""), style
     # Code in an item of a list is code.
-    flags = (tmp_path / "docs" / "flags" / "index.html").read_text()
-    assert "<pre><code>$ halftrip run coarse.toml" in flags
+    ci = (tmp_path / "docs" / "ci" / "index.html").read_text()
+    assert "<pre><code>halftrip run --against baseline.jsonl" in ci
