@@ -17,9 +17,10 @@ from halftrip.analysis.figure import (
     names,
 )
 from halftrip.analysis.figures import BY_NAME, COSTS, FIGURES, USAGE
-from halftrip.analysis.setting_figures import CONFIGURATION
+from halftrip.analysis.setting_figures import CONFIGURATION, setting_figure
 from halftrip.analysis.slice_figures import SLICE
 from halftrip.export import openmetrics
+from halftrip.plan.settings import in_place
 from halftrip.report.document import document
 from halftrip.report.frame import frame
 from halftrip.results.reading import FORMAT
@@ -45,7 +46,8 @@ def test_every_figure_is_everywhere_under_its_name_and_nothing_else_is():
         described = {
             name: each["description"] for name, each in schema[place]["properties"].items()
         }
-        assert described == {each.name: f"{each.says}." for each in figures}
+        every = (*figures, *map(setting_figure, in_place("extra")))
+        assert described == {each.name: f"{each.says}." for each in every}
 
 
 def test_a_frame_of_slices_has_only_figures_of_slices():
