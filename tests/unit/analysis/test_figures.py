@@ -21,6 +21,7 @@ from halftrip.analysis.setting_figures import CONFIGURATION, setting_figure
 from halftrip.analysis.slice_figures import SLICE
 from halftrip.export import openmetrics
 from halftrip.plan.settings import in_place
+from halftrip.report import numbers
 from halftrip.report.document import document
 from halftrip.report.frame import frame
 from halftrip.results.reading import FORMAT
@@ -69,6 +70,25 @@ def test_what_has_a_heading_is_a_column_of_a_table():
     wanted = {(s.heading, s.unit, s.says) for each in figures if (s := each.shown) != NOT_SHOWN}
     assert len(wanted) > 30
     assert wanted <= headings
+
+
+# How names end whose values have a column in that unit; other units are what the name ends in.
+ENDS = {
+    "us": "_ns", "MB/s": "_bytes_per_s", "GB/s": "_bytes_per_s", "10^6/s": "_per_s", "GHz": "_hz",
+    "MiB": "_bytes", "J": "_j", "s/GB": "_s_per_gb", "%": ("_share", "load"),
+    "% of load": "_share",
+}  # fmt: skip
+
+
+def test_the_unit_of_a_column_is_one_into_which_its_values_are_converted():
+    units = {each.name: each.shown.unit for each in (*FIGURES, *USAGE, *COSTS)}
+    wrong = {
+        name: unit
+        for name, unit in units.items()
+        if not name.endswith(ENDS.get(unit, unit.replace(" ", "_")))
+    }
+    assert wrong == {}
+    assert numbers._SCALES.keys() <= ENDS.keys()
 
 
 def test_an_entry_is_all_that_a_column_and_a_metric_need(monkeypatch):
