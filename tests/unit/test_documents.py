@@ -60,6 +60,12 @@ def test_every_command_of_the_documents_is_possible(line):
     check_possible(make_plan(*layers, options_layer(given)))
 
 
+def test_one_call_of_pytest_can_have_all_tests():
+    """As CONTRIBUTING.md says: files of the same name are one module."""
+    names = [each.name for each in ROOT.glob("tests/**/test_*.py")]
+    assert len(set(names)) == len(names)
+
+
 # The documents that name everything of a kind; the names of halftrip's own.
 NAMED = {
     "README.md": TRANSPORTS.built_in,
