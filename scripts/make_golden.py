@@ -15,6 +15,7 @@ import options_page
 
 from golden.formats import write
 from halftrip.cli.show import ShowRequest, show_runs
+from halftrip.registry import EXTRA_SETTINGS
 from halftrip.results.reading import FORMAT
 
 ROOT = Path(__file__).parents[1]
@@ -39,6 +40,8 @@ def shown(suffix: str) -> str:
 
 
 def main() -> None:
+    if names := ", ".join(EXTRA_SETTINGS):
+        raise SystemExit(f"settings of other packages, which are installed, would be in it: {names}")
     write.main()
     (ROOT / "docs/schema" / f"halftrip-{FORMAT}.schema.json").write_text(json_schema.text())
     (ROOT / "docs/options.md").write_text(options_page.page())
