@@ -41,7 +41,7 @@ def shown(suffix: str) -> str:
 
 def main() -> None:
     if names := ", ".join(EXTRA_SETTINGS):
-        raise SystemExit(f"settings of other packages, which are installed, would be in it: {names}")
+        raise SystemExit(f"it would have settings of other packages, installed here: {names}")
     write.main()
     (ROOT / "docs/schema" / f"halftrip-{FORMAT}.schema.json").write_text(json_schema.text())
     (ROOT / "docs/options.md").write_text(options_page.page())
