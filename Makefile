@@ -75,6 +75,7 @@ bench: $(VENV)/developed
 
 golden: $(VENV)/developed
 	PYTHONPATH=tests $(BIN)/python scripts/make_golden.py
+	WRITE_GOLDEN=1 $(BIN)/pytest -q tests/unit/views -k "the_whole or why_rows"
 
 docs: $(VENV)/developed
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet

@@ -16,6 +16,7 @@ import options_page
 
 from golden.formats import write
 from halftrip.cli.show import ShowRequest, show_runs
+from halftrip.registry import EXTRA_SETTINGS
 from halftrip.results.reading import FORMAT
 
 ROOT = Path(__file__).parents[1]
@@ -40,6 +41,8 @@ def shown(suffix: str) -> str:
 
 
 def main() -> None:
+    if names := ", ".join(EXTRA_SETTINGS):
+        raise SystemExit(f"it would have settings of other packages, installed here: {names}")
     write.main()
     (ROOT / "docs/schema" / f"halftrip-{FORMAT}.schema.json").write_text(json_schema.text())
     (ROOT / "docs/options.md").write_text(options_page.page())

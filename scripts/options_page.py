@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import textwrap
+from collections.abc import Iterable
 
 from halftrip.plan.options import GROUPS, OPTIONS, Option
+from halftrip.plan.plan import PART_KEYS
 
 HEAD = """\
 # Options of `halftrip run`
@@ -27,6 +30,12 @@ COLUMNS = ("option", "short", "meaning", "default")
 TAIL = """\
 Keys of plans alone: {}.
 
+## Parts of plans
+
+A part of a plan may have the keys
+{};
+all others hold for the whole plan.
+
 ## Completion
 
     eval "$(halftrip completion bash)"                 # in ~/.bashrc
@@ -42,8 +51,13 @@ This page is made from `src/halftrip/plan/options.py` by `scripts/options_page.p
 def page() -> str:
     """The whole page, in Markdown."""
     tables = "\n".join(f"## {title}\n\n{_table(group)}" for group, title in GROUPS.items())
-    plans_alone = ", ".join(f"`{name}`" for name, option in OPTIONS.items() if not option.help)
-    return f"{HEAD}\n{tables}\n{TAIL.format(plans_alone)}"
+    plans_alone = [name for name, option in OPTIONS.items() if not option.help]
+    return f"{HEAD}\n{tables}\n{TAIL.format(*map(_list, (plans_alone, PART_KEYS)))}"
+
+
+def _list(names: Iterable[str]) -> str:
+    """The names of keys, in lines."""
+    return textwrap.fill(", ".join(f"`{name}`" for name in names), 100)
 
 
 def _table(group: str) -> str:

@@ -1,10 +1,19 @@
 """The files of this repository that are no part of the package."""
 
 import importlib.util
+import os
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+
+
+def golden(name, shown):
+    """The text of tests/golden/NAME; ``make golden``, by WRITE_GOLDEN, writes what is shown now."""
+    path = ROOT / "tests" / "golden" / name
+    if os.environ.get("WRITE_GOLDEN"):
+        path.write_text(shown)
+    return path.read_text()
 
 
 def module(path):

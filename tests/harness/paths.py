@@ -18,8 +18,9 @@ from halftrip.transports.python.endpoint import PythonTransport
 from harness.bench import CACHE, clock, pair, process
 from harness.threads import in_thread
 
-# Those that need no more than this process: MPI needs ranks that are processes.
-IN_PROCESS = [name for name in needing("") if name != SIMULATED]
+# Those that need no more than this process, of packages that are installed, too: MPI needs ranks
+# that are processes.
+IN_PROCESS = [name for name in needing("", TRANSPORTS) if name != SIMULATED]
 IN_PYTHON = [name for name in IN_PROCESS if issubclass(TRANSPORTS.load(name), PythonTransport)]
 
 

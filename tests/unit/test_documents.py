@@ -14,7 +14,7 @@ from halftrip.analysis.flags.table import CAUSES
 from halftrip.cli import command_line
 from halftrip.plan.layers import file_layer, make_plan, options_layer
 from halftrip.plan.options import OPTIONS
-from halftrip.registry import TRANSPORTS
+from halftrip.registry import EXPORTS, IMPORTERS, MEMORIES, PLOTS, STYLES, TRANSPORTS, VIEWS
 from halftrip.transports.refusals import check_possible
 from harness.files import ROOT, module
 
@@ -61,9 +61,27 @@ def test_every_command_of_the_documents_is_possible(line):
     check_possible(make_plan(*layers, options_layer(given)))
 
 
-def test_every_transport_is_in_the_readme():
-    text = (ROOT / "README.md").read_text()
-    assert all(f"`{name}`" in text for name in TRANSPORTS)
+def test_one_call_of_pytest_can_have_all_tests():
+    """As CONTRIBUTING.md says: files of the same name are one module."""
+    names = [each.name for each in ROOT.glob("tests/**/test_*.py")]
+    assert len(set(names)) == len(names)
+
+
+# The documents that name everything of a kind; the names of halftrip's own.
+NAMED = {
+    "README.md": TRANSPORTS.built_in,
+    "docs/memory.md": MEMORIES.built_in,
+    "docs/other-tools.md": {**IMPORTERS.built_in, **STYLES.built_in},
+    "docs/exporting.md": EXPORTS.built_in,
+    "docs/pictures.md": PLOTS.built_in,
+    "docs/reading.md": [f"--{name}" for name in VIEWS.built_in],
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_everything_that_is_chosen_by_name_is_in_its_document(name):
+    text = (ROOT / name).read_text()
+    assert [each for each in NAMED[name] if f"`{each}`" not in text] == []
 
 
 def test_the_page_of_flags_is_made_from_the_table():

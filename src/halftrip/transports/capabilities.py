@@ -169,7 +169,10 @@ class Capabilities(NamedTuple):
         name = configuration.transport
         for each in in_place(*OF_TRANSPORTS):
             value, own = each.of(configuration), self._own(each.name)
-            takes_any = self.settings.get(each.name) == ()
+            # An extra setting that a configuration lacks is as the transport has it by itself.
+            takes_any = self.settings.get(each.name) == () or (
+                each.place == "extra" and value is None
+            )
             if takes_any or value in own:
                 continue
             if each.place == "sockets":

@@ -17,9 +17,11 @@ from halftrip.analysis.figure import (
     names,
 )
 from halftrip.analysis.figures import BY_NAME, COSTS, FIGURES, USAGE
-from halftrip.analysis.setting_figures import CONFIGURATION
+from halftrip.analysis.setting_figures import CONFIGURATION, setting_figure
 from halftrip.analysis.slice_figures import SLICE
 from halftrip.export import openmetrics
+from halftrip.plan.settings import in_place
+from halftrip.report import numbers
 from halftrip.report.document import document
 from halftrip.report.frame import frame
 from halftrip.results.reading import FORMAT
@@ -45,7 +47,8 @@ def test_every_figure_is_everywhere_under_its_name_and_nothing_else_is():
         described = {
             name: each["description"] for name, each in schema[place]["properties"].items()
         }
-        assert described == {each.name: f"{each.says}." for each in figures}
+        every = (*figures, *map(setting_figure, in_place("extra")))
+        assert described == {each.name: f"{each.says}." for each in every}
 
 
 def test_a_frame_of_slices_has_only_figures_of_slices():
@@ -67,6 +70,25 @@ def test_what_has_a_heading_is_a_column_of_a_table():
     wanted = {(s.heading, s.unit, s.says) for each in figures if (s := each.shown) != NOT_SHOWN}
     assert len(wanted) > 30
     assert wanted <= headings
+
+
+# How names end whose values have a column in that unit; other units are what the name ends in.
+ENDS = {
+    "us": "_ns", "MB/s": "_bytes_per_s", "GB/s": "_bytes_per_s", "10^6/s": "_per_s", "GHz": "_hz",
+    "MiB": "_bytes", "J": "_j", "s/GB": "_s_per_gb", "%": ("_share", "load"),
+    "% of load": "_share",
+}  # fmt: skip
+
+
+def test_the_unit_of_a_column_is_one_into_which_its_values_are_converted():
+    units = {each.name: each.shown.unit for each in (*FIGURES, *USAGE, *COSTS)}
+    wrong = {
+        name: unit
+        for name, unit in units.items()
+        if not name.endswith(ENDS.get(unit, unit.replace(" ", "_")))
+    }
+    assert wrong == {}
+    assert numbers._SCALES.keys() <= ENDS.keys()
 
 
 def test_an_entry_is_all_that_a_column_and_a_metric_need(monkeypatch):

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from halftrip.errors import UsageError
 from halftrip.plan.configurations import PartPlans, settings
 from halftrip.plan.layers import file_layer, make_plan, options_layer, plan_layer, python_layer
+from halftrip.plan.parsing import NamesReader
 from halftrip.plan.plan import PART_KEYS, Plan, plan_record
+from halftrip.plan.settings import SETTINGS
 from harness.files import ROOT
 
 CHOICES = {
@@ -130,27 +132,23 @@ def test_configurations_are_those_of_the_parts_as_plans_of_their_own(parts, iter
 
 # Which layer wins.
 
-# What a part has, and what a stronger layer has.
+# What a part has, and what a stronger layer has. Of settings that are names, the last and the first
+# of them.
 VALUES = {
+    name: (names[-1], names[0])
+    for name, each in SETTINGS.items()
+    if isinstance(each.read, NamesReader) and (names := [*each.read.allowed])
+} | {
     "transport": ("shm", "tcp"),
     "pattern": ("stream", "exchange"),
     "mode": ("blocking", "nonblocking"),
     "sizes": ("8", "16"),
     "perturb": (2, 1),
     "window": (64, 4),
-    "places": ("own", "same"),
-    "touch": ("none", "timed"),
     "delay": ("50us", "0,2us"),
-    "wait": ("spin", "block"),
-    "buffers": ("separate", "same"),
     "memory": ("host:host", "host"),
     "pages": ("4K", "huge"),
-    "cache": ("hot", "cold"),
     "align": (4, 8),
-    "datatype": ("byte", "vector"),
-    "object": ("bytes", "dict"),
-    "socket": ("pair", "req"),
-    "ownership": ("keep", "transfer"),
     "socket_buffer": ("64K", "1M"),
     "nodelay": (False, True),
     "congestion": ("reno", "cubic"),
@@ -160,7 +158,6 @@ VALUES = {
     "streams": ("4", "1,2"),
     "zerocopy": (True, False),
     "staging": ("whole", "none,chunk=512K"),
-    "device_copy": ("engine", "driver,engine"),
     "concurrent_pairs": ("1,all", 1),
     "rate": (1e9, 1e6),
     "verify": (True, False),
@@ -176,7 +173,7 @@ def test_a_stronger_layer_replaces_a_key_in_every_part(name):
     other = {"align": 16} if name != "align" else {"perturb": 5}
     plan = made({"pattern": "stream", "part": [{name: own}, {name: own} | other]}, {name: stronger})
     assert plan == made({"pattern": "stream", "part": [{}, other]}, {name: stronger})
-    assert len({getattr(each, name) for each in plan.part_plans}) == 1
+    assert len({getattr(each, name, each.extra) for each in plan.part_plans}) == 1
 
 
 @pytest.mark.parametrize("early", [{"ci": "2%"}, {"time": "1s"}])
@@ -256,9 +253,10 @@ def test_a_mistake_in_a_part_is_one_line_with_file_part_and_key(tmp_path, text, 
 
 
 def test_the_documentation_names_every_key_of_a_part_and_its_example_is_a_plan(tmp_path):
-    text = (ROOT / "docs" / "measuring.md").read_text()
-    (keys,) = re.findall(r"A part may have the keys (.*?);", text, re.DOTALL)
+    options = (ROOT / "docs" / "options.md").read_text()
+    (keys,) = re.findall(r"A part of a plan may have the keys\n(.*?);", options, re.DOTALL)
     assert re.findall("`([a-z_]*)`", keys) == list(PART_KEYS)
+    text = (ROOT / "docs" / "measuring.md").read_text()
     begin = text.index("    transport = ", text.index("`[[part]]`"))
     example = textwrap.dedent(text[begin : text.index("A part may have")])
     assert points(from_file(tmp_path, example, transport="shm")) == [

@@ -10,7 +10,7 @@ from halftrip.render import json as as_json
 from halftrip.views.history import ASCII, BLOCKS, answer, sparkline
 from halftrip.views.history import history as view
 from harness import runs
-from harness.files import ROOT
+from harness.files import golden
 from harness.histories import KERNELS, dated, figures, weekly
 from harness.screens import text_of
 
@@ -26,7 +26,7 @@ def shown(found, width=100, every=False, blocks=True, wide=False):
 
 def test_the_whole_screen(changed):
     screen = shown(changed, 80, every=True, blocks=False)
-    assert screen == (ROOT / "tests/golden/history-80.txt").read_text()
+    assert screen == golden("history-80.txt", screen)
     assert max(map(len, screen.splitlines())) <= 80
     assert screen.isascii()
     assert "2 rows without a change: --all" in shown(changed)

@@ -11,10 +11,9 @@ from halftrip.views.overview import has_overview
 from halftrip.views.screen import first_screen
 from halftrip.views.why import why
 from harness import runs
-from harness.files import ROOT
+from harness.files import golden
 from harness.screens import text_of
 
-GOLDEN = ROOT / "tests" / "golden"
 SIZES = (1, 8, 64, 1024, 65536, 1 << 20)
 
 
@@ -48,7 +47,7 @@ def test_the_whole_screen():
     content = document(made(), flags=False)
     assert has_overview(content.rows)
     shown = text_of(first_screen(content, "RUN"), 80)
-    assert shown == (GOLDEN / "overview-80.txt").read_text()
+    assert shown == golden("overview-80.txt", shown)
     lines = shown.splitlines()
     assert max(map(len, lines)) <= 80
     assert all(line == line.rstrip() for line in lines)
@@ -56,7 +55,7 @@ def test_the_whole_screen():
 
 def test_why_rows_are_not_ok():
     shown = text_of(why(document(made(), flags=False)), 80)
-    assert shown == (GOLDEN / "why-80.txt").read_text()
+    assert shown == golden("why-80.txt", shown)
     # What is missing is said before the verdict.
     run = made(end=RunEnd(reason="stopped by SIGINT"))
     shown = text_of(first_screen(document(run, flags=False)), 100)

@@ -11,7 +11,7 @@ from halftrip.results.counts import Delivery
 from halftrip.results.records import Aggregate, Skip, WarmUp
 from halftrip.views.details import details
 from harness import runs
-from harness.files import ROOT
+from harness.files import golden
 from harness.screens import rows_under, text, text_of
 
 
@@ -56,7 +56,7 @@ def four_rows():
 def test_the_whole_table():
     """A wide one is tests/golden/formats/1.txt."""
     shown = text_of(details(document(runs.run(*four_rows()))), 80)
-    assert shown == (ROOT / "tests/golden/table-80.txt").read_text()
+    assert shown == golden("table-80.txt", shown)
     assert max(map(len, shown.splitlines())) <= 80
 
 
