@@ -102,15 +102,20 @@ def _layers(plan: PlanSource) -> list[Layer]:
 
 
 def resume(
-    path: str | os.PathLike[str], again: Iterable[str] = (), view: RunView | None = None
+    path: str | os.PathLike[str],
+    again: Iterable[str] = (),
+    view: RunView | None = None,
+    max_duration: float | None = None,
 ) -> Run:
     """Goes on with an interrupted run, or measures again what failed and the rows that have one of
-    the verdicts or flags `again`, into the same file, as a further launch. Raises what `run`
-    does."""
+    the verdicts or flags `again`, into the same file, as further launches. It ends within
+    `max_duration`, s (None: within what its plan allows). Raises what `run` does."""
     before = run_file.load(path)
     if before.sources:
         raise UsageError(f"{path}: what {before.sources[0].tool} has measured cannot be resumed")
     plan = make_plan(python_layer(before.header.plan))
+    if max_duration is not None:
+        plan = msgspec.structs.replace(plan, max_duration=max_duration)
     began = time.monotonic()
     _go_on(before, plan, _named(before, set(again)), Path(path), view or NoView())
     _retest(plan, Path(path), view or NoView(), began)

@@ -37,6 +37,9 @@ def test_what_does_not_end_by_itself_is_stopped(shell, prefix):
     # What was measured is kept, and shown.
     assert result.run.measurements
     assert "interrupted: --max-duration: 5 s " in result.out
+    assert f"halftrip run --resume {result.path.name} --max-duration 50s" in " ".join(
+        result.out.split()
+    )
 
 
 def test_too_little_time_for_anything_is_one_line(shell):

@@ -130,6 +130,7 @@ def test_mistakes_are_one_line_and_change_no_file(shell):
         (whole, (), "the run is complete, and no row of it has failed, or is one of --again's"),
         (whole, ("-s", "8"), "--sizes: --resume takes the plan of run.jsonl"),
         (whole, ("plan.toml",), "plan.toml: --resume takes the plan of run.jsonl"),
+        (whole, ("--max-duration", "soon"), "--max-duration: 'soon' is not"),
         (whole, ("--again", "slow"), "'slow' is not known; allowed: caution, no, above-bound"),
         (smaller, (), "900"),
     ):

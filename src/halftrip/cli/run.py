@@ -14,7 +14,7 @@ import typer
 
 from halftrip.cli import app
 from halftrip.cli.help import Command
-from halftrip.cli.inputs import Text, loaded
+from halftrip.cli.inputs import Text, given, loaded
 from halftrip.cli.output import STYLE_HELP, TABLE, Form, in_job, listed, speaks, with_parameters
 from halftrip.errors import HalftripError, Interrupted, UsageError
 from halftrip.plan import parsing
@@ -290,20 +290,22 @@ def resume_run(
 
     if path is None:
         raise UsageError("--again: only with --resume, which names the run file")
-    others = [name for name, value in options.items() if value is not None and name != "quiet"]
+    own = ("quiet", "max_duration")
+    others = [name for name, value in options.items() if value is not None and name not in own]
     if plan_file is not None or others:
         place = plan_file or f"--{others[0].replace('_', '-')}"
         raise UsageError(f"{place}: --resume takes the plan of {path}; leave it out")
     flags = parsing.items(again) if again is not None else []
-
+    limit = options.get("max_duration")
+    seconds = given("--max-duration", parsing.seconds, str(limit)) if limit is not None else None
     expected = Expectations.of_plan(load(path).header.plan)
     expected = expected._replace(baseline=_baseline(expected.named))
 
     def go_on(view: RunView) -> Path:
-        resume(path, flags, view)
+        resume(path, flags, view, seconds)
         return Path(path)
 
-    return _measure(Path(path), bool(options.get("quiet")), output, go_on, expected)
+    return _measure(Path(path), bool(options.get("quiet")), output, go_on, expected, seconds)
 
 
 def _measure(

@@ -302,6 +302,8 @@ class Sampler:
             most = self._most_samples_of_slice
             self._requested = max(min(max(1, count // needed), most), fewest)
             self.iterations = 1 if self._single else math.ceil(count / self._requested)
+            # With whole samples no more of them than reach the count.
+            self._requested = min(self._requested, math.ceil(count / self.iterations))
         self._sample_ns = max(ns * self.iterations, 1.0)
         self._phase = "warm up"
         if self._warm.left == 0 or self._is_warm:

@@ -219,11 +219,15 @@ def _again(document: Document, file: str | None) -> str | None:
         return None
     command = f"halftrip run --resume {shlex.quote(file)}"
     if document.interrupted:
-        return command
+        limit = document.run.header.plan.get("max_duration")
+        # Within the same time, it would stop as soon again.
+        return command if limit is None else f"{command} --max-duration {10 * limit:g}s"
     first = next(iter(groups(document)), None)
     if first is None or first.cause.name not in _HELPED_BY_ANOTHER_RUN:
         return None
-    if advice(document) == KEEP_STATE:
+    plan = document.run.header.plan
+    # A row of one slice has no interval, however often it is measured.
+    if advice(document) == KEEP_STATE or plan.get("slices") == plan.get("launches") == 1:
         return None
     seen = {row.verdict.word for row in document.rows}
     words = ",".join(word for word in NOT_OK if word in seen)

@@ -35,6 +35,8 @@ from halftrip.units import format_size
 _OF_LEVEL = ("level wandered", "cores moved")
 _FEWEST_ROWS = 10
 _LEAST_CORRELATION = 0.3
+# Of this, the example is a row that names a program.
+_OF_PROGRAMS = "CPU contention"
 # Of what was imported, nobody has judged the rows before.
 _MOST_OF_IMPORTED = 3
 
@@ -61,13 +63,26 @@ def groups(document: Document) -> list[CauseGroup]:
     ]
     found = []
     for alike in by_name.values():
-        worst, cause = max(alike, key=lambda item: _badness(item[0]))
+        worst, cause = max(alike, key=lambda item: (_names_a_task(item[0]), _badness(item[0])))
         kind = "" if worst.configuration.shape.replies else worst.configuration.pattern
         name = name_of(worst.configuration, fields, document.run.names, kind)
         example = f"{name}: {cause.seen}"
         found.append(CauseGroup(cause, example, [row for row, _ in alike]))
+
     # That a source gives single figures is known; what is wrong with some of them is not.
-    return sorted(found, key=lambda group: (group.cause.name == NO_INTERVAL, -len(group.rows)))
+    def rank(group: CauseGroup) -> tuple[bool, int, int]:
+        worst = sum(row.verdict.word == "no" for row in group.rows)
+        return group.cause.name == NO_INTERVAL, -len(group.rows), -worst
+
+    return sorted(found, key=rank)
+
+
+def _names_a_task(row: Row) -> bool:
+    """Whether the cause of a row is what other programs did, and one of them is known."""
+    if row.verdict.cause is None or row.verdict.cause.name != _OF_PROGRAMS:
+        return False
+    cores = [usage.core for usage in row.usage or ()]
+    return any(core is not None and core.busiest_task is not None for core in cores)
 
 
 def _badness(row: Row) -> float:

@@ -49,8 +49,8 @@ def test_a_count_is_met_or_rounded_up_to_whole_batches(count, ns):
     sampling = sample(Stopping(), noisy(ns), iterations=count)
     timed = sampling.samples.size * sampling.sampler.iterations
     assert sampling.sampler.stopped == "count"
-    # Rounded up by less than one iteration in each.
-    assert count <= timed < count + sampling.samples.size
+    # Rounded up to a whole sample.
+    assert count <= timed < count + sampling.sampler.iterations
     if ns == 5000.0:
         assert timed == count
 

@@ -2,10 +2,12 @@
 
 import re
 
+import msgspec
 import numpy as np
 
 from halftrip.report.document import document
 from halftrip.results.records import RunEnd, Skip
+from halftrip.results.usage import BusiestTask
 from halftrip.views import screen
 from halftrip.views.overview import has_overview
 from halftrip.views.screen import first_screen
@@ -88,7 +90,7 @@ def moving(line_of):
 
 
 def trust_of(run):
-    shown = text_of(first_screen(document(run, flags=False), "a.jsonl"), 200)
+    shown = text_of(first_screen(document(run, flags=False), "a.jsonl"), 300)
     return next(line for line in shown.splitlines() if line.startswith("Trust")), shown
 
 
@@ -100,6 +102,26 @@ def test_rows_that_go_with_the_cores_say_so_together_and_others_do_not():
     said, shown = trust_of(moving(lambda level, random: random.normal(100, 10)))
     assert ("level wandered" in said, "cores moved" in said) == (True, False)
     assert "; then halftrip run --resume a.jsonl --again caution,no\n" in shown
+
+
+def busy(size, wander, others, task=None):
+    """Slices of a row, for most of whose time other programs had a core."""
+    core = {"others": others, "busiest_task": task}
+    return slices("tcp", size, 9000.0, wander, usage=(runs.usage(core=core), runs.usage(core={})))
+
+
+def test_the_example_of_contention_is_a_row_that_names_a_program():
+    task = BusiestTask(name="stress (process 9)", share=0.6)
+    said, _ = trust_of(runs.run(*busy(8, 0.3, 0.8), *busy(64, 0.02, 0.6, task)))
+    assert "2 rows: CPU contention; tcp 64 B: other programs had" in said
+    assert "stress (process 9)" in said
+
+
+def test_a_run_whose_rows_can_have_no_interval_is_not_to_be_measured_again():
+    run = runs.run(*slices("tcp", 8, 9000.0)[:1])
+    plan = {**run.header.plan, "slices": 1, "launches": 1}
+    header = msgspec.structs.replace(run.header, plan=plan)
+    assert "--again" not in trust_of(msgspec.structs.replace(run, header=header))[1]
 
 
 def test_messages_per_second_are_of_one_size_on_all_paths():

@@ -52,7 +52,8 @@ class Flag(NamedTuple):
 def together(flags: Sequence[Flag]) -> Flag:
     """Several flags, at least one, as one with the name of the first, which says all."""
     seen = "; ".join(flag.seen for flag in flags)
-    return flags[0]._replace(seen=seen, advice="; ".join(dict.fromkeys(f.advice for f in flags)))
+    # Whichever is larger in a row: rows with the same advice stand together.
+    return flags[0]._replace(seen=seen, advice="; ".join(sorted({f.advice for f in flags})))
 
 
 class Finding(NamedTuple):

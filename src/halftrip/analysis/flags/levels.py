@@ -30,6 +30,7 @@ _FEWEST_LAUNCHES = 4
 _ONE_SIDED_99 = 2.326
 # A level occurs in a slice where it has this share of the samples.
 _LEAST_OF_LEVEL = 0.1
+_MORE_TIME = "allow more time with --max-duration"
 
 
 def odd_launch(row: Evidence) -> Finding | None:
@@ -138,8 +139,11 @@ def no_interval(row: Evidence) -> Finding | None:
 
 
 def few_launches(row: Evidence) -> Finding | None:
-    launches = len(row.times.by_launch)
-    return Finding(f"{launches} launches differ") if launches > 1 else None
+    launches, plan = len(row.times.by_launch), row.run.header.plan
+    if launches < 2:
+        return None
+    limited = plan.get("max_duration") is not None and launches < plan.get("launches", 0)
+    return Finding(f"{launches} launches differ", advice=_MORE_TIME if limited else "")
 
 
 def few_slices(row: Evidence) -> Finding | None:
@@ -174,4 +178,7 @@ def _limited(row: Evidence) -> str:
     plan = row.run.header.plan
     slices = sum(row.times.counted)
     limited = plan.get("max_duration") is not None and slices < plan.get("slices", 0)
-    return "allow more time with --max-duration" if limited else ""
+    if limited:
+        return _MORE_TIME
+    is_counted = any(each.stopped == "count" for each in row.measurements)
+    return "deal the iterations to several slices: -r 10" if is_counted else ""

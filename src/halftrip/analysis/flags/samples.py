@@ -93,7 +93,7 @@ def cold_start(row: Evidence) -> Finding | None:
     times = first / usual
     if times < _COLD_TIMES and not (times >= _COLD_TIMES_IF_LONG and first >= _LONG_NS):
         return None
-    return Finding(f"the first iteration took {us(first)}, as long as {times:.0f} later ones")
+    return Finding(f"the first iteration took {us(first)}, as long as {times:,.0f} later ones")
 
 
 def unsettled(row: Evidence) -> Finding | None:

@@ -204,7 +204,7 @@ CAUSES: tuple[Cause, ...] = (
         "always slow (caches, page tables, connections: Gropp and Lusk, 1999), so it takes a very "
         "slow one, or one that a person notices.",
         excluded="",
-        says="the first iteration took 7,860 us, as long as 37279 later ones",
+        says="the first iteration took 7,860 us, as long as 37,279 later ones",
         advice="count it in where a program talks seldom; it is in no other column",
     ),
     Cause(
