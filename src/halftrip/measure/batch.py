@@ -7,7 +7,7 @@ import math
 import msgspec
 
 from halftrip.plan.plan import Plan
-from halftrip.plan.slices import planned_slices
+from halftrip.plan.slices import MOST_SHOWN_TIMES, planned_slices
 from halftrip.results.block import Times
 
 # The cost of the clock readings in a sample, or a step of the clock, may be this share of it.
@@ -37,7 +37,7 @@ class Stopping(msgspec.Struct, frozen=True):
 def stopping(plan: Plan) -> Stopping:
     """When the slices of a configuration of `plan` end."""
     slices = planned_slices(plan)
-    of_run = slices * (plan.launches if plan.dealt else 1)
+    of_run = slices * (plan.launches * MOST_SHOWN_TIMES if plan.dealt else 1)
     return Stopping(ci=plan.ci, time=plan.time / slices, slices=of_run, warmup=plan.warmup)
 
 

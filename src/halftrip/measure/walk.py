@@ -15,6 +15,7 @@ from halftrip.plan.configurations import PartPlans
 from halftrip.plan.plan import Plan
 from halftrip.plan.slices import (
     LEAST_SLICE_SECONDS,
+    MOST_SHOWN_TIMES,
     counting_slices,
     iterations_of,
     planned_slices,
@@ -137,10 +138,6 @@ def _mean(values: Collection[float]) -> float:
 # long as others need fewer.
 _MOST_TIMES = 3
 
-# Where slices are dealt to launches, what the first screen shows has up to so many times as many as
-# the other rows. They take about as long as half of the other rows' slices at most.
-_MOST_SHOWN_TIMES = 4
-
 # A run whose slices are over early still samples for this long, s, if it may take as long: within
 # less, it sees too little of what wanders.
 _LEAST_RUN_SECONDS = 2.0
@@ -175,7 +172,7 @@ class SliceTurn(msgspec.Struct, frozen=True):
 
 def shown_times(rows: int, shown: int) -> int:
     """How many times as many slices each of the `shown` rows has, of all `rows` of a run."""
-    return min(1 + rows // (2 * shown), _MOST_SHOWN_TIMES) if shown else 1
+    return min(1 + rows // (2 * shown), MOST_SHOWN_TIMES) if shown else 1
 
 
 class Walk:

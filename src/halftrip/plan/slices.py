@@ -6,6 +6,9 @@ from halftrip.plan.plan import Plan
 
 # A slice takes this long at least, s: a shorter one would be all warm-up.
 LEAST_SLICE_SECONDS = 0.001
+# Where slices are dealt to launches, what the first screen shows has up to so many times as many as
+# the other rows. These take about as long as half of the other rows' slices at most.
+MOST_SHOWN_TIMES = 4
 # With --counters, a configuration has so many slices in which hardware counters count, as many as
 # an interval needs, each this share as long as one that is timed: counts hardly vary.
 COUNTING_SLICES = 6
