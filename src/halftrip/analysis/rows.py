@@ -12,7 +12,7 @@ from halftrip.analysis.flags import Known, contradictions, evidences, flags_of
 from halftrip.analysis.flags.flag import Evidence, Flag
 from halftrip.analysis.one_way import Clocks, OneWay, one_way
 from halftrip.analysis.states import State
-from halftrip.analysis.summaries import is_over_all_time, launch_components
+from halftrip.analysis.summaries import is_over_all_time
 from halftrip.analysis.usage import (
     MessageCost,
     UsedByEnds,
@@ -221,7 +221,7 @@ def _row(evidence: Evidence, beside: Sequence[Flag], clocks: Clocks) -> Row:
         slices=sum(evidence.times.counted),
         left_out=len(evidence.times.counted) - sum(evidence.times.counted),
         launches=len(evidence.times.by_launch),
-        components=launch_components(evidence.times),
+        components=evidence.components,
         state=evidence.state,
         others=(),
         reported=tuple(m.reported for m in measurements if m.reported is not None),

@@ -21,18 +21,19 @@ from halftrip.analysis.states import (
 from halftrip.analysis.summaries import (
     configuration_times,
     is_over_all_time,
+    launch_components,
     summarize_configuration,
 )
 from halftrip.results.configuration import Configuration
 from halftrip.results.counts import Delivery, add_deliveries
-from halftrip.results.records import Measurement
+from halftrip.results.records import Environment, Measurement
 from halftrip.results.run import Run
 from halftrip.results.usage import CoreUse, Usage, add_both_ends, add_cores
 from halftrip.stats.adjustment import Adjusted, Correlation, adjusted, rank_correlation
 from halftrip.stats.median import median
 from halftrip.stats.quantile import Floats
 from halftrip.stats.series import ConfigurationTimes
-from halftrip.stats.summary import SliceTimes, Summary
+from halftrip.stats.summary import Components, SliceTimes, Summary
 from halftrip.units import significant
 
 _Found = TypeVar("_Found")
@@ -101,7 +102,17 @@ class Evidence:
         """Whether the bandwidth is not that of the median window; see `summaries`."""
         return is_over_all_time(self.configuration, self.delivery)
 
-    @property
+    @cached_property
+    def ranks(self) -> list[Environment]:
+        """The environments of its two ranks, in all launches of its variant."""
+        return self.run.ranks_of(self.configuration)
+
+    @cached_property
+    def components(self) -> Components | None:
+        """By how much its launches differ; see `summaries.launch_components`."""
+        return launch_components(self.times)
+
+    @cached_property
     def usage_by_rank(self) -> list[tuple[int, Usage]]:
         """The ranks of both ends and their usage; empty where it is not known. Where the slices of
         an end ran on several cores, as those of several launches may, the use of these is added."""

@@ -9,7 +9,6 @@ import numpy as np
 
 from halftrip.analysis.flags.companions import unlike_others, with_round_trip
 from halftrip.analysis.flags.flag import FEWEST, Evidence, Finding, counted, percent, us
-from halftrip.analysis.summaries import launch_components
 from halftrip.stats.autocorrelation import ranks
 from halftrip.stats.median import FEWEST_FOR_INTERVAL, median
 from halftrip.stats.modes import two_modes
@@ -81,7 +80,7 @@ def wandered(row: Evidence) -> Finding | None:
     more = "--launches" if several else "--slices"
     advice = f"find out what changes (frequency, heat, other work), or allow more {more}"
     seen = f"from {us(low)} to {us(high)}"
-    parts = launch_components(row.times) if several else None
+    parts = row.components if several else None
     if parts is not None and not math.isnan(parts.within):
         seen += " between launches" if parts.between > parts.within else " within launches"
     trip = row.found_by(with_round_trip)

@@ -10,7 +10,7 @@ import numpy as np
 
 from halftrip.analysis.flags.cause import KEEP_FREQUENCY, KEEP_STATE
 from halftrip.analysis.flags.flag import FEWEST, Evidence, Finding, percent, us
-from halftrip.analysis.flags.machine import can_move, core_at, ranks_of
+from halftrip.analysis.flags.machine import can_move, core_at
 from halftrip.stats.autocorrelation import autocorrelation
 from halftrip.stats.drift import change_points, level_change, slice_trend, trend
 from halftrip.stats.granularity import granularity_of_ordered
@@ -230,7 +230,7 @@ def cores_moved(row: Evidence) -> Finding | None:
     clock = _clock_rates(row, [states[n] for n in (low[0], high[0])])
     if clock:
         return Finding(f"{kinds}: {clock}", advice=KEEP_FREQUENCY)
-    if any(map(can_move, ranks_of(row))):
+    if any(map(can_move, row.ranks)):
         return Finding(f"{kinds}: the cores moved", advice=KEEP_STATE)
     return Finding(kinds)
 
