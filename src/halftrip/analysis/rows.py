@@ -11,7 +11,7 @@ import msgspec
 from halftrip.analysis.flags import Known, contradictions, evidences, flags_of
 from halftrip.analysis.flags.flag import Evidence, Flag
 from halftrip.analysis.one_way import Clocks, OneWay, one_way
-from halftrip.analysis.states import State
+from halftrip.analysis.states import RunStates, State
 from halftrip.analysis.summaries import is_over_all_time
 from halftrip.analysis.usage import (
     MessageCost,
@@ -136,12 +136,15 @@ class Row(NamedTuple):
 
 
 def rows(
-    run: Run, flags: bool = True, known: dict[Configuration, Known] | None = None
+    run: Run,
+    flags: bool = True,
+    known: dict[Configuration, Known] | None = None,
+    states: RunStates | None = None,
 ) -> list[Row]:
     """The rows of a run in the order of a table, whatever order they were measured in; with all
     their `flags`, or, which takes a fraction of the time, without. `known` is that of
-    `evidences`."""
-    found = evidences(run, known)
+    `evidences`, and `states` are those of the run, where they are known."""
+    found = evidences(run, known, states)
     clocks = Clocks(run)
     beside = contradictions(found)
     made = []

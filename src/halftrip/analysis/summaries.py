@@ -14,21 +14,22 @@ from halftrip.stats.estimate import Estimate
 from halftrip.stats.median import median
 from halftrip.stats.quantile import Floats
 from halftrip.stats.series import ConfigurationTimes
-from halftrip.stats.summary import Components, Summary, variance_components
+from halftrip.stats.summary import Components, SliceTimes, Summary, variance_components
 
 
 def configuration_times(
     measurements: Sequence[Measurement],
     within: bool = True,
     of: ConfigurationTimes | None = None,
+    known: Sequence[SliceTimes | None] | None = None,
 ) -> ConfigurationTimes:
     """The times of a configuration; `measurements` are its slices of all launches, at least one, or
     some of those whose times are `of`. Without the intervals `within` slices it takes half of the
-    time."""
+    time. `known` is `slice_times` of these slices."""
     messages = measurements[0].configuration.messages_per_iteration
     # Samples are whole nanoseconds.
     unit = 1.0 / (messages * max(measurement.iterations for measurement in measurements))
-    return series.configuration_times(measurements, unit, within, of)
+    return series.configuration_times(measurements, unit, within, of, known)
 
 
 def summarize_configuration(

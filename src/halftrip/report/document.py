@@ -92,7 +92,8 @@ def document(
 ) -> Document:
     """The document of a run, with or without the `flags` of its rows. Round trips are also shown
     where its plan says so. `expectations`: None stands for those of its plan."""
-    return _document(run, rows(run, flags), round_trips, expectations)
+    states = run_states(run)
+    return _document(run, rows(run, flags, states=states), round_trips, expectations, states)
 
 
 def document_so_far(
@@ -103,12 +104,17 @@ def document_so_far(
     """The document of a run that goes on, without flags. `known` is what earlier documents of it
     have found out, and gets what this one finds out: only rows that have new measurements are
     analysed anew, so that of the others what depends on all rows together is that of before."""
-    made = _document(run, rows(run, False, known), False, expectations)
+    states = run_states(run)
+    made = _document(run, rows(run, False, known, states), False, expectations, states)
     return made._replace(is_running=True)
 
 
 def _document(
-    run: Run, all_rows: list[Row], round_trips: bool, expectations: Expectations | None
+    run: Run,
+    all_rows: list[Row],
+    round_trips: bool,
+    expectations: Expectations | None,
+    states: RunStates,
 ) -> Document:
     latency = [row for row in all_rows if not row.configuration.is_rate]
     rate = [row for row in all_rows if row.configuration.is_rate]
@@ -129,7 +135,7 @@ def _document(
         failures=list(run.failures),
         warnings=list(dict.fromkeys(map(_warning, run.notices))),
         round_trips=round_trips or bool(run.header.plan.get("rtt")),
-        states=run_states(run),
+        states=states,
         expectations=expectations or Expectations.of_plan(run.header.plan),
     )
 

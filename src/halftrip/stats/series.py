@@ -11,10 +11,10 @@ from typing import Protocol
 
 import numpy as np
 
-from halftrip.stats.interval import of_samples
 from halftrip.stats.median import FEWEST_FOR_INTERVAL, median, median_if_known
 from halftrip.stats.quantile import Floats
 from halftrip.stats.settle import settled_from
+from halftrip.stats.slices import slice_times
 from halftrip.stats.states import State, block_states, states
 from halftrip.stats.summary import SliceTimes, Summary, summarize
 
@@ -93,23 +93,22 @@ def configuration_times(
     unit: float = 0.0,
     within: bool = True,
     of: ConfigurationTimes | None = None,
+    known: Sequence[SliceTimes | None] | None = None,
 ) -> ConfigurationTimes:
     """The times of a configuration from all its slices, in the order of launch and slice; in each
     launch the leading slices of a path that was still warming up do not count, nor do launches that
     were cut short. Times were recorded in multiples of `unit`, ns (0: not known); `within` is that
     of `interval.of_samples`. `of` are the times of the whole row where `series` are some of its
-    slices, such as those in one state: few slices do not say then that a launch was cut short."""
-    known = [(each, times) for each in series if (times := each.one_way_times).size]
-    slices = [
-        SliceTimes(
-            times,
-            of_samples(times, unit, within),
-            median_if_known(each.core_to_core_rtts or [math.nan]),
-        )
-        for each, times in known
+    slices, such as those in one state: few slices do not say then that a launch was cut short.
+    `known` is `slice_times` of the same slices, where that was asked before."""
+    sampled = [
+        (each.launch, times)
+        for each, times in zip(series, known or slice_times(series, within), strict=True)
+        if times is not None
     ]
-    launches = [each.launch for each, _ in known]
-    counted = [True] * len(known)
+    slices = [times._replace(median=times.median.at_least(unit)) for _, times in sampled]
+    launches = [launch for launch, _ in sampled]
+    counted = [True] * len(sampled)
     for launch in dict.fromkeys(launches):
         of_launch = [n for n, other in enumerate(launches) if other == launch]
         for n in of_launch[: settled_from([slices[n].median.median for n in of_launch])]:

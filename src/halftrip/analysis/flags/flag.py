@@ -165,21 +165,24 @@ def evidence(
     measurements: Sequence[Measurement],
     typical: dict[Probed, float],
     states: RunStates,
+    known: Sequence[SliceTimes | None],
 ) -> Evidence:
-    """The evidence of one row; `measurements` are all those of its configuration, at least one.
-    `typical` has the typical round trip of each pair.
+    """The evidence of one row; `measurements` are all those of its configuration, at least one,
+    and `known` is `slice_times` of them. `typical` has the typical round trip of each pair.
 
     Where its times go with a state, it is that of the state that held most in the run, of those in
     which the row has an interval."""
     slices = by_state(states.of(configuration), measurements)
     if len(slices) < 2:
         state = slices[0].state if slices else None
-        return _evidence(run, configuration, measurements, typical, state)
-    times = configuration_times(measurements)
-    found = [
-        _evidence(run, configuration, each.measurements, typical, each.state, times)
-        for each in slices
-    ]
+        times = configuration_times(measurements, known=known)
+        return _evidence(run, configuration, measurements, times, typical, state)
+    of = configuration_times(measurements, known=known)
+    times_of = {id(each): times for each, times in zip(measurements, known, strict=True)}
+    found = []
+    for state, some in slices:
+        times = configuration_times(some, of=of, known=[times_of[id(each)] for each in some])
+        found.append(_evidence(run, configuration, some, times, typical, state))
     found.sort(key=lambda each: math.isnan(each.summary.low))
     # The very first iteration is that of the row, whatever state it was in.
     first = summarize_configuration(measurements[:1]).first
@@ -191,12 +194,11 @@ def _evidence(
     run: Run,
     configuration: Configuration,
     measurements: Sequence[Measurement],
+    times: ConfigurationTimes,
     typical: dict[Probed, float],
     state: State | None,
-    of: ConfigurationTimes | None = None,
 ) -> Evidence:
-    """That of these slices, which are those in `state`, of a row whose times are `of`."""
-    times = configuration_times(measurements, of=of)
+    """That of these slices, which are those in `state`, and have these times."""
     rtts = [rtt for measurement in measurements for rtt in measurement.core_to_core_rtts]
     return Evidence(
         run=run,
