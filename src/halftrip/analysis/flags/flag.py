@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
+import numpy as np
 
 from halftrip.analysis.states import (
     CORE_TO_CORE,
@@ -31,6 +32,7 @@ from halftrip.results.run import Run
 from halftrip.results.usage import CoreUse, Usage, add_both_ends, add_cores
 from halftrip.stats.adjustment import Adjusted, Correlation, adjusted, rank_correlation
 from halftrip.stats.median import median
+from halftrip.stats.modes import TwoModes, two_modes
 from halftrip.stats.quantile import Floats
 from halftrip.stats.series import ConfigurationTimes
 from halftrip.stats.summary import Components, SliceTimes, Summary
@@ -148,6 +150,11 @@ class Evidence:
         return rank_correlation(
             [each.rtt for each in slices], [each.median.median for each in slices]
         )
+
+    @cached_property
+    def modes(self) -> TwoModes | None:
+        """The two modes of all slices that count, together."""
+        return two_modes(np.concatenate(self.steady)) if self.steady else None
 
     @property
     def steady(self) -> list[Floats]:

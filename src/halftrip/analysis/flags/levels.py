@@ -11,7 +11,6 @@ from halftrip.analysis.flags.companions import unlike_others, with_round_trip
 from halftrip.analysis.flags.flag import FEWEST, Evidence, Finding, counted, percent, us
 from halftrip.stats.autocorrelation import ranks
 from halftrip.stats.median import FEWEST_FOR_INTERVAL, median
-from halftrip.stats.modes import two_modes
 from halftrip.stats.quantile import Floats, quantile_of_ordered
 
 # A launch in another mode is farther away than this share of the latency.
@@ -109,8 +108,7 @@ def _are_apart(slices: Sequence[Floats]) -> bool:
 
 def two_levels(row: Evidence) -> Finding | None:
     """Two levels that both occur in most slices."""
-    steady = row.steady
-    found = two_modes(np.concatenate(steady)) if steady else None
+    steady, found = row.steady, row.modes
     if found is None:
         return None
     middle = (found.low + found.high) / 2

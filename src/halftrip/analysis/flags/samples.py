@@ -210,7 +210,8 @@ def _of_launch(row: Evidence, launch: int) -> str | None:
 def bimodal(row: Evidence) -> Finding | None:
     # All slices of a launch together: one may be too short to see both modes.
     for slices in row.times.by_launch.values():
-        found = two_modes(np.concatenate([each.times for each in slices]))
+        is_all = len(row.times.by_launch) == 1
+        found = row.modes if is_all else two_modes(np.concatenate([s.times for s in slices]))
         if found is not None:
             return Finding(
                 f"{percent(found.low_share)} of the samples around {us(found.low)}, "
