@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
-from itertools import combinations, islice
+from itertools import chain, combinations, islice
 from pathlib import Path
 
 import msgspec
@@ -74,7 +74,8 @@ def write(path: Path, run: Run, measurements: Iterable[Measurement]) -> None:
     ]
     header: Header = run.header
     end = RunEnd(reason=None, seconds=100.0, timed=90.0)
-    path.write_bytes(b"".join(map(encode, (header, *ranks, *measurements, end))))
+    with path.open("wb") as file:
+        file.writelines(map(encode, chain((header, *ranks), measurements, (end,))))
 
 
 def report(path: Path) -> tuple[float, Path]:

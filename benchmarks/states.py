@@ -32,6 +32,7 @@ from halftrip.results.records import Header, Measurement, RunEnd
 from halftrip.results.run import Run
 from halftrip.stats.adjustment import adjusted
 from halftrip.stats.series import ConfigurationTimes
+from halftrip.stats.slices import slice_times
 from machines import Line, Machine, SeenRun, jumping, recorded, seen, wandering
 
 # Rows that follow the round trip as shared memory and an MPI do, and one that does not.
@@ -109,7 +110,9 @@ def judged(run: Run, rows: int) -> list[Evidence]:
     """The evidence of its first rows."""
     states, typical = run_states(run), typical_rtts(run)
     first = [*run.by_configuration.items()][:rows]
-    return [evidence(run, each, found, typical, states) for each, found in first]
+    return [
+        evidence(run, each, found, typical, states, slice_times(found)) for each, found in first
+    ]
 
 
 class Setting(NamedTuple):

@@ -24,6 +24,7 @@ from halftrip.results.records import Measurement
 from halftrip.stats.levels import Level
 from halftrip.stats.median import median
 from halftrip.stats.series import ConfigurationTimes
+from halftrip.stats.summary import SliceTimes
 
 
 class Part(NamedTuple):
@@ -47,17 +48,18 @@ class Part(NamedTuple):
 class MeasuredRow:
     """A row of a run: its configuration, its measurements, and the states of its host. `within` is
     that of its times; see `configuration_times`: how far slices, or launches, are apart says how
-    well they are known."""
+    well they are known. `known` is `slice_times` of all measurements, where that was asked."""
 
     configuration: Configuration
     measurements: Sequence[Measurement]
     host: HostStates | None
     within: bool = False
+    known: Sequence[SliceTimes | None] | None = None
 
     @cached_property
     def times(self) -> ConfigurationTimes:
         """The times of all its slices."""
-        return configuration_times(self.measurements, self.within)
+        return configuration_times(self.measurements, self.within, known=self.known)
 
     def times_of(self, part: Part) -> ConfigurationTimes:
         """The times of the slices of a part."""

@@ -13,11 +13,7 @@ from halftrip.analysis.flags.flag import Evidence, Flag
 from halftrip.analysis.like_states import MeasuredRow, Part
 from halftrip.analysis.one_way import Clocks, OneWay, one_way
 from halftrip.analysis.states import RunStates, State
-from halftrip.analysis.summaries import (
-    is_over_all_time,
-    launch_components,
-    summarize_configuration,
-)
+from halftrip.analysis.summaries import is_over_all_time, summarize_configuration
 from halftrip.analysis.usage import (
     MessageCost,
     UsedByEnds,
@@ -250,7 +246,7 @@ def _row(evidence: Evidence, beside: Sequence[Flag], clocks: Clocks) -> Row:
         slices=sum(evidence.times.counted),
         left_out=len(evidence.times.counted) - sum(evidence.times.counted),
         launches=len(evidence.times.by_launch),
-        components=launch_components(evidence.times),
+        components=evidence.components,
         state=evidence.state,
         others=(),
         measured=evidence.measured,

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from halftrip.results.configuration import Configuration
@@ -106,7 +108,8 @@ class HostStates(NamedTuple):
         return held(self.levels, self.quantity.readings(measurement))
 
 
-class RunStates(NamedTuple):
+@dataclass(frozen=True)
+class RunStates:
     """The states of the hosts of a run, and the host of each rank."""
 
     hosts: Sequence[HostStates]
@@ -116,9 +119,17 @@ class RunStates(NamedTuple):
         """Those that a configuration may go with: the first that has several, or else the first;
         None where nothing is known of it."""
         host = self.host_of.get(configuration.pair[0])
-        own = (host, configuration.is_simulated)
-        found = [each for each in self.hosts if (each.host, each.is_simulated) == own]
-        return next((each for each in found if each.states), found[0] if found else None)
+        return self._told_by.get((host, configuration.is_simulated))
+
+    @cached_property
+    def _told_by(self) -> dict[tuple[str | None, bool], HostStates]:
+        """The states that tell slices of each host apart: there may be a thousand hosts."""
+        found: dict[tuple[str | None, bool], HostStates] = {}
+        for each in self.hosts:
+            own = (each.host, each.is_simulated)
+            if own not in found or (each.states and not found[own].states):
+                found[own] = each
+        return found
 
     def held(
         self, configuration: Configuration, measurements: Sequence[Measurement]
@@ -148,7 +159,9 @@ def run_states(run: Run) -> RunStates:
                 series.setdefault(place, []).extend(quantity.readings(each))
             known = levels([*series.values()])
             if known:
-                changes = sum(_changes(known, readings) for readings in series.values())
+                # With one level, nothing changes.
+                several = [*series.values()] if len(known) > 1 else []
+                changes = sum(_changes(known, readings) for readings in several)
                 found.append(HostStates(host, is_simulated, quantity, known, changes))
     return RunStates(found, dict(hosts))
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import numpy as np
-
 from halftrip.results.configuration import Configuration
 from halftrip.results.counts import Delivery, add_deliveries, delivered_share
 from halftrip.results.records import Measurement
@@ -14,22 +12,24 @@ from halftrip.results.reported import Reported
 from halftrip.stats import series
 from halftrip.stats.estimate import Estimate
 from halftrip.stats.median import median
+from halftrip.stats.quantile import Floats
 from halftrip.stats.series import ConfigurationTimes
-from halftrip.stats.summary import Components, Summary, variance_components
+from halftrip.stats.summary import Components, SliceTimes, Summary, variance_components
 
 
 def configuration_times(
     measurements: Sequence[Measurement],
     within: bool = True,
     of: ConfigurationTimes | None = None,
+    known: Sequence[SliceTimes | None] | None = None,
 ) -> ConfigurationTimes:
     """The times of a configuration; `measurements` are its slices of all launches, at least one, or
     some of those whose times are `of`. Without the intervals `within` slices it takes half of the
-    time."""
+    time. `known` is `slice_times` of these slices."""
     messages = measurements[0].configuration.messages_per_iteration
     # Samples are whole nanoseconds.
     unit = 1.0 / (messages * max(measurement.iterations for measurement in measurements))
-    return series.configuration_times(measurements, unit, within, of)
+    return series.configuration_times(measurements, unit, within, of, known)
 
 
 def summarize_configuration(
@@ -103,18 +103,23 @@ def launch_components(times: ConfigurationTimes) -> Components | None:
     shares of the median; None with fewer than two launches. Where a launch has one slice, its
     two halves stand for slices."""
     launches = [
-        [each.times for each in slices if each.times.size > 1]
-        for slices in times.by_launch.values()
+        [each for each in slices if each.times.size > 1] for slices in times.by_launch.values()
     ]
     launches = [slices for slices in launches if slices]
     if len(launches) < 2:
         return None
     medians = [
-        [median(part) for part in (parts if len(parts) > 1 else np.array_split(parts[0], 2))]
-        for parts in launches
+        [each.median.median for each in slices] if len(slices) > 1 else _of_halves(slices[0].times)
+        for slices in launches
     ]
     latency = median([median(launch) for launch in medians])
     components = variance_components(medians)
     if not latency > 0:
         return None
     return Components(components.between / latency, components.within / latency)
+
+
+def _of_halves(times: Floats) -> list[float]:
+    """The medians of both halves of a slice of two samples or more; the first is the longer one."""
+    middle = (times.size + 1) // 2
+    return [median(times[:middle]), median(times[middle:])]

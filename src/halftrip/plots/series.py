@@ -41,10 +41,11 @@ def lines_of(subjects: Sequence[Subject], chosen: Callable[[Row], bool]) -> list
     """The chosen rows of all runs, in their order, with the names of their lines."""
     rows = [(subject, row) for subject in subjects for row in subject.document.rows if chosen(row)]
     fields = needed(row.configuration for _, row in rows)
-    names = [_name(subject, row, fields, rows) for subject, row in rows]
+    alike = len({row.configuration.transport for _, row in rows}) == 1
+    names = [_name(subject, row, fields, alike) for subject, row in rows]
     if len(dict.fromkeys(names)) > _MOST_NAMES:
         fields = [field for field in fields if field.name not in _WHO]
-        names = [_name(subject, row, fields, rows) for subject, row in rows]
+        names = [_name(subject, row, fields, alike) for subject, row in rows]
     names = _with_runs(rows, names)
     runs = {subject.name: str(number) for number, subject in enumerate(subjects)}
     curves: dict[Configuration, str] = {}
@@ -87,10 +88,9 @@ def needed(configurations: Iterable[Configuration]) -> list[Field]:
     return kept
 
 
-def _name(subject: Subject, row: Row, fields: Sequence[Any], rows: Sequence[Any]) -> str:
-    """The transport, where there are several, and what differs."""
+def _name(subject: Subject, row: Row, fields: Sequence[Any], alike: bool) -> str:
+    """The transport, unless all rows have it `alike`, and what differs."""
     whole = curve_name(row.configuration, fields, subject.document.run.names)
-    alike = len({each.configuration.transport for _, each in rows}) == 1
     rest = whole.removeprefix(row.configuration.transport).strip().removeprefix(", ")
     if re.fullmatch(r"\d+-\d+", rest):
         rest = f"ranks {rest}"

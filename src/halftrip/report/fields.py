@@ -4,7 +4,7 @@ once in the heading."""
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from halftrip.plan.setting import Setting
@@ -89,7 +89,12 @@ def _fields(configurations: Collection[Configuration]) -> list[Field]:
 def varying(configurations: Iterable[Configuration]) -> list[Field]:
     """The fields in which these configurations differ. One that some of them do not have is among
     these if nothing else tells them from others."""
-    distinct = dict.fromkeys(configurations)
+    return [*_varying(tuple(dict.fromkeys(configurations)))]
+
+
+# A view asks several times of the same rows, of which there may be a hundred thousand.
+@lru_cache(maxsize=8)
+def _varying(distinct: tuple[Configuration, ...]) -> tuple[Field, ...]:
     fields = _fields(distinct)
     found = {field for field in fields if len(_values(field, distinct)) > 1}
     seen: dict[tuple[str, ...], list[Configuration]] = {}
@@ -99,7 +104,7 @@ def varying(configurations: Iterable[Configuration]) -> list[Field]:
     for same in seen.values():
         if len(same) > 1:
             found |= {field for field in fields if len({field.of(each) for each in same}) > 1}
-    return [field for field in fields if field in found]
+    return tuple(field for field in fields if field in found)
 
 
 def varying_within_patterns(

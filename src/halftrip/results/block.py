@@ -79,6 +79,8 @@ class Block(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, eq=Fa
 def concatenate(arrays: Iterable[Times]) -> Times:
     """The arrays, one after the other, shape (n,)."""
     parts = [array for array in arrays if array.size]
+    if len(parts) == 1:
+        return parts[0]
     return np.concatenate(parts) if parts else NO_TIMES
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
 from halftrip.results.records import Environment
 
 
-class Names(NamedTuple):
+@dataclass(frozen=True)
+class Names:
     """The names of ranks by the `hosts` that they ran on: where each has a host of its own that is
     called like no other, by that; else by their numbers."""
 
@@ -22,10 +24,15 @@ class Names(NamedTuple):
             hosts.setdefault(each.rank, each.host)
         return cls(hosts)
 
+    @cached_property
+    def _different(self) -> int:
+        """How many hosts there are: every row asks, and there may be thousands of ranks."""
+        return len(set(self.hosts.values()))
+
     @property
     def are_hosts(self) -> bool:
         """Whether ranks are called by their hosts."""
-        return len(self.hosts) == len(set(self.hosts.values())) > 1
+        return len(self.hosts) == self._different > 1
 
     def host(self, rank: int) -> str:
         """The host of a rank, or, where that is not known, its number."""
@@ -40,8 +47,7 @@ class Names(NamedTuple):
     def of_host(self, rank: int) -> str:
         """What to put after what belongs to the host of a rank, as a core: `` of node1``; nothing
         where there is one host."""
-        several = len(set(self.hosts.values())) > 1
-        return f" of {self.hosts[rank]}" if several and rank in self.hosts else ""
+        return f" of {self.hosts[rank]}" if self._different > 1 and rank in self.hosts else ""
 
     def pair(self, pair: tuple[int, int]) -> str:
         """``node1 to node2``, or ``0-1`` where ranks are called by their numbers."""

@@ -101,12 +101,18 @@ class Measurement(
     def one_way_times(self) -> Floats:
         """The times of all blocks, shape (n,)."""
         blocks = self.one_way_blocks
+        if len(blocks) == 1:
+            return blocks[0]
         return np.concatenate(blocks) if blocks else np.empty(0)
 
     @property
     def core_to_core_rtts(self) -> list[float]:
         """The core-to-core round trips before the first block and after each, ns; empty where they
         are not known of every block."""
+        if len(self.blocks) == 1:
+            # As most are of a run of many rows.
+            rtt = self.blocks[0].core_to_core_rtt
+            return [] if rtt is None else [*rtt]
         known = [
             block.core_to_core_rtt for block in self.blocks if block.core_to_core_rtt is not None
         ]
@@ -141,7 +147,7 @@ class Measurement(
         if total is None:
             return None
         initiator, responder = (
-            msgspec.structs.replace(usage, core=core)
+            usage if usage.core is core else msgspec.structs.replace(usage, core=core)
             for usage, core in zip(total, self.cores or (None, None), strict=True)
         )
         return initiator, responder

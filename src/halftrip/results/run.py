@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
+from itertools import chain
+from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -146,6 +148,32 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return next(iter(self.first_environments.values()), [])
 
     @cached_property
+    def fastest_copy(self) -> CopyTime | None:
+        """The copy of a rank with the largest bandwidth; None where none was measured."""
+        known = [each for each in self.copy_times if each.ns > 0]
+        return max(known, key=_speed, default=None)
+
+    @cached_property
+    def _environments_of(self) -> dict[int, list[tuple[int, Environment]]]:
+        """The environments of each rank, with their places in the file: there may be thousands of
+        ranks, and rows ask for those of two."""
+        found: dict[int, list[tuple[int, Environment]]] = {}
+        for place, each in enumerate(self.environments):
+            found.setdefault(each.rank, []).append((place, each))
+        return found
+
+    def ranks_of(self, configuration: Configuration) -> list[Environment]:
+        """The environments of the two ranks of a configuration, in all launches of its variant, in
+        the order of the file."""
+        variant_of, variant = self.variant_of, configuration.variant
+        of_both = [self._environments_of.get(rank, []) for rank in {*configuration.pair}]
+        return [
+            each
+            for _, each in sorted(chain(*of_both), key=itemgetter(0))
+            if variant_of.get(each.launch, variant) == variant
+        ]
+
+    @cached_property
     def names(self) -> Names:
         """What its ranks are called."""
         if self.sources and not self.environments:
@@ -195,6 +223,10 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
                 newer = [each for each in slices if each.launch >= again.launch]
                 configurations[configuration] = newer or slices
         return configurations
+
+
+def _speed(copy: CopyTime) -> tuple[float, int, str]:
+    return copy.size / copy.ns, copy.size, str(copy.rank)
 
 
 def _sides(run: Run) -> Sides | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
@@ -60,6 +62,25 @@ def granularity_of_ordered(ordered: Samples) -> float:
         if _quantogram(offsets, counts.astype(np.float64), step) >= _ON_LATTICE:
             return step
     return float(widths[0])
+
+
+def most_granularity(ordered: Samples) -> float:
+    """The largest step that `ordered`, shape (n,), ascending, n >= 1, can have: no less than
+    `granularity_of_ordered`, in a fraction of its time."""
+    reach = float(ordered[-1]) - float(ordered[0])
+    if not reach:
+        return abs(float(ordered[0]))
+    different = 1 + np.count_nonzero(ordered[1:] != ordered[:-1])
+    return most_step(reach, int(different), ordered.size)
+
+
+def most_step(reach: float, different: int, count: int) -> float:
+    """The same of `count` samples with so many different values, at least two, from whose least to
+    whose largest it is `reach`."""
+    # Each of the values that do not count has a sample.
+    gaps = max(1, different - 1 - math.ceil((1 - _COMMON) * count + 1e-6))
+    # The step is the mean of this share of the gaps, or the narrowest one, or their median.
+    return (1 + 1e-9) * reach / (_TYPICAL * gaps)
 
 
 def counted(ordered: Samples) -> tuple[Samples, npt.NDArray[np.intp]]:

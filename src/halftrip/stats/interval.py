@@ -23,7 +23,7 @@ _WIDEST = 100.0
 # slices would cover 99 %, with half of it they cover 97 to 98 % (benchmarks/truth.py).
 _WITHIN = 0.5
 # The step of the clock shows in this many samples.
-_MOST_FOR_STEP = 400
+MOST_FOR_STEP = 400
 
 
 class SliceMedian(NamedTuple):
@@ -36,6 +36,10 @@ class SliceMedian(NamedTuple):
     median: float
     half_width: float = math.nan
     step: float = 0.0
+
+    def at_least(self, unit: float) -> SliceMedian:
+        """The same of times that were recorded in multiples of `unit` (0: not known)."""
+        return self if self.step >= unit else self._replace(step=unit)
 
 
 def of_launch(slices: Sequence[SliceMedian]) -> SliceMedian:
@@ -54,7 +58,7 @@ def of_samples(times: Samples, unit: float = 0.0, within: bool = True) -> SliceM
     own = median_interval(times, ordered) if within else None
     half = math.nan if own is None else max(own.high - middle, middle - own.low)
     # Evenly spaced, so that a slice whose level changes is not judged by its beginning.
-    every = -(-times.size // _MOST_FOR_STEP)
+    every = -(-times.size // MOST_FOR_STEP)
     return SliceMedian(
         middle, half, max(unit, _step(ordered if every == 1 else in_order(times[::every])))
     )

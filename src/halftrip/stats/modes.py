@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from halftrip.stats.granularity import counted, granularity_of_ordered
-from halftrip.stats.median import median
+from halftrip.stats.granularity import counted, granularity_of_ordered, most_granularity
+from halftrip.stats.median import median, median_of_ordered
 from halftrip.stats.quantile import Floats, Samples, in_order, quantiles_of_ordered
 
 _FEWEST = 20
@@ -26,6 +26,8 @@ _LEAST_DIP = 0.01
 _LEAST_SHARE = 0.05
 # ... and they differ by this share of the median.
 LEAST_DISTANCE = 0.05
+# What excludes modes beforehand does so by this margin, for rounding.
+_SURELY = 1 - 1e-9
 # The less dense mode is denser than the valley between them by this factor.
 _LEAST_DEPTH = 1.3
 
@@ -52,9 +54,9 @@ def two_modes(
     would pass for modes.
     """
     n = samples.size
-    if n < _FEWEST:
-        return None
     ties = in_order(samples)
+    if n < _FEWEST or _are_near(ties, least, apart):
+        return None
     ordered = spread_ties(ties.astype(np.float64), granularity_of_ordered(ties))
     count = min(n, _POINTS)
     points = quantiles_of_ordered(ordered, (np.arange(count) + 0.5) / count)
@@ -70,9 +72,21 @@ def two_modes(
     if high - low <= max(least * abs(median(ordered)), apart):
         return None
     # Last, since it takes the longest.
-    if dip(points) < max(_LEAST_DIP, _CRITICAL / math.sqrt(n)):
+    if not has_dip(points, max(_LEAST_DIP, _CRITICAL / math.sqrt(n))):
         return None
     return TwoModes(low, high, share, 1.0 - share)
+
+
+def _are_near(ordered: Samples, least: float, apart: float) -> bool:
+    """Whether no two modes of these samples, shape (n,), ascending, can be far enough apart, as is
+    told without looking for them: the median of a mode has half of the least share beyond it."""
+    n = ordered.size
+    step = most_granularity(ordered)
+    beyond = (max(1, int(_LEAST_SHARE * n)) - 1) // 2
+    # Ties are spread over a step.
+    farthest = float(ordered[n - 1 - beyond]) - float(ordered[beyond]) + step
+    middle = max(0.0, abs(median_of_ordered(ordered)) - step / 2)
+    return farthest <= _SURELY * max(least * middle, apart)
 
 
 def spread_ties(ordered: Floats, step: float) -> Floats:
@@ -91,9 +105,20 @@ def dip(ordered: Floats) -> float:
     until the greatest convex minorant and the least concave majorant of the distribution function
     differ within it by no more than the misfit outside.
     """
-    n = ordered.size
-    low, high = 0, n - 1
-    worst = 1.0  # in units of 1 / (2 n)
+    return _dip(ordered, math.inf) / (2 * ordered.size)
+
+
+def has_dip(ordered: Floats, least: float) -> bool:
+    """Whether the dip is at least this, which is often known long before the dip is."""
+    limit = 2 * ordered.size * least
+    return _dip(ordered, limit) / (2 * ordered.size) >= least
+
+
+def _dip(ordered: Floats, limit: float) -> float:
+    """The dip in units of 1 / (2 n); or, as soon as it is known on which side of `limit` the dip
+    lies, a bound on that side."""
+    low, high = 0, ordered.size - 1
+    worst = 1.0
     while True:
         x = ordered[low : high + 1]
         ranks = np.arange(x.size, dtype=np.float64)
@@ -111,6 +136,9 @@ def dip(ordered: Floats) -> float:
             left = int(convex[np.searchsorted(convex, right, side="right") - 1])
         if gap <= worst:
             break
+        # The dip is never more than the gap, nor less than the misfit outside.
+        if gap < _SURELY * limit and limit < math.inf:
+            return max(gap, worst)
         before = x[: left + 1]
         worst = max(
             worst,
@@ -123,7 +151,7 @@ def dip(ordered: Floats) -> float:
         if (left, right) == (0, x.size - 1):
             break
         low, high = low + left, low + right
-    return worst / (2 * n)
+    return worst
 
 
 def _minorant(x: Floats) -> npt.NDArray[np.intp]:

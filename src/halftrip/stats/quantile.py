@@ -62,6 +62,33 @@ def long_run_variance(series: Floats) -> tuple[float, float]:
     return scale * float(_total(means * means)), max(2.0, 1.5 * (n / batch - 1.0))
 
 
+def long_run_variances(series: Floats) -> list[tuple[float, float]]:
+    """As `long_run_variance`, of each row of `series`, shape (m, n), to the last bit: rows of some
+    tens of samples take a tenth of the time so."""
+    deviations = series - _total(series, axis=1, keepdims=True) / series.shape[1]
+    squares = _total(deviations * deviations, axis=1)
+    # Where that is 0, all is.
+    flat = squares <= 0
+    products = _total(deviations[:, 1:] * deviations[:, :-1], axis=1)
+    lag1 = products / np.where(flat, 1.0, squares)
+    corrected = np.minimum(_MOST_LAG1, lag1 + (1.0 + 3.0 * lag1) / series.shape[1])
+    lag1 = np.where(lag1 > 0, corrected, 0.0)
+    shocks = deviations[:, 1:] - lag1[:, np.newaxis] * deviations[:, :-1]
+    m, n = shocks.shape
+    batch = max(1, int(n**0.55))
+    sums = np.zeros((m, n + 1))
+    np.add.accumulate(shocks - _total(shocks, axis=1, keepdims=True) / n, axis=1, out=sums[:, 1:])
+    means = (sums[:, batch:] - sums[:, :-batch]) / batch
+    scale = n * batch / ((n - batch) * (n - batch + 1.0))
+    dof = max(2.0, 1.5 * (n / batch - 1.0))
+    return [
+        (0.0, 2.0) if is_flat else (scale / (1.0 - each) ** 2 * square, dof)
+        for is_flat, each, square in zip(
+            flat.tolist(), lag1.tolist(), _total(means * means, axis=1).tolist(), strict=True
+        )
+    ]
+
+
 def in_order(samples: Samples) -> Samples:
     """The samples, shape (n,), in ascending order."""
     ordered = samples.copy()
@@ -116,16 +143,25 @@ def quantile_interval(
     middle = 0.5 * (ordered[math.floor(place)] + ordered[math.ceil(place)])
     # Samples equal to the quantile count half, or those of a coarse clock would look one-sided.
     below = 0.5 * ((samples < middle).astype(np.float64) + (samples <= middle))
-    variance, dof = at_least_independent(*long_run_variance(below), q)
+    beyond = outside(n, q, *long_run_variance(below), caution)
+    if beyond is None:
+        return None
+    return Interval(float(ordered[beyond[0]]), float(ordered[n - 1 - beyond[1]]))
+
+
+def outside(
+    n: int, q: float, variance: float, dof: float, caution: float = 0.0
+) -> tuple[int, int] | None:
+    """How many of `n` samples lie below and above the interval of the quantile `q`, given the
+    long-run variance of the indicator and its degrees of freedom; None where there is none."""
+    variance, dof = at_least_independent(variance, dof, q)
     # The variance's relative standard error is sqrt(2 / dof), that of its root half of that.
     margin = student_95(dof) * (1.0 + caution / math.sqrt(2.0 * dof))
     # Half a sample more, because a count is whole (Yates): without it the coverage of independent
     # samples falls to 92 % for some n.
     spread = margin * math.sqrt(n * variance) + 0.5
-    below_low, above_high = math.floor(n * q - spread), math.floor(n * (1 - q) - spread)
-    if below_low < 0 or above_high < 0:
-        return None
-    return Interval(float(ordered[below_low]), float(ordered[n - 1 - above_high]))
+    below, above = math.floor(n * q - spread), math.floor(n * (1 - q) - spread)
+    return None if below < 0 or above < 0 else (below, above)
 
 
 def at_least_independent(variance: float, dof: float, q: float) -> tuple[float, float]:

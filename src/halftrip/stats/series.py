@@ -11,10 +11,10 @@ from typing import Protocol
 
 import numpy as np
 
-from halftrip.stats.interval import of_samples
 from halftrip.stats.median import FEWEST_FOR_INTERVAL, median, median_if_known
 from halftrip.stats.quantile import Floats
 from halftrip.stats.settle import settled_from
+from halftrip.stats.slices import slice_times
 from halftrip.stats.states import State, block_states, states
 from halftrip.stats.summary import SliceTimes, Summary, summarize
 
@@ -99,24 +99,20 @@ def configuration_times(
     unit: float = 0.0,
     within: bool = True,
     of: ConfigurationTimes | None = None,
+    known: Sequence[SliceTimes | None] | None = None,
 ) -> ConfigurationTimes:
     """The times of a configuration from all its slices, in the order of launch and slice; in each
     launch the leading slices of a path that was still warming up do not count, nor do launches that
     were cut short. Times were recorded in multiples of `unit`, ns (0: not known); `within` is that
     of `interval.of_samples`. `of` are the times of the whole row where `series` are some of its
     slices, such as those in one state: few slices do not say then that a launch was cut short, and
-    what is known of a slice is not computed again."""
+    what is known of a slice is not computed again. `known` is `slice_times` of the same slices,
+    where that was asked before."""
     if of is None:
-        known = [(each, times) for each in series if (times := each.one_way_times).size]
-        recorded = [each for each, _ in known]
-        slices = [
-            SliceTimes(
-                times,
-                of_samples(times, unit, within),
-                median_if_known(each.core_to_core_rtts or [math.nan]),
-            )
-            for each, times in known
-        ]
+        every = zip(series, known or slice_times(series, within), strict=True)
+        sampled = [(each, times) for each, times in every if times is not None]
+        recorded = [each for each, _ in sampled]
+        slices = [times._replace(median=times.median.at_least(unit)) for _, times in sampled]
     else:
         recorded = [each for each in series if id(each) in of.of_slice]
         slices = [of.of_slice[id(each)] for each in recorded]

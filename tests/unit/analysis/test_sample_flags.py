@@ -4,6 +4,7 @@ text."""
 import numpy as np
 import pytest
 
+from halftrip.analysis.flags import samples
 from halftrip.results.records import WarmUp
 from harness import runs
 from harness.flags import dealt, noise, pingpong, rising, seen
@@ -32,6 +33,18 @@ def test_a_step_above_one_percent_of_a_sample_is_coarse():
     assert "coarse-clock" not in seen(fine)
     # Most slices have to be.
     assert "coarse-clock" not in seen(coarse, fine)
+
+
+@pytest.mark.parametrize("share", [0.0001, 0.003, 0.01, 0.03])
+@pytest.mark.parametrize("step", [1, 30, 300])
+def test_a_step_that_is_excluded_beforehand_is_not_coarse(share, step, monkeypatch):
+    rows = []
+    for seed in range(5):
+        exact = np.random.default_rng(seed).normal(30_000, share * 30_000, (3, 40))
+        rows.append([pingpong(np.round(each / step) * step) for each in exact])
+    found = [seen(*row).get("coarse-clock") for row in rows]
+    monkeypatch.setattr(samples, "_have_small_steps", lambda _: False)
+    assert [seen(*row).get("coarse-clock") for row in rows] == found
 
 
 def test_samples_of_zero_are_coarse_and_equal_samples_are_not():

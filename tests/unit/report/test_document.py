@@ -1,5 +1,7 @@
 """A document has all that a run says, once; a style is a function of it."""
 
+from collections import Counter
+
 import msgspec
 import pytest
 
@@ -7,7 +9,9 @@ from halftrip.cli.show import ShowRequest, show_runs
 from halftrip.report.document import Baselines, document
 from halftrip.results.block import RoundTrips
 from halftrip.results.records import Aggregate, CopyTime, Failure, Notice, Skip
+from halftrip.results.run import Run
 from halftrip.views import notes
+from halftrip.views.screen import first_screen
 from harness import runs
 from harness.screens import rows_under
 
@@ -102,3 +106,27 @@ def test_round_trips_are_shown_if_asked_for_or_planned(
     assert "round trip" not in one_way
     # A message has the time of one way.
     assert whole["bandwidth"] == one_way["bandwidth"]
+
+
+def test_of_many_rows_nothing_that_is_of_the_whole_run_is_asked_twice(monkeypatch):
+    """Steps of work, counted: a row more costs no look at all ranks, or at all other rows."""
+    looks = []
+    seen = Run.__getattribute__
+
+    def counted(run, name):
+        looks.append(name)
+        return seen(run, name)
+
+    def work(pairs):
+        pairs = [(0, rank) for rank in range(1, pairs + 1)]
+        measured = [runs.measurement("tcp", pair=pair, samples=[1000] * 30) for pair in pairs]
+        ranks = tuple(runs.environment(rank) for rank in range(len(pairs) + 1))
+        made = runs.run(*measured, environments=ranks)
+        looks.clear()
+        first_screen(document(made))
+        return Counter(looks)
+
+    monkeypatch.setattr(Run, "__getattribute__", counted, raising=False)
+    few, many = work(3), work(30)
+    for name in ("environments", "measurements", "copy_times", "by_configuration"):
+        assert 0 < few[name] == many[name], name

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halftrip.stats.granularity import granularity
+from halftrip.stats.granularity import granularity, most_granularity
 
 
 def stepped(step, n=2000, spread=3.0, seed=1):
@@ -52,3 +52,16 @@ def test_the_step_follows_the_scale_and_is_within_the_range(values, scale):
     step = granularity(samples)
     assert granularity(samples * scale) == pytest.approx(step * scale)
     assert 0 <= step <= samples.max()
+
+
+@given(st.lists(st.integers(0, 2000), min_size=1, max_size=80), st.integers(1, 9), st.booleans())
+def test_no_step_is_larger_than_the_bound_that_is_known_without_a_search(values, scale, lattice):
+    ordered = np.sort(np.array(values) * (scale if lattice else 1)) / scale
+    assert granularity(ordered) <= most_granularity(ordered)
+
+
+def test_the_bound_holds_of_more_values_than_are_searched():
+    generator = np.random.default_rng(5)
+    for n in (600, 3000):
+        ordered = np.sort(generator.pareto(1.0, n))
+        assert granularity(ordered) <= most_granularity(ordered)

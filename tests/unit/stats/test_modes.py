@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 
-from halftrip.stats.modes import dip, two_modes
+from halftrip.stats import modes
+from halftrip.stats.modes import dip, has_dip, two_modes
 from harness.noise import KINDS, two_kinds
 
 distinct = nps.arrays(
@@ -19,6 +20,29 @@ distinct = nps.arrays(
 @given(distinct)
 def test_the_dip_is_that_of_diptest(ordered):
     assert dip(ordered) == pytest.approx(diptest.dipstat(ordered, allow_zero=False), abs=1e-9)
+
+
+@settings(max_examples=50)
+@given(distinct, st.floats(0.001, 0.3))
+def test_whether_a_dip_is_as_large_is_known_as_of_the_whole_dip(ordered, least):
+    assert has_dip(ordered, least) == (dip(ordered) >= least)
+    assert has_dip(ordered, dip(ordered))
+
+
+@settings(max_examples=50)
+@given(
+    st.integers(20, 300), st.floats(0, 0.3), st.floats(0, 12), st.floats(1e-4, 0.05),
+    st.sampled_from([0, 1, 5]), st.integers(0, 1000),
+)  # fmt: skip
+def test_what_is_excluded_beforehand_has_no_two_modes(n, share, apart, noise, step, seed):
+    samples = 1000 * (1 + noise * two_kinds(np.random.default_rng(seed), n, share, apart))
+    if step:
+        samples = step * np.round(samples / step)
+    found = two_modes(samples)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(modes, "_are_near", lambda *_: False)
+        patched.setattr(modes, "has_dip", lambda points, least: dip(points) >= least)
+        assert two_modes(samples) == found
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from operator import is_
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ from halftrip.analysis.states import RunStates, run_states
 from halftrip.results.configuration import Configuration
 from halftrip.results.records import Measurement
 from halftrip.results.run import Run
+from halftrip.stats.slices import slice_times
 
 __all__ = [
     "NAMES",
@@ -35,6 +37,9 @@ __all__ = [
     "flags_by_configuration",
     "flags_of",
 ]  # fmt: skip
+
+# So many rows are summarized together.
+_AT_ONCE = 256
 
 # In the order of tables.
 NAMES = tuple(dict.fromkeys(cause.flag for cause in CAUSES if cause.flag))
@@ -62,19 +67,29 @@ def evidences(
 ) -> list[Evidence]:
     """The evidence of every row of a run. `known` is what was found when the run had fewer
     measurements: rows that have no others since, nor others of their states, are as they were, and
-    it gets what is found now. `states` are those of the run, if they are known already."""
+    it gets what is found now. `states` are those of the run, where they are known."""
     rtts, states = typical_rtts(run), states or run_states(run)
-    found = []
-    for configuration, measurements in run.by_configuration.items():
-        before = None if known is None else known.get(configuration)
-        held = states.held(configuration, measurements) if known is not None else ()
-        if before and before.held == held and _are_same(before.measurements, measurements):
-            found.append(replace(before.evidence, run=run))
-        else:
-            found.append(evidence(run, configuration, measurements, rtts, states))
-        if known is not None:
-            known[configuration] = Known(measurements, held, found[-1])
-    return found
+    rows = [*run.by_configuration.items()]
+    found: dict[int, Evidence] = {}
+    held: dict[int, tuple[int | None, ...]] = {}
+    if known is not None:
+        for place, (configuration, measurements) in enumerate(rows):
+            held[place] = states.held(configuration, measurements)
+            before = known.get(configuration)
+            is_same = before and before.held == held[place]
+            if before and is_same and _are_same(before.measurements, measurements):
+                found[place] = replace(before.evidence, run=run)
+    new = [place for place in range(len(rows)) if place not in found]
+    for begin in range(0, len(new), _AT_ONCE):
+        some = new[begin : begin + _AT_ONCE]
+        times = iter(slice_times(each for place in some for each in rows[place][1]))
+        for place in some:
+            own = [*islice(times, len(rows[place][1]))]
+            found[place] = evidence(run, *rows[place], rtts, states, own)
+    if known is not None:
+        for place, (configuration, measurements) in enumerate(rows):
+            known[configuration] = Known(measurements, held[place], found[place])
+    return [found[place] for place in range(len(rows))]
 
 
 def _are_same(some: Sequence[Measurement], others: Sequence[Measurement]) -> bool:

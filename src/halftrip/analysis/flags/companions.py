@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from halftrip.analysis.flags.flag import Evidence, Finding, percent, us
-from halftrip.analysis.flags.machine import can_move, core_at, ranks_of
+from halftrip.analysis.flags.machine import can_move, core_at
 from halftrip.results.records import Measurement
 from halftrip.results.usage import Usage
 from halftrip.stats.association import association
@@ -120,7 +120,7 @@ class _Goes(NamedTuple):
 def _that_go(row: Evidence) -> list[_Goes]:
     """All quantities that the times of the slices go with, those that account for most first."""
     varying = []
-    shared = {each.rank for each in ranks_of(row) if each.oversubscribed}
+    shared = {each.rank for each in row.ranks if each.oversubscribed}
     for companion in COMPANIONS:
         # Within a state the round trip wanders a little, and it is the only one that was kept to.
         if companion is ROUND_TRIP and row.state is not None:
@@ -175,7 +175,7 @@ with_round_trip = goes_with(ROUND_TRIP)
 def moved(row: Evidence) -> Finding | None:
     """The slices go with the round trip between cores, which only those can do that move: on others
     the clock rate changes it."""
-    if not any(map(can_move, ranks_of(row))) or row.found_by(frequency) is not None:
+    if not any(map(can_move, row.ranks)) or row.found_by(frequency) is not None:
         return None
     return row.found_by(with_round_trip)
 
@@ -211,7 +211,7 @@ def _cores(row: Evidence, launches: set[int]) -> set[tuple[int, ...]]:
     """The cores of both ends in each of these launches; empty where one is not known."""
     found = set()
     for launch in launches:
-        ranks = [each for each in ranks_of(row) if each.launch == launch]
+        ranks = [each for each in row.ranks if each.launch == launch]
         cores = tuple(each.core for each in sorted(ranks, key=lambda each: each.rank))
         if len(cores) != 2 or None in cores:
             return set()

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable
 
 from halftrip.analysis.flags.flag import Evidence, Finding, percent
-from halftrip.analysis.flags.machine import core_of, ranks_of
+from halftrip.analysis.flags.machine import core_of
 from halftrip.registry import TRANSPORTS
 from halftrip.results.usage import Usage
 
@@ -57,7 +57,7 @@ def _throttled(_row: Evidence, rank: int, _usage: Usage, share: float) -> str:
 
 def waiting(row: Evidence) -> Finding | None:
     """An end waited for its core, and nothing shows why."""
-    shared = {each.rank for each in ranks_of(row) if each.oversubscribed}
+    shared = {each.rank for each in row.ranks if each.oversubscribed}
     return _ends_with(
         row, lambda usage: usage.unexplained_wait, _waited, {*row.configuration.pair} - shared
     )
@@ -99,7 +99,7 @@ def _interrupted(row: Evidence, rank: int, usage: Usage, share: float) -> str:
 
 def _has_packets(row: Evidence) -> bool:
     """Whether its messages make interrupts themselves, as far as is known."""
-    if len({each.host for each in ranks_of(row)}) > 1:
+    if len({each.host for each in row.ranks}) > 1:
         return True
     transport = row.configuration.transport
     while transport in TRANSPORTS and transport not in _SENDS_PACKETS:
@@ -111,7 +111,7 @@ def _has_packets(row: Evidence) -> bool:
 
 def siblings(row: Evidence) -> Finding | None:
     """Another processor of the same physical core was busy, or is the other rank's."""
-    ranks = ranks_of(row)
+    ranks = row.ranks
     for each in ranks:
         beside = {
             other.core

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
+import numpy as np
 
 from halftrip.analysis.like_states import MeasuredRow, Part
 from halftrip.analysis.states import (
@@ -21,18 +22,20 @@ from halftrip.analysis.states import (
 from halftrip.analysis.summaries import (
     first_message,
     is_over_all_time,
+    launch_components,
     summarize_configuration,
 )
 from halftrip.results.configuration import Configuration
 from halftrip.results.counts import Delivery
-from halftrip.results.records import Measurement
+from halftrip.results.records import Environment, Measurement
 from halftrip.results.run import Run
 from halftrip.results.usage import CoreUse, Usage, add_both_ends, add_cores
 from halftrip.stats.adjustment import Adjusted, Correlation, adjusted, rank_correlation
 from halftrip.stats.median import median
+from halftrip.stats.modes import TwoModes, two_modes
 from halftrip.stats.quantile import Floats
 from halftrip.stats.series import ConfigurationTimes
-from halftrip.stats.summary import SliceTimes, Summary
+from halftrip.stats.summary import Components, SliceTimes, Summary
 from halftrip.units import significant
 
 _Found = TypeVar("_Found")
@@ -103,7 +106,17 @@ class Evidence:
         """Whether the bandwidth is not that of the median window; see `summaries`."""
         return is_over_all_time(self.configuration, self.delivery)
 
-    @property
+    @cached_property
+    def ranks(self) -> list[Environment]:
+        """The environments of its two ranks, in all launches of its variant."""
+        return self.run.ranks_of(self.configuration)
+
+    @cached_property
+    def components(self) -> Components | None:
+        """By how much its launches differ; see `summaries.launch_components`."""
+        return launch_components(self.times)
+
+    @cached_property
     def usage_by_rank(self) -> list[tuple[int, Usage]]:
         """The ranks of both ends and their usage; empty where it is not known. Where the slices of
         an end ran on several cores, as those of several launches may, the use of these is added."""
@@ -140,6 +153,11 @@ class Evidence:
             [each.rtt for each in slices], [each.median.median for each in slices]
         )
 
+    @cached_property
+    def modes(self) -> TwoModes | None:
+        """The two modes of all slices that count, together."""
+        return two_modes(np.concatenate(self.steady)) if self.steady else None
+
     @property
     def steady(self) -> list[Floats]:
         """The times of each slice that counts."""
@@ -156,13 +174,14 @@ def evidence(
     measurements: Sequence[Measurement],
     typical: dict[Probed, float],
     states: RunStates,
+    known: Sequence[SliceTimes | None],
 ) -> Evidence:
-    """The evidence of one row; `measurements` are all those of its configuration, at least one.
-    `typical` has the typical round trip of each pair.
+    """The evidence of one row; `measurements` are all those of its configuration, at least one,
+    and `known` is `slice_times` of them. `typical` has the typical round trip of each pair.
 
     Where its times go with a state, it is that of the state that held most in the run, of those in
     which the row has an interval."""
-    row = MeasuredRow(configuration, measurements, states.of(configuration), within=True)
+    row = MeasuredRow(configuration, measurements, states.of(configuration), True, known)
     if len(row.by_state) < 2:
         state = row.by_state[0].state if row.by_state else None
         return _evidence(run, row, row.whole, typical, state)

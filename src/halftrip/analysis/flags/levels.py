@@ -9,10 +9,8 @@ import numpy as np
 
 from halftrip.analysis.flags.companions import unlike_others, with_round_trip
 from halftrip.analysis.flags.flag import FEWEST, Evidence, Finding, counted, percent, us
-from halftrip.analysis.summaries import launch_components
 from halftrip.stats.autocorrelation import ranks
 from halftrip.stats.median import FEWEST_FOR_INTERVAL, median
-from halftrip.stats.modes import two_modes
 from halftrip.stats.quantile import Floats, quantile_of_ordered
 
 # A launch in another mode is farther away than this share of the latency.
@@ -82,7 +80,7 @@ def wandered(row: Evidence) -> Finding | None:
     more = "--launches" if several else "--slices"
     advice = f"find out what changes (frequency, heat, other work), or allow more {more}"
     seen = f"from {us(low)} to {us(high)}"
-    parts = launch_components(row.times) if several else None
+    parts = row.components if several else None
     if parts is not None and not math.isnan(parts.within):
         seen += " between launches" if parts.between > parts.within else " within launches"
     trip = row.found_by(with_round_trip)
@@ -111,8 +109,7 @@ def _are_apart(slices: Sequence[Floats]) -> bool:
 
 def two_levels(row: Evidence) -> Finding | None:
     """Two levels that both occur in most slices."""
-    steady = row.steady
-    found = two_modes(np.concatenate(steady)) if steady else None
+    steady, found = row.steady, row.modes
     if found is None:
         return None
     middle = (found.low + found.high) / 2

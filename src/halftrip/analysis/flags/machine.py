@@ -21,17 +21,6 @@ _SPIKE = 10.0
 _MOST_SPIKES = 0.1
 
 
-def ranks_of(row: Evidence) -> list[Environment]:
-    """The environments of the two ranks of a row, in all launches of its variant."""
-    variant_of, variant = row.run.variant_of, row.configuration.variant
-    return [
-        environment
-        for environment in row.run.environments
-        if environment.rank in row.configuration.pair
-        and variant_of.get(environment.launch, variant) == variant
-    ]
-
-
 def above_bound(row: Evidence) -> Finding | None:
     """No message arrives sooner than a cache line, and none has more bandwidth than memcpy, or, in
     a device's memory, than that device's copies."""
@@ -67,12 +56,10 @@ def _copy_limit(row: Evidence) -> CopyLimit | None:
     kinds = {parse_memory(end.memory).kind for end in row.configuration.ends}
     if not kinds <= {"host", "pinned"}:
         return device_limit(row.run, row.configuration)
-    copies = [copy for copy in row.run.copy_times if copy.ns > 0]
-    found = [
-        CopyLimit(copy.size / copy.ns, copy.size, f"rank {copy.rank} copies memory")
-        for copy in copies
-    ]
-    return max(found, default=None)
+    copy = row.run.fastest_copy
+    if copy is None:
+        return None
+    return CopyLimit(copy.size / copy.ns, copy.size, f"rank {copy.rank} copies memory")
 
 
 def _crosses_once(row: Evidence) -> bool:
@@ -106,7 +93,7 @@ def other_state(row: Evidence) -> Finding | None:
 
 
 def unpinned(row: Evidence) -> Finding | None:
-    ranks = ranks_of(row)
+    ranks = row.ranks
     names = row.run.names
     # A launcher may have bound it to one.
     loose = [
@@ -124,7 +111,7 @@ def can_move(rank: Environment) -> bool:
 
 
 def oversubscribed(row: Evidence) -> Finding | None:
-    ranks = ranks_of(row)
+    ranks = row.ranks
     shared = [environment for environment in ranks if environment.oversubscribed]
     if not shared:
         return None
@@ -140,7 +127,7 @@ def oversubscribed(row: Evidence) -> Finding | None:
 def taken_ends(row: Evidence) -> list[tuple[int, Usage]]:
     """The ends whose core other programs had for much of the time: ranks and their usage."""
     # Where ranks share a core, the other task is a rank of this run: `oversubscribed` says so.
-    shared = {environment.rank for environment in ranks_of(row) if environment.oversubscribed}
+    shared = {environment.rank for environment in row.ranks if environment.oversubscribed}
     return [
         (rank, usage)
         for rank, usage in row.usage_by_rank

@@ -11,7 +11,6 @@ import numpy as np
 
 from halftrip.analysis.flags.companions import unlike_others
 from halftrip.analysis.flags.flag import Evidence, Finding, percent, us
-from halftrip.analysis.flags.machine import ranks_of
 from halftrip.analysis.like_states import alike
 from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import STREAM
@@ -266,7 +265,7 @@ def _footprint(row: Evidence) -> int:
 
 def _cache(row: Evidence) -> int | None:
     """The largest cache of the core of an end, bytes; None where none is known."""
-    cores = {each.core for each in ranks_of(row)} - {None}
+    cores = {each.core for each in row.ranks} - {None}
     known = [each for each in row.run.thresholds if each.acts == "cache" and each.value]
     return max((each.value for each in known if cores & {*each.cores}), default=None)
 

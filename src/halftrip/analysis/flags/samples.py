@@ -10,10 +10,11 @@ import numpy as np
 
 from halftrip.analysis.flags.cause import KEEP_FREQUENCY, KEEP_STATE
 from halftrip.analysis.flags.flag import FEWEST, Evidence, Finding, percent, us
-from halftrip.analysis.flags.machine import can_move, core_at, ranks_of
+from halftrip.analysis.flags.machine import can_move, core_at
+from halftrip.results.block import Times
 from halftrip.stats.autocorrelation import autocorrelation
 from halftrip.stats.drift import change_points, level_change, slice_trend, trend
-from halftrip.stats.granularity import granularity_of_ordered
+from halftrip.stats.granularity import granularity_of_ordered, most_step
 from halftrip.stats.median import FEWEST_FOR_INTERVAL, median, median_of_ordered
 from halftrip.stats.modes import LEAST_DISTANCE, two_modes
 from halftrip.stats.quantile import Floats
@@ -48,7 +49,10 @@ _ROUNDING = 1e-9
 
 def coarse_clock(row: Evidence) -> Finding | None:
     # Leading slices, too: the clock is the same.
-    slices = [np.sort(m.samples) for m in row.measurements if m.samples.size >= FEWEST]
+    taken = [m.samples for m in row.measurements if m.samples.size >= FEWEST]
+    if _have_small_steps(taken):
+        return None
+    slices = [np.sort(samples) for samples in taken]
     # Times that are all equal, but not 0, do not tell the step.
     steps = [
         granularity_of_ordered(times) / middle
@@ -66,6 +70,24 @@ def coarse_clock(row: Evidence) -> Finding | None:
         if math.isfinite(share)
         else "most samples took no time by this clock",
         share,
+    )
+
+
+def _have_small_steps(slices: Sequence[Times]) -> bool:
+    """Whether no step in any of these slices can matter, as is told without looking for steps: of
+    nearly all rows of a fine clock. Not known of slices that differ in their number of samples."""
+    if len({samples.size for samples in slices}) != 1:
+        return False
+    ordered = np.sort(np.array(slices), axis=1)
+    count = ordered.shape[1]
+    lowest, reach = ordered[:, 0], ordered[:, -1] - ordered[:, 0]
+    different = 1 + np.count_nonzero(ordered[:, 1:] != ordered[:, :-1], axis=1)
+    # Two samples are at most as far apart, and the median is no less than the lowest one.
+    return bool(different.min() > 1) and all(
+        most_step(of_slice, values, count) < _MOST_CLOCK_STEP * low
+        for of_slice, values, low in zip(
+            reach.tolist(), different.tolist(), lowest.tolist(), strict=True
+        )
     )
 
 
@@ -188,7 +210,8 @@ def _of_launch(row: Evidence, launch: int) -> str | None:
 def bimodal(row: Evidence) -> Finding | None:
     # All slices of a launch together: one may be too short to see both modes.
     for slices in row.times.by_launch.values():
-        found = two_modes(np.concatenate([each.times for each in slices]))
+        is_all = len(row.times.by_launch) == 1
+        found = row.modes if is_all else two_modes(np.concatenate([s.times for s in slices]))
         if found is not None:
             return Finding(
                 f"{percent(found.low_share)} of the samples around {us(found.low)}, "
@@ -230,7 +253,7 @@ def cores_moved(row: Evidence) -> Finding | None:
     clock = _clock_rates(row, [states[n] for n in (low[0], high[0])])
     if clock:
         return Finding(f"{kinds}: {clock}", advice=KEEP_FREQUENCY)
-    if any(map(can_move, ranks_of(row))):
+    if any(map(can_move, row.ranks)):
         return Finding(f"{kinds}: the cores moved", advice=KEEP_STATE)
     return Finding(kinds)
 

@@ -337,10 +337,17 @@ CAUSES: tuple[Cause, ...] = (
 )
 
 
+# They are asked for of every row.
+_WITH_RULE = {
+    when: [each for each in CAUSES if each.when == when and each.find is not None]
+    for when in {each.when for each in CAUSES}
+}
+
+
 def found_by(row: Evidence, when: When) -> Iterator[tuple[Cause, Finding]]:
     """The causes of a row that the verdict names then, in the order of the table."""
-    for cause in CAUSES:
-        if cause.when == when and cause.find is not None:
+    for cause in _WITH_RULE[when]:
+        if cause.find is not None:
             found = row.found_by(cause.find)
             if found is not None:
                 yield cause, found
