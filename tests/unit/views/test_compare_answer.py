@@ -36,9 +36,10 @@ def compared(*rows):
 def test_launches_are_promised_of_those_rows_that_they_help(hopeless, said):
     found = compared(WIDE, *[TWO_LEVELS] * hopeless)
     (needed,) = {row.launches for row in found.rows} - {None}
+    rows = f"1 of the {1 + hopeless} that cannot be told"
     assert (
-        f"To find a change of 2 % in 1 of the {1 + hopeless} that cannot be told takes about "
-        f"{needed} launches of each run: --launches {needed}; of {said} no number of launches tells."
+        f"To find a change of 2 % in {rows} takes about {needed} launches of each run: "
+        f"--launches {needed}; of {said} no number of launches tells."
     ) in answer(found)
     assert not any("launches of each run" in line for line in answer(compared(TWO_LEVELS)))
     assert any("in those that cannot be told takes" in line for line in answer(compared(WIDE)))
