@@ -78,6 +78,9 @@ def sides_by(name: str, given: Sequence[ComparedRun]) -> list[ComparedRun]:
     in the order of the files. Raises UsageError if there are not several."""
     if any(name in dict(each.variant) for side in given for each in side.rows):
         return _several(name, [made for side in given for made in _by_variant(side, name)])
+    if name == "transport":
+        said = "the first screen of halftrip show says which is the fastest"
+        raise UsageError(f"--by: transports are not compared row by row: {said}")
     setting = SETTINGS.get(name.removeprefix("--").replace("-", "_"))
     if setting is None:
         rows = [each for side in given for each in side.rows]

@@ -71,7 +71,7 @@ _WORST_FIRST: Sequence[str] = ("slower", "faster", "cannot tell", "same")
 
 
 def _size(row: RowChange) -> float:
-    ratio = row.difference.ratio
+    ratio = row.ratio
     return abs(math.log(ratio)) if 0 < ratio < math.inf else 0.0
 
 

@@ -29,6 +29,9 @@ _OF_A_LAUNCH = re.compile(
     r"|orte_.*|ess|pmix|plm|cpu_type|mpi_oversubscribe|mca_base_component_show_load_errors)"
     r"|OPAL_PREFIX|OPAL_USER_PARAMS_GIVEN"
 )
+# What halftrip gives the ranks of Open MPI itself, so that they start sooner with the same
+# components (mpi/launcher.py); who has chosen just that is taken for one who has not.
+_OWN = ("OMPI_MCA_btl", "^ofi")
 
 
 class Change(NamedTuple):
@@ -289,16 +292,13 @@ def _variable_changes(base: Run, new: Run) -> list[Change]:
 
 def _variables(ranks: Sequence[Environment]) -> Mapping[str, str]:
     """The variables that describe how ranks communicate, with the values of all ranks; not those
-    that only name a job or a process."""
+    that only name a job or a process, or that halftrip sets."""
     values: dict[str, set[str]] = {}
     for each in ranks:
         for name, value in each.variables.items():
-            values.setdefault(name, set()).add(value)
-    return {
-        name: ", ".join(sorted(found, key=_in_order))
-        for name, found in values.items()
-        if not _is_of_a_launch(name)
-    }
+            if (name, value) != _OWN and not _is_of_a_launch(name):
+                values.setdefault(name, set()).add(value)
+    return {name: ", ".join(sorted(found, key=_in_order)) for name, found in values.items()}
 
 
 def _is_of_a_launch(name: str) -> bool:

@@ -18,7 +18,7 @@ import msgspec
 from halftrip.analysis.rows import Row
 from halftrip.report.document import Document
 from halftrip.results.configuration import Configuration
-from halftrip.results.patterns import Pattern
+from halftrip.results.patterns import Mode, Pattern
 from halftrip.tools.lines import Lines, count, number, positive, quoted, whole, wrong
 from halftrip.tools.printing import PrintedCurve, curves, exchanges, texts
 from halftrip.tools.tables import (
@@ -202,9 +202,10 @@ def _read(lines: Lines) -> Sequence[ToolTable]:
     tables = []
     for name, first in found.places.items():
         pattern, window, _ = _BENCHMARKS[name]
-        # One buffer to send and one to receive, which messages of a window share.
+        # One buffer to send and one to receive, which the nonblocking messages of a window share.
+        mode: Mode = "nonblocking" if window > 1 else "blocking"
         configuration = settings(
-            "mpi", pattern, window=window, buffers="separate", cache="hot",
+            "mpi", pattern, mode, window=window, buffers="separate", cache="hot",
             places="same" if window > 1 else "own",
         )  # fmt: skip
         table = ToolTable(TOOL, first, configuration, "mean", found.rows[name], found.version)

@@ -17,7 +17,7 @@ import numpy as np
 from halftrip.analysis.rows import Row
 from halftrip.report.document import Document
 from halftrip.results.configuration import Configuration
-from halftrip.results.patterns import Pattern
+from halftrip.results.patterns import Mode, Pattern
 from halftrip.results.reported import Spread
 from halftrip.tools.lines import Lines, last_place, number, quoted, whole, window, wrong
 from halftrip.tools.printing import PrintedCurve, curves, single_times, texts
@@ -104,9 +104,11 @@ def _read_table(lines: Lines, first: int, last: int) -> ToolTable:
     said = [lines[n].rstrip() for n in range(first, heading) if lines[n].strip()]
     for n in range(first + 1, heading):
         in_flight = _window(n, lines[n]) or in_flight
-    # The buffers of a window are one, and those to send and receive are two (osu_latency.c).
+    # The buffers of a window are one, and those to send and receive are two (osu_latency.c); its
+    # messages are nonblocking (osu_bw.c).
+    mode: Mode = "blocking" if pattern == "pingpong" else "nonblocking"
     configuration = settings(
-        "mpi", pattern, window=in_flight, buffers="separate", cache="hot",
+        "mpi", pattern, mode, window=in_flight, buffers="separate", cache="hot",
         places="same" if in_flight > 1 else "own",
     )  # fmt: skip
     names = _columns(lines[heading])

@@ -143,7 +143,9 @@ def _largest(comparison: Comparison) -> list[str]:
         return [f"{name} {does} {times} times {much} (95 %: {low} to {high}): {values}."]
     untold = comparison.having("cannot tell")
     apart = _apart(untold)
-    needed = [row.launches for row in untold if row.launches is not None]
+    hopeless = {row.configuration for row in untold if row.launches is None and not row.apart}
+    helped = [row for row in untold if row.configuration not in hopeless]
+    needed = [row.launches for row in helped if row.launches is not None]
     if not needed:
         return apart
     most, size = max(needed), _percent(comparison.threshold)
@@ -153,6 +155,11 @@ def _largest(comparison: Comparison) -> list[str]:
         return [*apart, said]
     takes = f"takes about {most:,} launches of each run: --launches {most}"
     which = "the others" if apart else "those that cannot be told"
+    if hopeless:
+        count = _rows(row for row in helped if row.launches is not None)
+        which = "others" if apart else "that cannot be told"
+        which = f"{count} of the {count + len(hopeless)} {which}"
+        takes += f"; of the other{'s' if len(hopeless) > 1 else ''} no number of launches tells"
     return [*apart, f"To find a change of {size} in {which} {takes}."]
 
 
@@ -265,9 +272,7 @@ def left_out(comparison: Comparison, shown: Sequence[RowChange]) -> list[str]:
     hidden = {id(row) for row in comparison.rows} - {id(row) for row in shown}
     rest = [row for row in comparison.rows if id(row) in hidden]
     if rest:
-        of = "1 row more is" if _rows(rest) == 1 else f"{_rows(rest)} rows more are"
-        is_same = all(row.word == "same" for row in rest)
-        said.append(f"{of} {'the same' if is_same else 'the same, or cannot be told'}: --all")
+        said.append(f"{_more(rest)}: --all")
     for side, rows in (
         (comparison.base, comparison.only_base),
         (comparison.new, comparison.only_new),
@@ -288,6 +293,18 @@ def left_out(comparison: Comparison, shown: Sequence[RowChange]) -> list[str]:
         rows_ = "1 row" if count == 1 else f"{count} rows"
         said.append(f"not compared: {rows_}: {reason}")
     return said
+
+
+def _more(rest: Sequence[RowChange]) -> str:
+    """How many rows these are that are the same, or cannot be told."""
+    rows = f"{counted(_rows(rest), 'row')} more"
+    same = _rows(row for row in rest if row.word == "same")
+    are = "is" if same == 1 else "are"
+    if same == _rows(rest):
+        return f"{rows} {are} the same"
+    if not same:
+        return f"{rows} cannot be told"
+    return f"of {rows}, {same} {are} the same and {_rows(rest) - same} cannot be told"
 
 
 def row_name(comparison: Comparison, configuration: Configuration) -> str:

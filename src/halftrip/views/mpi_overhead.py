@@ -110,42 +110,49 @@ def _of_bandwidth(upper: Row, lower: Row) -> str:
     return f"messages of {size} have {significant(abs(change), 2)} % {word} bandwidth ({both})"
 
 
-def _smallest(*paths: _BySize) -> list[float] | None:
-    """The times of a small message by each path, ns; None where one has none."""
+def _smallest(*paths: _BySize) -> list[Row] | None:
+    """The rows of a small message by each path; None where one has none."""
     common = set.intersection(*map(set, paths))
     if not common:
         return None
     size = _SMALL if _SMALL in common else min(common)
-    return [path[size].summary.latency for path in paths]
+    return [path[size] for path in paths]
+
+
+def _are_far_apart(lower: Row, upper: Row) -> bool:
+    """Whether the one takes several times as long as the other, as far as their intervals tell."""
+    return upper.summary.low > _FAR_APART * lower.summary.high
 
 
 def _path_by_times(mpi: _BySize, shm: _BySize, tcp: _BySize) -> Path | None:
     """The path of a small message that only shared memory is fast enough for. That MPI is as slow
     as a socket does not tell that it uses one."""
     every, both = _smallest(mpi, shm, tcp), _smallest(mpi, shm)
-    if every is not None and every[2] > _FAR_APART * every[1]:
-        return "shm" if every[0] ** 2 < every[1] * every[2] else None
+    if every is not None and _are_far_apart(every[1], every[2]):
+        own, low, high = (row.summary for row in every)
+        return "shm" if own.high**2 < low.low * high.low else None
     spins = all(row.configuration.both_ends("wait") == "spin" for row in shm.values())
-    is_fast = both is not None and both[0] <= _FAR_APART * both[1]
+    is_fast = both is not None and both[0].summary.latency <= _FAR_APART * both[1].summary.latency
     return "shm" if is_fast and spins else None
 
 
 def _path_used(mpi: _BySize, shm: _BySize, tcp: _BySize) -> list[str]:
     """Which of two paths MPI seems to use, by the times of a small message; nothing where they are
     about as long."""
-    every = _smallest(mpi, shm, tcp)
-    if every is None:
-        both = _smallest(mpi, tcp)
-        if both is None or not both[1] > _FAR_APART * both[0]:
-            return []
-        every = [both[0], 0.0, both[1]]
-    if not every[2] > _FAR_APART * every[1]:
+    found = _smallest(mpi, shm, tcp) or _smallest(mpi, tcp)
+    if found is None:
         return []
-    slow = significant(every[2] / 1e3, 3)
-    if every[0] ** 2 > every[1] * every[2] > 0:
-        said = "its ranks do not seem to use shared memory; look at the settings of its transports"
-        return [f"MPI is as slow as a socket (tcp: {slow} us): {said}"]
-    return [f"MPI does not go through a socket, which would take {slow} us (tcp)"]
+    own, *below, socket = found
+    slow = _figure(_us(socket), socket)
+    if all(_are_far_apart(row, socket) for row in (own, *below)):
+        return [f"MPI does not go through a socket, which would take {slow} us (tcp)"]
+    for shared in below:
+        is_slow = own.summary.low**2 > shared.summary.high * socket.summary.high
+        if is_slow and _are_far_apart(shared, socket):
+            said = "its ranks do not seem to use shared memory"
+            hint = "look at the settings of its transports"
+            return [f"MPI is as slow as a socket (tcp: {slow} us): {said}; {hint}"]
+    return []
 
 
 def _us(row: Row) -> Estimate:

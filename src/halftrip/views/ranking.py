@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 
@@ -48,11 +48,21 @@ def sentence(document: Document, variants: Mapping[Variant, str] = MappingProxyT
     said += ", ".join(f"{_times(each)} {name(each.row)}" for each in named)
     if len(named) < len(others):
         said += f", the slowest of {len(others) + 1}"
+    within = _within(first, others)
     if change is None:
-        return said
+        return f"{said}{within}"
     begin = "" if change.begin == change.largest else f"from {size_in_words(change.begin)} on, "
     faster = f"{begin}at {size_in_words(change.largest)} {name(change.fastest)} is"
-    return f"{said}; {faster} {_times(change.slower)} {name(first)}"
+    return f"{said}; {faster} {_times(change.slower)} {name(first)}{within}"
+
+
+def _within(fastest: Row, others: Sequence[Slower]) -> str:
+    """That intervals are over the slices of one launch, where they are: other launches may be at
+    another level."""
+    alone = all(row.launches == 1 for row in (fastest, *(each.row for each in others)))
+    known = any(math.isfinite(each.factor.low) for each in others)
+    is_measured = not fastest.configuration.is_simulated
+    return ", within one launch" if alone and known and is_measured else ""
 
 
 def _times(slower: Slower) -> str:

@@ -197,7 +197,7 @@ def _models(document: Document, name: str) -> list[str]:
     alone = all(row.launches == 1 for row in document.rows)
     simulated = all(row.configuration.is_simulated for row in document.rows)
     if alone and not simulated and document.rows and ranking.sentence(document):
-        said.append("halftrip run --launches 5 compares over launches")
+        said.append("the same with --launches 5 compares over launches")
     return said
 
 

@@ -4,6 +4,7 @@ import msgspec
 import pytest
 
 from halftrip.analysis.environments import Change, changes
+from halftrip.mpi.launcher import Mpiexec, quick_start
 from halftrip.results.network_path import Interface, NetworkPath
 from halftrip.results.records import ClockInfo, Connection
 from harness.imports import imported_run
@@ -142,6 +143,17 @@ def test_variables_that_only_name_a_job_or_a_process_do_not_count():
     second = {"SLURM_JOB_ID": "2", "SLURM_JOB_PARTITION": "b", "OMPI_MCA_ess_base_jobid": "9"}
     found = changes(on_each(variables=first), on_each(variables=second))
     assert found == [("SLURM_JOB_PARTITION", "a", "b")]
+
+
+def test_a_variable_that_halftrip_sets_itself_does_not_count(tmp_path):
+    mpiexec = Mpiexec((str(tmp_path / "bin" / "mpiexec"),), "openmpi", None)
+    added = quick_start(mpiexec, {}, fabrics=())
+    assert added
+    own, without = (on_each(variables=found) for found in (added, {}))
+    assert changes(own, without) == changes(without, own) == []
+    (name,) = added
+    chosen = on_each(variables={name: "self,sm"})
+    assert changes(own, chosen) == [(name, "not set", "self,sm")]
 
 
 def test_only_the_vulnerabilities_that_are_treated_otherwise_are_named():

@@ -184,6 +184,7 @@ def test_what_cannot_be_compared(files):
         (["a.jsonl"], "a.jsonl: the same file twice"),
         (["b.jsonl", "--by", "x"], "--by: 'x' was not varied: nothing was varied in this run"),
         (["--by", "wait"], "--by: there is one wait: wait spin"),
+        (["--by", "transport"], "--by: transports are not compared row by row: "),
         (["--by", "x"], "--by: 'x' was not varied: nothing was varied in this run"),
         (["b.jsonl", "-t", "tcp"], "a.jsonl: it has none of the rows that were chosen"),
         (["b.jsonl", "--threshold", "-1%"], "--threshold: "),

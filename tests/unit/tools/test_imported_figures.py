@@ -15,7 +15,7 @@ ROWS = [
         "transport": "mpi", "size": 8, "one_way": 380.0, "step": 10.0, "counted": False,
         "spread": {"p50": 350.0, "p90": 480.0, "p99": 590.0},
     }),
-    ("osu", "bw", 0, (), STREAM | {"window": 64, "bandwidth": 62.53e6}),
+    ("osu", "bw", 0, (), STREAM | {"window": 64, "bandwidth": 62.53e6, "mode": "nonblocking"}),
     # The message rate has more digits than the bandwidth.
     ("osu", "mbw-mr", 0, (), {"rate": 8371594.13, "one_way": 1e9 / 8371594.13}),
     ("osu", "mbw-mr", 0, (("size: 64", "size: 16"),), {"window": 16}),
@@ -23,8 +23,12 @@ ROWS = [
     ("imb", "four-benchmarks", 1, (), PING | {
         "size": 8, "iterations": 1000, "counted": True, "one_way": 350.0, "bandwidth": 22.61e6,
     }),
-    ("imb", "four-benchmarks", 4, (), {"pattern": "pingping", "one_way": 370.0}),
-    ("imb", "four-benchmarks", 7, (), STREAM | {"window": 64, "variant": ()}),
+    ("imb", "four-benchmarks", 4, (), {
+        "pattern": "pingping", "mode": "blocking", "one_way": 370.0,
+    }),
+    ("imb", "four-benchmarks", 7, (), STREAM | {
+        "window": 64, "variant": (), "mode": "nonblocking",
+    }),
     # The sum of both directions.
     ("imb", "four-benchmarks", 11, (), BOTH | {"rate": 5e6, "one_way": 200.0, "bandwidth": 40e6}),
     # A megabyte depends on the version.

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from halftrip.analysis.matching import partners
 from halftrip.errors import UsageError
 from halftrip.plan.configurations import settings as points
 from halftrip.plan.layers import file_layer, make_plan
@@ -72,11 +73,12 @@ def made(draw, tool):
         sizes = [4, max(8, *sizes)]
     repeats = tool == "eight-measurements" or (tool == "hpcbench" and len(sizes) == 1)
     window = draw(st.sampled_from(prints.patterns[pattern]))
+    is_nonblocking = tool in ("osu", "imb") and window > 1
     fields = {
         "pattern": pattern,
         "window": window,
         "iterations": draw(st.sampled_from(prints.iterations)),
-        "mode": draw(st.sampled_from(prints.modes)),
+        "mode": draw(st.sampled_from(("nonblocking",) if is_nonblocking else prints.modes)),
         "verify": tool == "osu" and draw(st.booleans()),
         "usage": (runs.usage(), runs.usage()),
     }
@@ -155,6 +157,9 @@ def test_what_a_recipe_prints_in_the_style_of_its_tool_is_read(tool):
     text = in_style(run, tool)
     again = imported_run(text)
     assert in_style(again, tool) == text
+    mine, its = ([row.configuration for row in document(each).rows] for each in (run, again))
+    # iperf3 has no windows, and so none stands beside one of ours.
+    assert len(partners(mine, its, anyway=False)) == (len(mine) if tool != "iperf3" else 0)
     of = {}
     for each in again.measurements:
         of.setdefault((each.configuration.pattern, each.configuration.size), each)

@@ -1,6 +1,7 @@
 """What MPI adds to the path below it, in one or two sentences."""
 
 import msgspec
+import pytest
 
 from halftrip.report.document import document
 from halftrip.views.mpi_overhead import lines
@@ -71,6 +72,16 @@ def test_of_a_path_that_it_does_not_use_nothing_is_said():
     assert told == "MPI does not go through a socket, which would take 16.4 us (tcp)"
     # Shared memory whose ends sleep is as slow as a socket.
     assert said(slices("mpi", 8, 9000.0), slices("shm", 8, 9000.0, wait="block")) == []
+
+
+@pytest.mark.parametrize("below", [(), slices("shm", 8, 200.0)])
+def test_a_path_that_it_does_not_use_is_known_by_intervals(below):
+    """The median of TCP is far from that of MPI, its interval is not."""
+    tcp = [runs.measurement("tcp", 8, "block", ns, slice=n) for n, ns in enumerate((1e3, 2e6, 9e6))]
+    assert not any("socket" in line for line in said(slices("mpi", 8, 400.0), tcp, below))
+    wide = [*slices("tcp", 8, 9e3, 4), *slices("tcp", 8, 1e4, 4)]
+    wide = [msgspec.structs.replace(each, slice=n) for n, each in enumerate(wide)]
+    assert "~ us (tcp)" in said(slices("mpi", 8, 400.0), wide, below)[-1]
 
 
 def test_what_it_adds_is_of_one_state():

@@ -18,13 +18,14 @@ from harness.screens import text_of
 PATHS = ("shm", "mpi", "tcp", "unix", "pipe", "udp")
 
 
-def made(times, slices=6, spread=0.01):
-    """A run of paths with these times by transport and size, ns; slices differ by `spread`."""
+def made(times, slices=6, spread=0.01, each="slice"):
+    """A run of paths with these times by transport and size, ns; slices, or launches if `each` is
+    one, differ by `spread`."""
     return document(
         runs.run(
             *(
                 runs.measurement(
-                    transport, size, half_ns=ns * (1 + spread * (n % 3 - 1)), slice=n, seed=n
+                    transport, size, half_ns=ns * (1 + spread * (n % 3 - 1)), seed=n, **{each: n}
                 )
                 for transport, of in times.items()
                 for size, ns in of.items()
@@ -46,7 +47,7 @@ def test_the_fastest_is_said_with_its_ratios_and_where_another_one_is_faster():
     said = sentence(found)
     assert said.startswith("8 B: shm is 2.10 (2.0")
     assert ") times as fast as mpi, 46" in said
-    assert said.endswith(") times as fast as shm")
+    assert said.endswith(") times as fast as shm, within one launch")
     assert "; from 64 KiB on, at 1 MiB mpi is 2.00 (1.9" in said
     assert said in " ".join(text_of(first_screen(found), 400).split())
     assert answer(found)[0] == f"{said}."
@@ -57,14 +58,22 @@ def test_the_fastest_is_said_with_its_ratios_and_where_another_one_is_faster():
 def test_what_is_not_told_apart_and_what_has_no_interval_is_said():
     near = sentence(made({"shm": {8: 100.0}, "mpi": {8: 100.5}}, spread=0.05))
     assert near.startswith("8 B: shm is not told apart (0.")
-    assert near.endswith(" times) from mpi")
+    assert near.endswith(" times) from mpi, within one launch")
     alone = sentence(made({"shm": {8: 100.0}, "mpi": {8: 300.0}}, slices=1))
     assert alone == "8 B: shm is 3.0 (± ?) times as fast as mpi"
     assert sentence(made({"shm": {8: 100.0, 64: 200.0}})) == ""
     assert sentence(made({"shm": {8: 100.0}, "mpi": {64: 300.0}})) == ""
     many = sentence(made({name: {8: 100.0 * 2**n} for n, name in enumerate(PATHS)}))
-    assert many.endswith(") times as fast as udp, the slowest of 6")
+    assert many.endswith(") times as fast as udp, the slowest of 6, within one launch")
     assert "unix" not in many
+
+
+def test_an_interval_of_several_launches_has_no_caveat():
+    several = made({"shm": {8: 100.0}, "mpi": {8: 300.0}}, each="launch")
+    assert sentence(several).endswith(") times as fast as mpi")
+    assert "compares over launches" not in text_of(first_screen(several), 400)
+    one = text_of(first_screen(made({"shm": {8: 100.0}, "mpi": {8: 300.0}})), 400)
+    assert "; the same with --launches 5 compares over launches" in one
 
 
 def test_figures_of_one_state_are_compared_with_those_of_the_same_alone():
@@ -135,6 +144,6 @@ def test_variants_are_called_as_in_their_table_and_what_tells_nothing_has_no_int
 
     said = " ".join(text_of(first_screen(document(varied(1.0), flags=False)), 300).split())
     assert "8 B: A is 3.00 (" in said
-    assert ") times as fast as B A: mpiexec /a/very" in said
+    assert ") times as fast as B, within one launch A: mpiexec /a/very" in said
     wide = sentence(document(varied(30.0), flags=False))
     assert " is not told apart from mpi /a/very" in wide
