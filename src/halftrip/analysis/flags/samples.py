@@ -294,6 +294,8 @@ def not_converged(row: Evidence) -> Finding | None:
     if requested == reached:
         reached = f"{significant(100 * width, 4)} %"
     agree = f"agree within {reached} only, not {requested}"
+    if width >= 1:
+        agree = f"do not agree within 100 %; {requested} was asked for"
     if not math.isfinite(width):
         # One launch of several, or times of 0.
         agree = "have no interval"
