@@ -8,7 +8,8 @@ from datetime import UTC
 import altair as alt
 
 from halftrip.analysis import history as analysis
-from halftrip.analysis.history import History, RowHistory, RunFigures, run_figures
+from halftrip.analysis.history import History, RowHistory
+from halftrip.analysis.run_figures import RunFigures, run_figures
 from halftrip.errors import UsageError
 from halftrip.plots.chart import (
     Chart,

@@ -17,9 +17,9 @@ from halftrip.analysis.history import (
     History,
     LevelChange,
     RowHistory,
-    is_bandwidth,
     level_ranges,
 )
+from halftrip.analysis.run_figures import is_bandwidth
 from halftrip.render.blocks import (
     SPACE,
     Block,

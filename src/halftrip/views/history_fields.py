@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from halftrip.analysis.figure import or_none
-from halftrip.analysis.history import History, LevelChange, RowHistory, RunFigures, is_bandwidth
+from halftrip.analysis.history import History, LevelChange, RowHistory
+from halftrip.analysis.run_figures import RunFigures, is_bandwidth
 from halftrip.analysis.setting_figures import configuration_fields
 from halftrip.analysis.states import QUANTITIES
 from halftrip.stats.estimate import Estimate
