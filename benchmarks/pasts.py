@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import signal
 
-from halftrip.analysis.history import RunFigures, history
+from halftrip.analysis.history import history
+from halftrip.analysis.run_figures import RunFigures
 from halftrip.results.configuration import Configuration, EndSettings
 from halftrip.results.records import Header
 from halftrip.results.run import Run

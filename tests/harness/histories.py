@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import numpy as np
 
-from halftrip.analysis.history import run_figures
+from halftrip.analysis.run_figures import run_figures
 from harness import runs
 
 # Transport, size in bytes, and one-way time in ns.

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from halftrip.analysis.curves import MeasuredCurve, curves
+from halftrip.analysis.flags.flag import percent
 from halftrip.results.configuration import Configuration
 from halftrip.results.run import Run
 from halftrip.stats.curve_times import CurveTimes, Draws, Over, clipped, draws
@@ -72,11 +73,13 @@ class Bend(NamedTuple):
 
 class Pieces(NamedTuple):
     """A curve as straight pieces, ascending, and the bends between them, one fewer. `outliers` are
-    sizes whose time is on no piece."""
+    sizes whose time is on no piece. `unclear` says of a curve without a bend why it may have one
+    nevertheless; None where it is straight."""
 
     pieces: tuple[Piece, ...]
     bends: tuple[Bend, ...]
     outliers: tuple[int, ...]
+    unclear: str | None = None
 
 
 class PiecewiseFit(NamedTuple):
@@ -92,8 +95,10 @@ class PiecewiseFit(NamedTuple):
 Method = Literal["ordinary", "relative", "robust"]
 # A line does not describe a time from which it is further off than this share, and than this many
 # standard deviations of the time.
-FAR = 0.1
+_FAR = 0.1
 _DEVIATIONS = 4.0
+# Two lines through fewer sizes would fit by themselves.
+_FEWEST_FOR_BEND = 4
 
 
 class Residual(NamedTuple):
@@ -175,11 +180,11 @@ def _unfit(
     if line.start < 0 or below:
         where = f" in {len(below)} of {len(by_launch)} launches" if line.start >= 0 else ""
         return f"an empty message would take less than no time{where}"
-    far = np.abs(residuals) > np.maximum(FAR, _noise(times, weights))
+    far = np.abs(residuals) > np.maximum(_FAR, _noise(times, weights))
     if not np.any(far):
         return None
     count = int(np.count_nonzero(far))
-    return f"off by more than {100 * FAR:.0f} % at {count} of {residuals.size} sizes"
+    return f"off by more than {100 * _FAR:.0f} % at {count} of {residuals.size} sizes"
 
 
 def _noise(times: CurveTimes, weights: Floats) -> Floats:
@@ -236,7 +241,20 @@ def found_pieces(times: CurveTimes, drawn: Draws | None) -> Pieces:
         ),
         tuple(_bends(found)),
         tuple(map(int, found.outliers)),
+        None if found.changes else _unclear(found),
     )
+
+
+def _unclear(found: Segmented) -> str | None:
+    """Why it cannot be told whether a curve of one piece bends; None where it is straight."""
+    curve, (piece,) = found.curve, found.segments
+    fitted = piece.line.start + piece.line.per_byte * curve.sizes
+    off = float(np.max(np.abs(1.0 - fitted / curve.times)))
+    if off > _FAR:
+        return f"sizes are off one line by up to {percent(off)}"
+    if curve.sizes.size < _FEWEST_FOR_BEND:
+        return f"{curve.sizes.size} sizes are too few"
+    return None
 
 
 def _bends(found: Segmented) -> Sequence[Bend]:

@@ -6,22 +6,20 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
 import msgspec
 import numpy as np
 
+from halftrip.analysis.doubts import Doubt
+from halftrip.analysis.doubts import changes as changed_doubts
 from halftrip.analysis.environments import Change
 from halftrip.analysis.environments import changes as environment_changes
-from halftrip.analysis.like_states import MeasuredRow, Part
-from halftrip.analysis.states import Quantity, run_states
-from halftrip.analysis.summaries import summarize_configuration
+from halftrip.analysis.run_figures import LevelFigure, RunFigures, is_bandwidth
+from halftrip.analysis.states import Quantity
 from halftrip.registry import TRANSPORTS
 from halftrip.results.configuration import Configuration
-from halftrip.results.records import Measurement
-from halftrip.results.run import Run
 from halftrip.stats.change_points import (
     FEWEST_RUNS,
     Levels,
@@ -46,31 +44,6 @@ _OTHER_STATE = 1.25
 CORE_TO_CORE = "core-to-core round trip"
 
 Direction = Literal["slower", "faster"]
-
-
-class LevelFigure(NamedTuple):
-    """The figure of a row while a `quantity` of the machine was at `level`, in its unit."""
-
-    quantity: Quantity
-    level: float
-    figure: Estimate
-
-
-class RunFigures(NamedTuple):
-    """What a history needs of a run: a name, when it was measured, its environment (`run` has no
-    measurements), the figure of each row (the latency, ns, or the bandwidth, bytes per second), and
-    its median core-to-core round trip, ns (NaN: not known). `levels` has the figures of a row by
-    the level of the machine that they were measured at, the one that held most first; none where it
-    is not known, and of a row that does not go with it. `goes` says of rows whether they go with
-    the level, where the run shows it."""
-
-    name: str
-    measured: datetime
-    run: Run
-    figures: Mapping[Configuration, Estimate]
-    core_to_core_rtt: float
-    levels: Mapping[Configuration, Sequence[LevelFigure]] = {}
-    goes: Mapping[Configuration, bool] = {}
 
 
 class LevelChange(NamedTuple):
@@ -104,8 +77,9 @@ class RowHistory(NamedTuple):
 class Event(NamedTuple):
     """Changes of several rows in the same direction that may have happened between the same two
     runs: after `before`, and no later than `high`. `rows` are their places among the rows of the
-    history, each with its change. `environment` is what differs between these two runs, without
-    what differs between most runs."""
+    history, each with its change. `environment` is how far these rows can be trusted, where that
+    differs between their levels, and what differs between these two runs, without what differs
+    between most runs."""
 
     direction: Direction
     before: int
@@ -137,67 +111,13 @@ class History(NamedTuple):
         """The rows that are told apart by the state of the machine."""
         return [row for row in self.rows if row.quantity is not None]
 
+    def doubt(self, row: RowHistory, run: int) -> Doubt | None:
+        """How far a row of a run can be trusted; None where that is not known."""
+        return self.runs[run].doubts.get(row.configuration)
+
     @property
     def changed(self) -> list[RowHistory]:
         return [row for row in self.rows if row.changes]
-
-
-def is_bandwidth(configuration: Configuration) -> bool:
-    """Whether the figure of a configuration is its bandwidth: there is none of empty messages."""
-    return configuration.is_rate and configuration.size > 0
-
-
-def run_figures(name: str, run: Run) -> RunFigures:
-    """What a history needs of a run, which may have millions of samples."""
-    measurements: dict[Configuration, list[Measurement]] = {}
-    for configuration, found in run.by_configuration.items():
-        measurements.setdefault(configuration.without_cores, []).extend(found)
-    figures: dict[Configuration, Estimate] = {}
-    levels: dict[Configuration, list[LevelFigure]] = {}
-    goes: dict[Configuration, bool] = {}
-    states = run_states(run)
-    for configuration, found in measurements.items():
-        row = MeasuredRow(configuration, found, states.of(configuration), within=True)
-        made = [(part, _figure(row, part)) for part in row.parts]
-        known = [(part, figure) for part, figure in made if figure is not None]
-        whole = made[0][1] if len(made) == 1 else _figure(row, row.whole)
-        if whole is not None:
-            figures[configuration] = whole
-        if row.goes_with_state is not None:
-            goes[configuration] = row.goes_with_state
-        levels[configuration] = [
-            LevelFigure(part.quantity, part.level.middle, figure)
-            for part, figure in known
-            if part.quantity is not None and part.level is not None
-        ]
-    rtts = [
-        rtt
-        for measurement in run.measurements
-        if not measurement.configuration.is_simulated
-        for rtt in measurement.core_to_core_rtts
-    ]
-    moment = datetime.fromisoformat(run.header.started)
-    return RunFigures(
-        name=name,
-        measured=moment if moment.tzinfo else moment.replace(tzinfo=UTC),
-        run=msgspec.structs.replace(
-            run, measurements=(), failures=(), aggregates=(), host_counters=()
-        ),
-        figures=figures,
-        core_to_core_rtt=median(rtts) if rtts else math.nan,
-        levels=levels,
-        goes=goes,
-    )
-
-
-def _figure(row: MeasuredRow, part: Part) -> Estimate | None:
-    """The figure of these slices of a row; None where it has none above 0."""
-    configuration = row.configuration
-    summary = summarize_configuration(part.measurements, row.times_of(part), part.delivery)
-    found = summary.time
-    if is_bandwidth(configuration):
-        found = summary.over_time(configuration.directions * summary.bandwidth)
-    return found if 0 < found.value < math.inf else None
 
 
 def history(runs: Iterable[RunFigures]) -> History:
@@ -337,7 +257,8 @@ def _events(runs: Sequence[RunFigures], rows: Sequence[RowHistory]) -> list[Even
         else:
             own.append(each)
     usual = _usual(runs) if groups else set()
-    return sorted((_event(runs, group, usual) for group in groups), key=lambda each: each.first)
+    events = (_event(runs, rows, group, usual) for group in groups)
+    return sorted(events, key=lambda each: each.first)
 
 
 def _fits(change: LevelChange, group: Sequence[tuple[int, LevelChange]]) -> bool:
@@ -352,15 +273,42 @@ def _between(changes: Sequence[LevelChange]) -> tuple[int, int]:
 
 
 def _event(
-    runs: Sequence[RunFigures], group: Sequence[tuple[int, LevelChange]], usual: set[str]
+    runs: Sequence[RunFigures],
+    rows: Sequence[RowHistory],
+    group: Sequence[tuple[int, LevelChange]],
+    usual: set[str],
 ) -> Event:
     found = [change for _, change in group]
     before, high = _between(found)
     firsts = Counter(min(max(each.first, before + 1), high) for each in found)
-    differing = [
+    differing = changed_doubts(*_doubts_around(runs, rows, group))
+    differing += [
         change for change in _differences(runs[before], runs[high]) if change.name not in usual
     ]
     return Event(found[0].direction, before, firsts.most_common(1)[0][0], high, group, differing)
+
+
+def _doubts_around(
+    runs: Sequence[RunFigures],
+    rows: Sequence[RowHistory],
+    group: Sequence[tuple[int, LevelChange]],
+) -> tuple[list[Doubt], list[Doubt]]:
+    """The doubts of rows in all runs of the levels before and after their change."""
+    before: list[Doubt] = []
+    after: list[Doubt] = []
+    for place, change in group:
+        of, others = rows[place], rows[place].changes
+        first = max((each.high for each in others if each.high <= change.before), default=0)
+        last = min(
+            (each.before for each in others if each.before >= change.high), default=len(runs)
+        )
+        for number in of.figures:
+            doubt = runs[number].doubts.get(of.configuration)
+            if doubt is not None and first <= number <= change.before:
+                before.append(doubt)
+            elif doubt is not None and change.high <= number <= last:
+                after.append(doubt)
+    return before, after
 
 
 def _usual(runs: Sequence[RunFigures]) -> set[str]:

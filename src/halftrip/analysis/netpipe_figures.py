@@ -107,18 +107,27 @@ def _figures(curve: Configuration, points: Sequence[_Point]) -> NetpipeFigures:
             f"bandwidth may still grow at {format_size(points[-1].size)}, the largest size; "
             f"measure larger ones: -s 1..{format_size(16 * points[-1].size)}"
         )
-    for name, each in (("saturation", saturation), ("n_half", n_half)):
+    for name, each, share in (("saturation", saturation, SATURATED), ("n_half", n_half, 0.5)):
         if each is None and name not in reasons:
-            share = "half of" if name == "n_half" else "about"
-            reasons[name] = (
-                f"{format_size(sized[0].size)}, the smallest size, may have {share} the largest "
-                "bandwidth; measure smaller ones, for longer"
-            )
+            reasons[name] = _not_reached(sized[0], largest, share)
     return found._replace(
         bandwidth=largest.bandwidth,
         largest_at=largest.size,
         saturation=saturation,
         n_half=n_half,
+    )
+
+
+def _not_reached(first: _Point, largest: _Point, share: float) -> str:
+    """Why it is not known where a curve gets to a share of its largest bandwidth, if no size surely
+    has less."""
+    is_less = first.bandwidth.value < share * largest.bandwidth.value
+    if is_less or first.size == 1:
+        return "intervals are too wide; measure for longer, with --time"
+    words = "half of" if share == 0.5 else "about"
+    return (
+        f"{format_size(first.size)}, the smallest size, may have {words} the largest bandwidth; "
+        "measure smaller ones, for longer"
     )
 
 

@@ -14,7 +14,7 @@ from halftrip.errors import HalftripError, NotARunError, UsageError
 from halftrip.texts import printable
 
 if TYPE_CHECKING:
-    from halftrip.analysis.history import RunFigures
+    from halftrip.analysis.run_figures import RunFigures
     from halftrip.results.run import Run
 
 # Of files that are left out, so many are named.
@@ -69,7 +69,7 @@ class _Loaded(NamedTuple):
 
 def _loaded(files: Iterable[str]) -> Iterator[_Loaded]:
     """The runs in these files. A line says which files are left out, since they hold none."""
-    from halftrip.analysis.history import run_figures
+    from halftrip.analysis.run_figures import run_figures
     from halftrip.results.run_file import load
 
     others: list[str] = []

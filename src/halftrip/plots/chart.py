@@ -86,14 +86,15 @@ class Drawing(NamedTuple):
 
 
 class Bar(NamedTuple):
-    """A bar for a terminal: its name, its figure with the interval, None where there is none, and
-    the figure in words."""
+    """A bar for a terminal: its name, its figure with the interval, None where there is none, the
+    figure in words, and which ends of the interval are drawn nearer than they are."""
 
     name: str
     value: float
     low: float | None
     high: float | None
     text: str
+    is_open: tuple[bool, bool] = (False, False)
 
 
 class Bars(NamedTuple):

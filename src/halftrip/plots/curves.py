@@ -28,13 +28,14 @@ from halftrip.plots.points import (
     Points,
     by_size,
     ends_of,
+    for_bars,
     from_zero,
     interval_says,
     only_size,
     record,
 )
 from halftrip.plots.series import DrawnRow, in_common, lines_by_pattern
-from halftrip.report.numbers import number
+from halftrip.report.numbers import number, width_of
 from halftrip.stats.estimate import Estimate
 from halftrip.stats.median import median
 from halftrip.units import format_size, size_in_words
@@ -145,6 +146,7 @@ def _chart(pattern: str, lines: Sequence[DrawnRow], figure: _Figure) -> Chart:
         "bounds": _bounds(lines) if figure is _LATENCY else [],
     }
     size = only_size(records)
+    records = records if size is None else for_bars(records)
     values = [*ends_of(records), *(each["y"] for each in data["bounds"])]
     axis = si_axis(figure.axis, figure.unit, values, is_log=size is None)
     points = Points(
@@ -247,6 +249,10 @@ def _record(line: DrawnRow, figure: _Figure, piece: str) -> Record:
     value, low, high = figure.of(line.row)
     verdict, configuration = line.row.verdict, line.configuration
     has_interval = math.isfinite(low) and math.isfinite(high) and low > 0
+    interval = "none"
+    if has_interval:
+        ends = " to ".join(map(figure.text, (low, high)))
+        interval = ends if verdict.width < 1 else width_of(verdict.width)
     return record(
         line.name,
         configuration.transport,
@@ -257,7 +263,7 @@ def _record(line: DrawnRow, figure: _Figure, piece: str) -> Record:
         verdict=verdict.word,
         what=line.name if line.name != configuration.transport else line.subject.name,
         size=size_in_words(configuration.size),
-        interval=" to ".join(map(figure.text, (low, high))) if has_interval else "none",
+        interval=interval,
         cause="" if verdict.cause is None else verdict.cause.name,
     )
 

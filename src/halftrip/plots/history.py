@@ -8,7 +8,8 @@ from datetime import UTC
 import altair as alt
 
 from halftrip.analysis import history as analysis
-from halftrip.analysis.history import History, RowHistory, RunFigures, run_figures
+from halftrip.analysis.history import History, RowHistory
+from halftrip.analysis.run_figures import RunFigures, run_figures
 from halftrip.errors import UsageError
 from halftrip.plots.chart import (
     Chart,
@@ -20,7 +21,7 @@ from halftrip.plots.chart import (
     ratio_axis,
     text,
 )
-from halftrip.plots.points import Axis, Look, Moment, Points, ends_of, record, view_of
+from halftrip.plots.points import Axis, Look, Moment, Points, ends_of, open_says, record, view_of
 from halftrip.plots.theme import HUES
 from halftrip.report.fields import name_of, varying
 from halftrip.results.configuration import Configuration
@@ -83,7 +84,7 @@ def history(subjects: Sequence[Subject]) -> list[Chart]:
             name="history",
             title=f"History of {len(found.runs)} runs",
             lines=[*map(text, answer(found)), said],
-            marks=["Bars: 95 % interval. Upright: where a level changed."],
+            marks=["Bars: 95 % interval. Upright: where a level changed.", *open_says(records)],
             view=view_of(points, x),
             data={"points": records, **points.data},
             text=" ".join(answer(found)),

@@ -16,6 +16,7 @@ from halftrip.plots.points import (
     Points,
     by_size,
     ends_of,
+    for_bars,
     from_zero,
     interval_says,
     only_size,
@@ -62,6 +63,7 @@ def _chart(pattern: str, every: Sequence[tuple[Subject, Added]]) -> Chart:
 
     records = [_record(name(subject, each), each) for subject, each in every]
     size = only_size(records)
+    records = records if size is None else for_bars(records)
     linear = si_axis("added to the time of a message", "s", [], is_log=False)
     ends = ends_of(records)
     marks = [f"{interval_says(size is not None)}: 95 % interval, from those of both."]

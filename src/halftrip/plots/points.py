@@ -25,6 +25,7 @@ from halftrip.plots.chart import (
     visible,
 )
 from halftrip.plots.series import colour, dash, fill, shape
+from halftrip.report.numbers import FARTHEST
 
 # Pixels of a bar with the space beside it: of few bars, and of many, which take so many together.
 _BAR, _SMALL_BAR, _ALL_BARS = 34, 20, 1000
@@ -94,13 +95,17 @@ class Points(NamedTuple):
     label: str = "series"
 
 
+# On a linear axis, an interval is drawn up to so many times its figure.
+_FARTHEST_ON_LINEAR = 4.0
+
+
 def record(
     series: str, transport: str, x: float, figure: Sequence[float], text: str, **more: Any
 ) -> Record:
     """A figure with its interval, at a place, and as a `text`; ends that are not known are
     None."""
     value, low, high = figure
-    return {
+    made = {
         "series": series,
         "transport": transport,
         "x": x,
@@ -110,6 +115,33 @@ def record(
         "figure": text,
         **more,
     }
+    return _within(made, FARTHEST)
+
+
+def _within(found: Record, farthest: float) -> Record:
+    """The record with an interval that is drawn up to so many times its figure, and down to that
+    part of it, as a wider one would set the scale for all others. An end that it goes beyond is
+    `open_low` or `open_high`."""
+    value, low, high = abs(found["y"]), found["low"], found["high"]
+    if not value or low is None or high is None:
+        return found
+    least, most = value / FARTHEST if low > 0 else -farthest * value, farthest * value
+    return (
+        found
+        | ({"low": least, "open_low": True} if low < least else {})
+        | ({"high": most, "open_high": True} if high > most else {})
+    )
+
+
+def for_bars(records: Sequence[Record]) -> list[Record]:
+    """The records with intervals that leave the bars of others visible on a linear axis."""
+    return [_within(each, _FARTHEST_ON_LINEAR) for each in records]
+
+
+def open_says(records: Sequence[Record]) -> list[str]:
+    """What arrows mean; empty where there are none."""
+    is_open = any(end in each for each in records for end in ("open_low", "open_high"))
+    return ["An arrow: the interval goes on."] if is_open else []
 
 
 def ends_of(records: Sequence[Record]) -> list[float]:
@@ -152,6 +184,7 @@ def by_size(
     """A chart of the figures of a pattern by message size, and bars where there is one size only;
     `sizes` are places on the axis (None: those of all figures)."""
     size = only_size(points.records, points.label)
+    marks = [*marks, *open_says(points.records)]
     if size is None:
         title = f"{title}: {pattern}"
         x = size_axis(sizes or [each["x"] for each in points.records])
@@ -199,6 +232,8 @@ def view_of(points: Points, x: alt.X) -> View:
     if any(each["low"] is not None for each in points.records):
         interval = drawn.mark_rule(strokeWidth=look.interval_width)
         layers.append(interval.encode(x=x, y=low, y2="high:Q", color=hues))
+        for arrow, end in _arrows(points, alt.Y):
+            layers.append(arrow.encode(x=x, y=end, color=hues))
     filled = look.hollow is None
     more: dict[str, Any] = {} if filled else {"fill": fill(points.names, look.hollow or "")}
     more |= {"shape": shape(points.names)} if look.has_shapes else {}
@@ -206,6 +241,20 @@ def view_of(points: Points, x: alt.X) -> View:
     point = drawn.mark_point(size=look.size, opacity=1, **mark)
     layers.append(point.encode(x=x, y=y, color=hues, tooltip=[*points.tip], **more))
     return layered(*layers, *_moments(points, x, True), *_levels(points, alt.Y, True))
+
+
+def _arrows(points: Points, kind: type[alt.X | alt.Y]) -> Iterator[tuple[alt.Chart, Any]]:
+    """The marks at ends of intervals that go on, each with its place on the axis of figures."""
+    shapes = (
+        ("triangle-down", "triangle-up") if kind is alt.Y else ("triangle-left", "triangle-right")
+    )
+    for end, form in zip(("low", "high"), shapes, strict=True):
+        if any(f"open_{end}" in each for each in points.records):
+            drawn = visible(alt.Chart(named("points"))).transform_filter(f"datum.open_{end}")
+            yield (
+                drawn.mark_point(shape=form, filled=True, size=80, opacity=1),
+                _channel(kind, points.axis, end),
+            )
 
 
 def _channel(kind: type[alt.X | alt.Y], axis: Axis, field: str) -> Any:
@@ -276,6 +325,7 @@ def _bars(points: Points) -> View:
             for end in (low, high)
         ),
     ]
+    layers += [arrow.encode(x=end, y=y, color=hues) for arrow, end in _arrows(points, alt.X)]
     text = drawn.transform_calculate(end=f"max({axis.foot}, datum.y, datum.high)")
     layers.append(
         text.mark_text(align="left", baseline="middle", dx=6).encode(
@@ -287,7 +337,14 @@ def _bars(points: Points) -> View:
 
 def _terminal_bars(points: Points) -> Bars:
     found = [
-        Bar(each[points.label], each["y"], each["low"], each["high"], each["figure"])
+        Bar(
+            each[points.label],
+            each["y"],
+            each["low"],
+            each["high"],
+            each["figure"],
+            ("open_low" in each, "open_high" in each),
+        )
         for each in points.records
     ]
     return Bars(points.axis.foot, found)

@@ -146,12 +146,15 @@ def _bars(drawing: Bars, width: int) -> str:
         if each.low is not None and each.high is not None:
             first, last = column(each.low), column(each.high)
             cells[first : last + 1] = "-" * (last + 1 - first)
-            cells[first] = cells[last] = "|"
+            cells[first] = "<" if each.is_open[0] else "|"
+            cells[last] = ">" if each.is_open[1] else "|"
         return f"{each.name[:longest]:{longest}}  {''.join(cells)}  {each.text}"
 
     legend = f"#: from {drawing.foot:g}"
     if any(each.low is not None for each in drawing.bars):
         legend += "; |: the ends of the 95 % interval, where there is one"
+    if any(any(each.is_open) for each in drawing.bars):
+        legend += "; < and >: it goes on"
     return "\n".join([*map(line, drawing.bars), *wrapped("", legend, width)])
 
 

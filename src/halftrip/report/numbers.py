@@ -18,6 +18,8 @@ _FEWEST_DIGITS, _MOST_DIGITS = 2, 5
 # How large the units are in which people read figures; others are as they are.
 _SCALES = {"us": 1e3, "MB/s": 1e6, "GB/s": 1e9, "10^6/s": 1e6, "GHz": 1e9, "MiB": 1 << 20}
 _MARKS: dict[Word, str] = {"ok": "", "caution": "~", "no": "!"}
+# Where an interval ends is not told beyond so many times the figure, nor below that part of it.
+FARTHEST = 100.0
 # An interval has two digits up to 35 of them, else one, and the figure ends where it does (Particle
 # Data Group, Review of Particle Physics, introduction, 5.3).
 _TWO_DIGITS_UP_TO = 3.55
@@ -94,8 +96,12 @@ def with_interval(estimate: Estimate | None, scale: float) -> str:
     if estimate is None:
         return NOTHING
     digits = _digits(estimate)
-    value, low, high = (signed(each / scale, digits) for each in estimate)
-    return f"{value} [{low}, {high}]"
+    value, low, high = estimate
+    if low > 0 and high > FARTHEST * value:
+        # Two launches that are far apart: its ends may have fifteen digits.
+        low, high = 0.0 if low < value / FARTHEST else low, math.inf
+    ends = ", ".join(signed(each / scale, digits) for each in (low, high))
+    return f"{signed(value / scale, digits)} [{ends}]"
 
 
 def in_words(estimate: Estimate, digits: int, scale: float = 1.0, unit: str = "") -> str:

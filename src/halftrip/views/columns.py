@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -95,8 +96,12 @@ def _core_to_core(row: Row) -> str:
     return f"{low:.0f}" if high <= 1.1 * low else f"{low:.0f} to {high:.0f}"
 
 
-def _between(low: str, high: str) -> str:
-    return NOTHING if NOTHING in (low, high) else f"{low} to {high}"
+def _interval(row: Row, low: float, high: float, scale: float) -> str:
+    """The ends of the interval of a row, or that it is wider than the figure."""
+    if 1 <= row.verdict.width < math.inf:
+        return width_of(row.verdict.width)
+    ends = [number(each, digits_of(row) + 1, scale) for each in (low, high)]
+    return NOTHING if NOTHING in ends else " to ".join(ends)
 
 
 # A field that all tables have, where lines differ in it.
@@ -134,8 +139,7 @@ def latency_columns(rtt: bool) -> tuple[Column, ...]:
     times = one_way_times(rtt)
 
     def interval(row: Row) -> str:
-        ends = (end * times(row) for end in (row.summary.low, row.summary.high))
-        return _between(*(number(end, digits_of(row) + 1, 1e3) for end in ends))
+        return _interval(row, *(end * times(row) for end in row.summary.time[1:]), 1e3)
 
     def made(figure: Figure[Any]) -> Column:
         changes = {"heading": "round trip"} if rtt and figure.name == "latency_ns" else {}
@@ -159,7 +163,7 @@ def _bandwidth_interval(row: Row) -> str:
     if not row.bandwidth > 0:
         return NOTHING
     _, *ends = row.over_time(row.bandwidth)
-    return _between(*(number(end, digits_of(row) + 1, 1e6) for end in ends))
+    return _interval(row, *ends, 1e6)
 
 
 def _width_of_rate(row: Row) -> str:

@@ -36,6 +36,8 @@ _UNKNOWN = (
 )
 # That a cause is named by chance is said from this share on.
 _BY_CHANCE = 0.05
+# Sizes of which the larger is at most this many times the smaller are both said in bytes.
+_NEAR = 8
 
 
 def explain(run: Run, found: Sequence[CurveCauses], at: int | None = None) -> View:
@@ -106,7 +108,8 @@ def sentences(name: str, found: CurveCauses, at: int | None) -> list[str]:
 
 
 def _straight(name: str, found: CurveCauses, at: int | None) -> str:
-    """That a curve is straight: at a size, or everywhere; or that a size is on no piece."""
+    """That a curve is straight: at a size, or everywhere; or that a size is on no piece, or that
+    it may bend."""
     outliers = found.fit.found.outliers if found.fit.found is not None else ()
     if at in outliers:
         return f"{name}: the time of {size_in_words(at)} is on no straight piece"
@@ -120,6 +123,8 @@ def _straight(name: str, found: CurveCauses, at: int | None) -> str:
         )
         sizes = f"{format_size(first)} to {format_size(last)}"
         return f"{name}: {size_in_words(at or 0)} was not measured; the run has {sizes}"
+    if found.fit.found is not None and found.fit.found.unclear is not None:
+        return f"{name}: no bend can be told; {found.fit.found.unclear}"
     where = "" if at is None else f" at {size_in_words(at)}"
     span = span_in_words(piece.first, piece.last)
     said = f"{name}: the curve is straight{where}: from {span} it is {_line(piece.line)}"
@@ -155,15 +160,16 @@ def _of_bend(name: str, found: BendCauses, knows: bool) -> list[str]:
 
 
 def span_in_words(low: int, high: int) -> str:
-    """``4 to 8 KiB``, or ``4040 to 4096 B``: both ends in the same form."""
+    """``4 to 8 KiB``, or ``4040 to 4096 B``: both ends in the same form, where they are near."""
     names = [size_in_words(low), size_in_words(high)]
     if low == high:
         return names[0]
     (first, unit), (_, other) = (name.split(" ") for name in names)
     if unit == other:
         return f"{first} to {names[1]}"
-    # 4032 B to 4 KiB is hard to read; 64 KiB to 4 MiB is not.
-    return f"{low} to {high} B" if "B" in (unit, other) else " to ".join(names)
+    # 4032 B to 4 KiB is hard to read; 64 KiB to 4 MiB is not, nor 1 B to 64 KiB.
+    near = high <= _NEAR * low
+    return f"{low} to {high} B" if near and "B" in (unit, other) else " to ".join(names)
 
 
 def _change(bend: Bend) -> str:
@@ -240,6 +246,7 @@ def _curve_content(name: str, found: CurveCauses, at: int | None) -> dict[str, A
         "reason": found.fit.reason,
         "over": found.fit.over,
         "knows_thresholds": found.knows,
+        "unclear": found.fit.found.unclear if found.fit.found else None,
         "outlier_sizes_bytes": list(found.fit.found.outliers) if found.fit.found else [],
         "bends": [_bend_content(each) for each in bends],
     }

@@ -7,11 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from halftrip.analysis.curves import MeasuredCurve
 from halftrip.analysis.figure import ALWAYS, BRIEF, or_none
-from halftrip.analysis.fit import FAR, Bend, CurveFit, Hockney, Piece, Pieces, StraightLine
+from halftrip.analysis.fit import Bend, CurveFit, Hockney, Piece, Pieces, StraightLine
 from halftrip.analysis.flags.flag import counted
 from halftrip.analysis.setting_figures import curve_fields
 from halftrip.render.blocks import (
@@ -143,8 +141,8 @@ def _of_state(curve: MeasuredCurve) -> str | None:
 def _made_of(fit: CurveFit) -> str:
     pieces = _pieces(fit)
     line = next((each for each in fit.lines if each.method == "relative"), None)
-    if not pieces.bends and (far := _far_off(fit)) > FAR:
-        said = f"no bend can be told; sizes are off one line by up to {_share(far)}"
+    if pieces.unclear is not None:
+        said = f"no bend can be told; {pieces.unclear}"
     elif not pieces.bends:
         said = "straight; no bend"
     else:
@@ -158,15 +156,6 @@ def _made_of(fit: CurveFit) -> str:
     return said
 
 
-def _far_off(fit: CurveFit) -> float:
-    """By which share of its time the furthest size of a curve of one piece is off that."""
-    times, pieces = fit.curve.times, _pieces(fit)
-    assert times is not None
-    line = pieces.pieces[0].line
-    off = np.abs(times.times - line.start.value - line.per_byte.value * times.sizes) / times.times
-    return float(np.max(off[~np.isin(times.sizes, pieces.outliers)]))
-
-
 def bend_in_words(bend: Bend) -> str:
     """Where a bend is, and what happens there: ``jump to 1.34 times between 4K and 8K``."""
     what = "bend"
@@ -177,8 +166,11 @@ def bend_in_words(bend: Bend) -> str:
 
 
 def _counts(fits: Sequence[CurveFit]) -> list[str]:
-    straight = sum(not _pieces(each).bends for each in fits)
-    said = [f"{counted(len(fits), 'curve')}: {straight} straight, {len(fits) - straight} bend"]
+    bent = sum(bool(_pieces(each).bends) for each in fits)
+    unclear = sum(_pieces(each).unclear is not None for each in fits)
+    straight = len(fits) - bent - unclear
+    said = [f"{counted(len(fits), 'curve')}: {straight} straight, {bent} bend"]
+    said[0] += f", {unclear} cannot be told" if unclear else ""
     places = Counter((bend.low, bend.high) for each in fits for bend in _pieces(each).bends)
     if places:
         (low, high), count = places.most_common(1)[0]
@@ -308,6 +300,7 @@ def content(fits: Sequence[CurveFit], models: Sequence[str]) -> list[dict[str, A
         if "piecewise" in models:
             curve["pieces"] = [] if pieces is None else list(map(_piece_fields, pieces.pieces))
             curve["bends"] = [] if pieces is None else list(map(_bend_fields, pieces.bends))
+            curve["unclear"] = None if pieces is None else pieces.unclear
             curve["outlier_sizes_bytes"] = [] if pieces is None else list(pieces.outliers)
         found.append(curve)
     return found

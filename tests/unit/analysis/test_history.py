@@ -4,8 +4,10 @@ import math
 
 import pytest
 
+from halftrip.analysis.doubts import Doubt, changes
 from halftrip.analysis.environments import Change
-from halftrip.analysis.history import CORE_TO_CORE, history, run_figures
+from halftrip.analysis.history import CORE_TO_CORE, history
+from halftrip.analysis.run_figures import run_figures
 from harness import histories, runs
 from harness.histories import KERNELS, dated, figures, weekly
 
@@ -102,6 +104,39 @@ def test_another_core_to_core_round_trip_is_named():
 
     (event,) = history(figures(map(run, range(16)))).events
     assert event.environment == [Change(CORE_TO_CORE, "100 ns", "122 ns")]
+
+
+def contended(number, since=8):
+    """A run in which other programs had half of a core, from a number on."""
+    half_ns, others = (150.0, 0.45) if number >= since else (100.0, 0.01)
+    used = tuple(runs.usage(core={"others": each}) for each in (others, 0.0))
+    slices = [
+        runs.measurement(half_ns=half_ns, usage=used, seed=6 * number + n, slice=n)
+        for n in range(6)
+    ]
+    return dated(runs.run(*slices), number)
+
+
+def test_contention_that_came_with_a_change_is_a_fact_of_it():
+    found = history(figures(map(contended, range(16))))
+    (event,) = found.events
+    assert event.environment == [
+        Change("cause", "none", "CPU contention"),
+        Change("share of other tasks", "1.0 %", "45 %"),
+    ]
+    (row,) = found.rows
+    assert found.doubt(row, 0) == Doubt("ok", None, 0.01)
+    assert found.doubt(row, 15)[:2] == ("caution", "CPU contention")
+
+
+def test_only_what_most_rows_of_a_level_have_is_a_fact():
+    once = [contended(number, since=8 if number in (3, 9) else 99) for number in range(16)]
+    assert not history(figures(once)).events
+    ok, other = Doubt("ok", None, 0.05), Doubt("no", "steal", 0.14)
+    assert changes([ok] * 3, [ok, other]) == changes([], [other]) == changes([ok], []) == []
+    assert changes([ok, other, ok], [ok, other, other]) == [Change("cause", "none", "steal")]
+    unknown = ok._replace(others=math.nan)
+    assert changes([unknown], [ok._replace(others=0.9)]) == []
 
 
 def test_what_differs_between_most_runs_explains_nothing():

@@ -70,6 +70,16 @@ def test_a_curve_that_begins_with_half_of_its_bandwidth():
 
 
 @pytest.mark.parametrize(
+    ("time", "sizes"), [(straight, (256, 512, 768)), (lambda size: 100 * size, (1, 2, 3))]
+)
+def test_where_smaller_sizes_would_not_tell_more_none_are_asked_for(time, sizes):
+    """The smallest has a third of the largest bandwidth, but for noise; and none is below 1."""
+    found = figures(curve(time, sizes, spread=1.5))
+    assert found.n_half is None
+    assert found.reasons["n_half"] == "intervals are too wide; measure for longer, with --time"
+
+
+@pytest.mark.parametrize(
     ("measurements", "names", "said"),
     [
         (curve(straight, [1, 8]), {"bandwidth", "saturation", "n_half"}, "fewer than three sizes"),

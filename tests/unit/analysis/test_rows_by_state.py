@@ -7,8 +7,9 @@ import pytest
 
 from halftrip.analysis.compared_run import ComparedRun, sides_of
 from halftrip.analysis.comparison import compare
-from halftrip.analysis.history import history, run_figures
+from halftrip.analysis.history import history
 from halftrip.analysis.rows import in_every_state, rows
+from halftrip.analysis.run_figures import run_figures
 from halftrip.analysis.states import run_states
 from halftrip.report.document import document
 from halftrip.results.block import RoundTrips

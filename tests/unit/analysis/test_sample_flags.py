@@ -271,5 +271,8 @@ def test_a_row_that_was_not_asked_to_converge_is_not_flagged():
 def test_launches_have_to_agree_whatever_the_width_of_each():
     apart = [pingpong(noise(middle=10_000 * (1 + 0.02 * n)), launch=n) for n in range(6)]
     assert seen(*apart, ci=0.01)["not-converged"].startswith("6 launches agree within")
+    two = [pingpong(noise(middle=10_000 * (1 + 79 * n)), launch=n) for n in range(2)]
+    said = "2 launches do not agree within 100 %; 1.0 % was asked for"
+    assert seen(*two, ci=0.01)["not-converged"] == said
     alike = [pingpong(noise(seed=n), launch=n, stopped="time") for n in range(6)]
     assert seen(*alike, ci=0.01) == {}

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from halftrip.results.threshold import Threshold
+from harness.curves import run_of
 from harness.imports import sample
 from harness.runs import environment, measurement, run, save
 from harness.shell import call
@@ -80,7 +81,19 @@ def test_at_a_size_there_is_the_nearest_bend_or_a_straight_piece(saved):
     assert straight.rstrip().endswith("it bends at 4000 to 4104 B")
     assert "1 MiB was not measured; the run has 256 to 12K" in saved("--at", "1M").out
     out = saved(found=rows(jump=1.0)).out
-    assert out.startswith("mpi pingpong: the curve is straight: from 256 to 12288 B it is 1.0")
+    assert out.startswith("mpi pingpong: the curve is straight: from 256 B to 12 KiB it is 1.0")
+
+
+def test_a_curve_that_may_bend_is_not_called_straight(saved):
+    few = saved(found=rows(jump=1.0, sizes=(8, 1024, 65536)))
+    assert few.out == "mpi pingpong: no bend can be told; 3 sizes are too few\n"
+    noisy = run_of(sizes=(8, 64, 512, 4096, 32768, 1 << 20), noise=0.3).measurements
+    for options in ((), ("--at", "512")):
+        said = saved(*options, found=noisy).out
+        assert "shm pingpong: no bend can be told; sizes are off one line by up to " in said
+        assert "straight" not in said
+    assert json.loads(saved("-j", found=noisy).out)["curves"][0]["unclear"]
+    assert "2 MiB was not measured" in saved("--at", "2M", found=noisy).out
 
 
 def test_what_is_unknown_is_said(saved):

@@ -7,7 +7,7 @@ import pytest
 from halftrip.cli.fit import fit
 from halftrip.errors import UsageError
 from harness import runs
-from harness.curves import run_of
+from harness.curves import GRID, run_of
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +68,22 @@ def test_of_many_curves_the_answer_counts(tmp_path, capsys):
     path = runs.save(runs.run(*every, environments=ranks), tmp_path / "run.jsonl")
     first, *_ = said(capsys, str(path)).split("\n")
     assert first == "6 curves: 0 straight, 6 bend; most often between 2K and 4K: 6"
+
+
+def test_a_curve_that_may_bend_is_not_called_straight(tmp_path, capsys):
+    few, noisy = {"sizes": (8, 1024, 65536)}, {"sizes": GRID[::4], "noise": 0.3}
+    made = [few, few, noisy, noisy, {}, {}]
+    every = [run_of(slices=6, pair=(0, n), **of) for n, of in enumerate(made, start=1)]
+    ranks = tuple(runs.environment(rank) for rank in range(7))
+    found = [measurement for each in every for measurement in each.measurements]
+    path = str(runs.save(runs.run(*found, environments=ranks), tmp_path / "run.jsonl"))
+    first, *_ = said(capsys, path).split("\n")
+    assert first == "6 curves: 2 straight, 0 bend, 4 cannot be told"
+    of_few, of_noisy, *_ = said(capsys, path, pair="0-1,0-3").split("\n")
+    assert of_few == "shm 0-1: no bend can be told; 3 sizes are too few"
+    assert of_noisy.startswith("shm 0-3: no bend can be told; sizes are off one line by up to ")
+    curves = json.loads(said(capsys, path, format_="json"))["curves"]
+    assert [bool(curve["unclear"]) for curve in curves] == [True] * 4 + [False] * 2
 
 
 def test_what_cannot_be_fitted_is_said(tmp_path, capsys):

@@ -36,6 +36,9 @@ IMPORTS = sorted(
 MARKS = re.compile(r'<g class="mark-(?!group|text)[a-z]+ role-mark[^>]*>(?:<path|<line|<g>)')
 
 
+TWO = ("shm", "tcp")
+
+
 def subject(run, name="run"):
     return Subject(name, document(run, flags=False))
 
@@ -263,6 +266,49 @@ def test_a_single_size_is_drawn_as_bars(kind):
         (line,) = [line for line in shown if line.startswith(f"{bar.name} ")]
         assert line.endswith(f"  {bar.text}")
         assert ("|" in line) == (bar.low is not None)
+
+
+def wide(*sizes):
+    """Two launches that agree, and two of which one took 80 times as long."""
+    return runs.run(
+        *(
+            runs.measurement(
+                transport, size, half_ns=factor**launch * (900.0 + size), launch=launch, seed=size
+            )
+            for transport, factor in (("shm", 1.0001), ("tcp", 80.0))
+            for size in sizes
+            for launch in range(2)
+        )
+    )
+
+
+@pytest.mark.parametrize("kind", ["latency", "bandwidth", "compare", "history"])
+def test_an_interval_that_says_nothing_does_not_set_the_scale(kind):
+    several = kind in ("compare", "history")
+    subjects = [subject(wide(8, 64), name) for name in "ab"[: 1 + several]]
+    (chart,) = charts_of(kind, subjects)
+    check([chart])
+    shm, tcp = ([each for each in chart.data["points"] if each["transport"] == of] for of in TWO)
+    for each in tcp:
+        assert each["low"] == pytest.approx(each["y"] / 100)
+        assert each["high"] == pytest.approx(each["y"] * 100)
+        assert each["open_low"] is each["open_high"] is True
+    assert not any("open_low" in each or "open_high" in each for each in shm)
+    assert chart.marks[-1] == "An arrow: the interval goes on."
+    assert MARKS.search(writing.picture([chart], "svg", "light").decode())
+    assert all(each.get("interval", "> 100 %") == "> 100 %" for each in tcp)
+
+
+@pytest.mark.parametrize("kind", ["latency", "bandwidth"])
+def test_beside_a_bar_that_nothing_is_known_of_the_others_are_seen(kind):
+    (chart,) = charts_of(kind, [subject(wide(64))])
+    check([chart])
+    _, tcp = chart.data["points"]
+    assert tcp["high"] == pytest.approx(4 * tcp["y"])
+    assert chart.marks[-1] == "An arrow: the interval goes on."
+    line = next(line for line in render([chart], 100).splitlines() if line.startswith("tcp "))
+    assert ("<" in line, ">" in line, "|" in line) == (True, True, False)
+    assert writing.picture([chart], "svg", "light")
 
 
 def test_rows_of_one_size_and_one_name_stay_points():

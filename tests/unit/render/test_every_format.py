@@ -8,8 +8,9 @@ import pytest
 
 from halftrip.analysis.compared_run import ComparedRun
 from halftrip.analysis.comparison import compare
-from halftrip.analysis.history import history, run_figures
+from halftrip.analysis.history import history
 from halftrip.analysis.loop_ratios import LoopRatio, LoopRow, Ratio
+from halftrip.analysis.run_figures import run_figures
 from halftrip.cli.compare import compare as compare_command
 from halftrip.cli.output import VIEW_FORMATS, put_view
 from halftrip.errors import UsageError

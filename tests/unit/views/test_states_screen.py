@@ -9,7 +9,8 @@ import pytest
 
 from halftrip.analysis.compared_run import ComparedRun
 from halftrip.analysis.comparison import compare
-from halftrip.analysis.history import history, run_figures
+from halftrip.analysis.history import history
+from halftrip.analysis.run_figures import run_figures
 from halftrip.export import gnuplot, openmetrics
 from halftrip.export.measurements import measurements
 from halftrip.page.answer import answer

@@ -6,9 +6,17 @@ import numpy as np
 
 from halftrip.render.terminal import wrapped
 from halftrip.report.document import document
-from halftrip.report.numbers import NOTHING, number, percent, supported_digits, whole
+from halftrip.report.numbers import (
+    NOTHING,
+    number,
+    percent,
+    supported_digits,
+    whole,
+    with_interval,
+)
 from halftrip.results.counts import Delivery
 from halftrip.results.records import Aggregate, Skip, WarmUp
+from halftrip.stats.estimate import Estimate
 from halftrip.views.details import details
 from harness import runs
 from harness.files import golden
@@ -272,6 +280,21 @@ def test_figures_have_significant_digits_and_grouped_thousands():
     row = rows_under(lines, "size")[0]
     assert row["95 %"] == "± ?"
     assert not {"bandwidth", "95 % interval", "messages"} & row.keys()
+
+
+def test_an_interval_that_says_nothing_has_no_ends():
+    """That of two launches that are far apart reaches over 24 powers of ten."""
+    for pattern in ("pingpong", "stream"):
+        two = [
+            runs.measurement(
+                "tcp", 64, pattern=pattern, window=16, half_ns=1000.0 * (1 + 79 * n), launch=n
+            )
+            for n in range(2)
+        ]
+        row = first_row(table(*two))
+        assert row["95 %"] == row["95 % interval"] == "> 100 %"
+    assert with_interval(Estimate(800.0, 1e-10, 1e14), 1.0) == "800 [0, any]"
+    assert with_interval(Estimate(0.001, -2.0, 3.0), 1.0) == "0.0010 [-2.0, 3.0]"
 
 
 def test_a_figure_and_its_unit_stay_on_one_line():

@@ -302,6 +302,19 @@ def autocorrelated(row: Evidence) -> Finding | None:
     )
 
 
+def _agree(width: float, target: float) -> str:
+    """How far slices or launches agree, whose interval is so wide, as a share of the figure."""
+    if not math.isfinite(width):
+        # One launch of several, or times of 0.
+        return "have no interval"
+    requested, reached = percent(target), percent(width)
+    if width >= 1:
+        return f"do not agree within 100 %; {requested} was asked for"
+    if requested == reached:
+        reached = f"{significant(100 * width, 4)} %"
+    return f"agree within {reached} only, not {requested}"
+
+
 def not_converged(row: Evidence) -> Finding | None:
     target = row.run.header.plan.get("ci")
     # A bandwidth over all the time has no interval.
@@ -313,13 +326,7 @@ def not_converged(row: Evidence) -> Finding | None:
     width = relative_width(row.summary)
     if width <= target * (1 + _ROUNDING):
         return None
-    requested, reached = percent(target), percent(width)
-    if requested == reached:
-        reached = f"{significant(100 * width, 4)} %"
-    agree = f"agree within {reached} only, not {requested}"
-    if not math.isfinite(width):
-        # One launch of several, or times of 0.
-        agree = "have no interval"
+    agree = _agree(width, target)
     launches = len(row.times.by_launch)
     if row.times.launches_begun > 1:
         seen = f"{launches} launches {agree}" if launches != 1 else "one launch has no interval"
