@@ -139,7 +139,8 @@ def latency_columns(rtt: bool) -> tuple[Column, ...]:
     times = one_way_times(rtt)
 
     def interval(row: Row) -> str:
-        return _interval(row, *(end * times(row) for end in row.summary.time[1:]), 1e3)
+        factor, summary = times(row), row.summary
+        return _interval(row, summary.low * factor, summary.high * factor, 1e3)
 
     def made(figure: Figure[Any]) -> Column:
         changes = {"heading": "round trip"} if rtt and figure.name == "latency_ns" else {}
@@ -162,8 +163,8 @@ def _clock_error(row: Row) -> str:
 def _bandwidth_interval(row: Row) -> str:
     if not row.bandwidth > 0:
         return NOTHING
-    _, *ends = row.over_time(row.bandwidth)
-    return _interval(row, *ends, 1e6)
+    bandwidth = row.over_time(row.bandwidth)
+    return _interval(row, bandwidth.low, bandwidth.high, 1e6)
 
 
 def _width_of_rate(row: Row) -> str:
