@@ -96,11 +96,11 @@ def _core_to_core(row: Row) -> str:
     return f"{low:.0f}" if high <= 1.1 * low else f"{low:.0f} to {high:.0f}"
 
 
-def _interval(row: Row, low: float, high: float, scale: float) -> str:
+def _interval(row: Row, bounds: Iterable[float], scale: float) -> str:
     """The ends of the interval of a row, or that it is wider than the figure."""
     if 1 <= row.verdict.width < math.inf:
         return width_of(row.verdict.width)
-    ends = [number(each, digits_of(row) + 1, scale) for each in (low, high)]
+    ends = [number(each, digits_of(row) + 1, scale) for each in bounds]
     return NOTHING if NOTHING in ends else " to ".join(ends)
 
 
@@ -139,7 +139,7 @@ def latency_columns(rtt: bool) -> tuple[Column, ...]:
     times = one_way_times(rtt)
 
     def interval(row: Row) -> str:
-        return _interval(row, *(end * times(row) for end in row.summary.time[1:]), 1e3)
+        return _interval(row, (end * times(row) for end in row.summary.time[1:]), 1e3)
 
     def made(figure: Figure[Any]) -> Column:
         changes = {"heading": "round trip"} if rtt and figure.name == "latency_ns" else {}
@@ -163,7 +163,7 @@ def _bandwidth_interval(row: Row) -> str:
     if not row.bandwidth > 0:
         return NOTHING
     _, *ends = row.over_time(row.bandwidth)
-    return _interval(row, *ends, 1e6)
+    return _interval(row, ends, 1e6)
 
 
 def _width_of_rate(row: Row) -> str:
