@@ -49,6 +49,17 @@ def weekly(count, step_at=None, factor=1.1, spread=0.03, seed=1, rows=ROWS, laun
         yield dated(runs.run(*measured, environments=ranks), 7 * number)
 
 
+def contended(number, since=8):
+    """A run in which other programs had half of a core, from a number on."""
+    half_ns, others = (150.0, 0.45) if number >= since else (100.0, 0.01)
+    used = tuple(runs.usage(core={"others": each}) for each in (others, 0.0))
+    slices = [
+        runs.measurement(half_ns=half_ns, usage=used, seed=6 * number + n, slice=n)
+        for n in range(6)
+    ]
+    return dated(runs.run(*slices), number)
+
+
 def figures(measured):
     """What a history needs of these runs, which are called 0, 1, ..."""
     return [run_figures(str(number), run) for number, run in enumerate(measured)]

@@ -38,6 +38,7 @@ _TIP = (
     alt.Tooltip("file:N", title="run"),
     alt.Tooltip("at:T", title="when", format=_MOMENT),
     alt.Tooltip("y:Q", format=".4~f", title="ratio"),
+    alt.Tooltip("verdict:N", title="verdict"),
 )
 
 
@@ -68,7 +69,13 @@ def history(subjects: Sequence[Subject]) -> list[Chart]:
         axis=Axis(log_scale([*ends, 0.95, 1.05]), axis, foot=1.0),
         unit="ratio",
         look=Look(
-            size=26, has_shapes=False, interval_width=1, joined="key", opacity=0.7, dashes=None
+            size=26,
+            hollow="datum.verdict === 'no'",
+            has_shapes=False,
+            interval_width=1,
+            joined="key",
+            opacity=0.7,
+            dashes=None,
         ),
         tip=_TIP,
         data={"events": _events(found)},
@@ -84,7 +91,10 @@ def history(subjects: Sequence[Subject]) -> list[Chart]:
             name="history",
             title=f"History of {len(found.runs)} runs",
             lines=[*map(text, answer(found)), said],
-            marks=["Bars: 95 % interval. Upright: where a level changed.", *open_says(records)],
+            marks=[
+                "Bars: 95 % interval. Hollow: the verdict no. Upright: where a level changed.",
+                *open_says(records),
+            ],
             view=view_of(points, x),
             data={"points": records, **points.data},
             text=" ".join(answer(found)),
@@ -116,6 +126,7 @@ def _records(found: History, row: RowHistory, names: Mapping[Configuration, str]
             run=place + 1,
             file=text(found.runs[place].name),
             what=text(row.configuration.title),
+            verdict=None if (doubt := found.doubt(row, place)) is None else doubt.word,
         )
         for place, figure in row.figures.items()
     ]

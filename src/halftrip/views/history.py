@@ -25,12 +25,13 @@ from halftrip.render.blocks import (
     Block,
     Column,
     Items,
+    Legend,
     Paragraph,
     View,
     table,
 )
 from halftrip.report.fields import common, name_of, varying
-from halftrip.report.numbers import NOTHING, number
+from halftrip.report.numbers import MARKS_SAY, NOTHING, mark_of, number
 from halftrip.results.names import Names
 from halftrip.stats.change_points import FEWEST_RUNS, SHORTEST_LEVEL
 from halftrip.stats.median import median
@@ -68,6 +69,8 @@ def history(found: History, every: bool, has_blocks: bool) -> View:
         heading = ", ".join(common(configurations, simulated, brief=True))
         made = table(shown, _columns(found, shown, has_blocks), _style)
         blocks += [SPACE, made.titled(heading, "above")]
+        if any(_figure(found, row, place)[-1] in "~!" for row in shown for place in (0, -1)):
+            blocks.append(Legend([MARKS_SAY]))
     if len(found.events) > _SENTENCES:
         blocks += [SPACE, Items([_sentence(found, each) for each in found.events])]
     said = _runs(found)
@@ -142,10 +145,13 @@ def _unchanged(history: History) -> str:
     known = [row.detectable for row in history.rows if row.detectable is not None]
     if not known:
         return f"No answer: {runs}, but no row is in {FEWEST_RUNS} of them; {needed}."
-    step = significant(100 * (median(known) - 1), 2)
+    step = median(known) - 1
     count = _count(row for row in history.rows if row.detectable is not None)
     rows = "1 row" if count == 1 else f"any of {count} rows"
-    return f"No change of {rows} in {runs}. A step of {step} % half-way would be found."
+    found = f"A step of {significant(100 * step, 2)} % half-way would be found."
+    if step > 1:
+        found = "No step can be found: runs are too few, or too far apart."
+    return f"No change of {rows} in {runs}. {found}"
 
 
 def _sentence(history: History, event: Event) -> str:
@@ -266,8 +272,8 @@ def _columns(history: History, rows: Sequence[RowHistory], blocks: bool) -> list
         Column("size", "bytes", lambda row: format_size(row.configuration.size), rank=ALWAYS),
         *([Column("at", "", _level, rank=ALWAYS)] if any(row.quantity for row in rows) else []),
         Column("history", "", lambda row: sparkline(row, count, blocks), True, rank=ALWAYS),
-        Column("first", "", lambda row: _figure(row, 0), rank=ALWAYS),
-        Column("last", "", lambda row: _figure(row, -1), rank=ALWAYS),
+        Column("first", "", lambda row: _figure(history, row, 0), rank=ALWAYS),
+        Column("last", "", lambda row: _figure(history, row, -1), rank=ALWAYS),
         Column("", "", lambda row: "MB/s" if is_bandwidth(row.configuration) else "us", True,
                rank=ALWAYS),
         Column("change", "%", _of_changes(_percent_of), rank=ALWAYS),
@@ -276,10 +282,12 @@ def _columns(history: History, rows: Sequence[RowHistory], blocks: bool) -> list
     ]  # fmt: skip
 
 
-def _figure(row: RowHistory, place: int) -> str:
-    """The row's first figure, or its last."""
-    value = [*row.figures.values()][place].value
-    return number(value, 3, 1e6 if is_bandwidth(row.configuration) else 1e3)
+def _figure(history: History, row: RowHistory, place: int) -> str:
+    """The row's first figure, or its last, with the sign of its verdict."""
+    run, found = [*row.figures.items()][place]
+    doubt = history.doubt(row, run)
+    sign = "" if doubt is None else mark_of(doubt.word)
+    return number(found.value, 3, 1e6 if is_bandwidth(row.configuration) else 1e3) + sign
 
 
 def _level(row: RowHistory) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from halftrip.analysis.doubts import Doubt
 from halftrip.analysis.figure import or_none
 from halftrip.analysis.history import History, LevelChange, RowHistory
 from halftrip.analysis.run_figures import RunFigures, is_bandwidth
@@ -20,7 +21,7 @@ def content(history: History) -> dict[str, Any]:
             {"run": each.name, "measured": each.measured.isoformat(), "hosts": _hosts(each)}
             for each in history.runs
         ],
-        "rows": [_row_fields(row) for row in history.rows],
+        "rows": [_row_fields(history, row) for row in history.rows],
         "events": [
             {
                 "direction": event.direction,
@@ -41,12 +42,17 @@ def _hosts(run: RunFigures) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _row_fields(row: RowHistory) -> dict[str, Any]:
+def _row_fields(history: History, row: RowHistory) -> dict[str, Any]:
     return {
         **configuration_fields(row.configuration),
         **_level_fields(row),
         "figures": [
-            {"run": place, **_figure_fields(row, figure)} for place, figure in row.figures.items()
+            {
+                "run": place,
+                **_figure_fields(row, figure),
+                **_doubt_fields(history.doubt(row, place)),
+            }
+            for place, figure in row.figures.items()
         ],
         "changes": [
             {
@@ -84,6 +90,15 @@ def _figure_fields(row: RowHistory, figure: Estimate) -> dict[str, float | None]
     return fields
 
 
+def _doubt_fields(doubt: Doubt | None) -> dict[str, Any]:
+    """How far a figure can be trusted."""
+    return {
+        "verdict": None if doubt is None else doubt.word,
+        "cause": None if doubt is None else doubt.cause,
+        "others_share": None if doubt is None else or_none(doubt.others),
+    }
+
+
 def records(history: History) -> list[dict[str, Any]]:
     """A record for each row and run: the figure, and, in the first run of a new level, the
     change."""
@@ -99,6 +114,7 @@ def records(history: History) -> list[dict[str, Any]]:
                     "measured": run.measured.isoformat(),
                     **fields,
                     **_figure_fields(row, figure),
+                    **_doubt_fields(history.doubt(row, place)),
                     "change": change.direction if change else None,
                     **_factor_fields(change),
                 }

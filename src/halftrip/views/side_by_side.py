@@ -26,7 +26,7 @@ from halftrip.render.blocks import (
 )
 from halftrip.report.document import Document
 from halftrip.report.fields import common, varying
-from halftrip.report.numbers import NOTHING, marked, width_of
+from halftrip.report.numbers import MARKS_SAY, NOTHING, marked, width_of
 from halftrip.results.configuration import Configuration
 from halftrip.results.reported import Variant
 from halftrip.results.run import Run
@@ -84,7 +84,7 @@ def side_by_side(documents: Sequence[Document], files: Sequence[str]) -> View:
             SPACE,
             Items(alone([document.rows for document in documents], names)),
             *([Paragraph(said_moved, style="yellow")] if said_moved else []),
-            Legend(["~ caution   ! no: see show --why of that run"]),
+            Legend([MARKS_SAY]),
         ],
         lambda: [
             {"run": file, **content(each)} for each, file in zip(documents, files, strict=True)

@@ -9,7 +9,7 @@ from halftrip.analysis.environments import Change
 from halftrip.analysis.history import CORE_TO_CORE, history
 from halftrip.analysis.run_figures import run_figures
 from harness import histories, runs
-from harness.histories import KERNELS, dated, figures, weekly
+from harness.histories import KERNELS, contended, dated, figures, weekly
 
 
 @pytest.fixture(scope="module")
@@ -104,17 +104,6 @@ def test_another_core_to_core_round_trip_is_named():
 
     (event,) = history(figures(map(run, range(16)))).events
     assert event.environment == [Change(CORE_TO_CORE, "100 ns", "122 ns")]
-
-
-def contended(number, since=8):
-    """A run in which other programs had half of a core, from a number on."""
-    half_ns, others = (150.0, 0.45) if number >= since else (100.0, 0.01)
-    used = tuple(runs.usage(core={"others": each}) for each in (others, 0.0))
-    slices = [
-        runs.measurement(half_ns=half_ns, usage=used, seed=6 * number + n, slice=n)
-        for n in range(6)
-    ]
-    return dated(runs.run(*slices), number)
 
 
 def test_contention_that_came_with_a_change_is_a_fact_of_it():

@@ -11,7 +11,7 @@ from halftrip.views.history import ASCII, BLOCKS, answer, sparkline
 from halftrip.views.history import history as view
 from harness import runs
 from harness.files import golden
-from harness.histories import KERNELS, dated, figures, weekly
+from harness.histories import KERNELS, contended, dated, figures, weekly
 from harness.screens import text_of
 
 
@@ -38,6 +38,8 @@ def test_where_nothing_changed_it_says_what_would_have_been_found():
         "No change of any of 4 rows in 20 runs, 2026-01-05 to 2026-05-18. A step"
     )
     assert line.endswith("% half-way would be found.")
+    (line,) = answer(history(figures(weekly(6, spread=1.0))))
+    assert line.endswith("2026-02-09. No step can be found: runs are too few, or too far apart.")
 
 
 def test_a_few_runs_or_rows_of_other_runs_are_no_history():
@@ -97,6 +99,20 @@ def test_bandwidths_are_said_as_such():
     # Runs of one day have times.
     found = history(figures(dated(runs.run(runs.measurement()), n / 24) for n in range(8)))
     assert "2026-01-05 03:00 to 2026-01-05 10:00" in answer(found)[0]
+
+
+def test_figures_have_the_signs_of_their_verdicts():
+    found = history(figures(contended(number) for number in range(16)))
+    shm, *_ = (line for line in shown(found).splitlines() if line.startswith("shm  "))
+    assert "0.100   0.150~" in shm
+    assert "~ caution   ! no: see show --why of that run" in shown(found)
+    (said,) = answer(found)
+    assert said.endswith("cause none -> CPU contention, share of other tasks 1.0 % -> 45 %.")
+    first, *_, last = json.loads(as_json.render(view(found, False, True)))["rows"][0]["figures"]
+    assert (first["verdict"], first["cause"], first["others_share"]) == ("ok", None, 0.01)
+    assert (last["verdict"], last["cause"], last["others_share"]) == (
+        "caution", "CPU contention", 0.45
+    )  # fmt: skip
 
 
 def test_for_programs_runs_rows_and_events_have_places(changed):
