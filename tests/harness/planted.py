@@ -3,6 +3,7 @@
 import contextlib
 import itertools
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -63,7 +64,7 @@ def group(microseconds):
 def soft_interrupts(core, sender):
     """Soft interrupts on a core, for a while: of packets that are sent on another one."""
     need(can_unshare("-n", "-m"), "namespaces of a network and of mounts are needed")
-    script = _FLOOD.format(mask=1 << core, sender=sender, python=sys.executable)
+    script = _FLOOD.format(mask=1 << core, sender=sender, python=shlex.quote(sys.executable))
     flood = subprocess.Popen(
         ["unshare", "-n", "-m", "sh", "-c", script], stdout=subprocess.PIPE, start_new_session=True
     )
