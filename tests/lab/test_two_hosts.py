@@ -143,7 +143,7 @@ def test_every_pair_of_three_hosts_is_measured_and_called_by_them(three, shell):
     # So few have no interval, so that every row has a cause; whichever it is, it is of a pair.
     (trust,) = (line for line in result.out.splitlines() if line.startswith("Trust: "))
     pairs = [f"{a.name} to {b.name}" for a in three.hosts for b in three.hosts if a is not b]
-    assert any(f" 8, {pair}: " in trust for pair in pairs)
+    assert any(f" 8 B, {pair}: " in trust for pair in pairs)
     assert "0-1" not in result.out
 
 
