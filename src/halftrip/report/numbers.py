@@ -103,12 +103,17 @@ def with_interval(estimate: Estimate | None, scale: float) -> str:
     if estimate is None:
         return NOTHING
     digits = _digits(estimate)
+    value, low, high = (signed(each / scale, digits) for each in within_reach(estimate))
+    return f"{value} [{low}, {high}]"
+
+
+def within_reach(estimate: Estimate) -> Estimate:
+    """The figure with the ends of its interval that say something. Those of two launches that are
+    far apart may have fifteen digits: then it is from 0, or to infinity."""
     value, low, high = estimate
-    if low > 0 and high > FARTHEST * value:
-        # Two launches that are far apart: its ends may have fifteen digits.
-        low, high = 0.0 if low < value / FARTHEST else low, math.inf
-    ends = ", ".join(signed(each / scale, digits) for each in (low, high))
-    return f"{signed(value / scale, digits)} [{ends}]"
+    if not (low > 0 and high > FARTHEST * value):
+        return estimate
+    return Estimate(value, 0.0 if low < value / FARTHEST else low, math.inf)
 
 
 def in_words(estimate: Estimate, digits: int, scale: float = 1.0, unit: str = "") -> str:

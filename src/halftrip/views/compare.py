@@ -23,8 +23,9 @@ from halftrip.render.blocks import (
     table,
 )
 from halftrip.report.fields import FIELDS, Field, common, name_of, varying_within_patterns
-from halftrip.report.numbers import NOTHING, number, supported_digits
+from halftrip.report.numbers import NOTHING, number, signed, supported_digits, within_reach
 from halftrip.results.configuration import Configuration
+from halftrip.stats.estimate import Estimate
 from halftrip.units import significant
 from halftrip.views.columns import SIZE, TRANSPORT, setting_column
 from halftrip.views.compare_fields import content, differences, records
@@ -355,7 +356,8 @@ def bounds(row: RowChange) -> str:
     low, high = row.bounds
     if not (low > 0 and math.isfinite(high)):
         return NOTHING
-    return f"{number(low, _digits(row) + 1)} to {number(high, _digits(row) + 1)}"
+    _, *ends = within_reach(Estimate(row.factor, low, high))
+    return " to ".join(signed(each, _digits(row) + 1) for each in ends)
 
 
 def _launches(row: RowChange) -> str:

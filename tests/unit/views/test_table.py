@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 
+from halftrip.analysis.compared_run import ComparedRun
+from halftrip.analysis.comparison import compare
 from halftrip.render.terminal import wrapped
 from halftrip.report.document import document
 from halftrip.report.numbers import (
@@ -17,6 +19,7 @@ from halftrip.report.numbers import (
 from halftrip.results.counts import Delivery
 from halftrip.results.records import Aggregate, Skip, WarmUp
 from halftrip.stats.estimate import Estimate
+from halftrip.views.compare import bounds
 from halftrip.views.details import details
 from harness import runs
 from harness.files import golden
@@ -293,6 +296,9 @@ def test_an_interval_that_says_nothing_has_no_ends():
         ]
         row = first_row(table(*two))
         assert row["95 %"] == row["95 % interval"] == "> 100 %"
+    far = ComparedRun.of(runs.run(*two), "far")
+    (found,) = compare(far, [far])
+    assert bounds(*found.rows) == "0 to any"
     assert with_interval(Estimate(800.0, 1e-10, 1e14), 1.0) == "800 [0, any]"
     assert with_interval(Estimate(0.001, -2.0, 3.0), 1.0) == "0.0010 [-2.0, 3.0]"
 
