@@ -16,8 +16,8 @@
 
 namespace halftrip {
 
-// Another thread sets it once, when this process has to give up. Every wait checks it, one that
-// polls after each 4,096 polls (32 where ranks share a core). Two ranks that never wait for each
+// Another thread sets it once, when this process has to give up. Every wait checks it; a polling
+// wait does so every 4,096 polls (32 where ranks share a core). Two ranks that never wait for each
 // other do not check it, so the caller keeps each call into timed code short (LONGEST_CALL_NS in
 // sampler.py).
 inline std::atomic<bool> stop_requested{false};

@@ -169,12 +169,17 @@ static void nobody_connected(int number) {
 
 /* The next connection of somebody who knows the word. */
 static int accept_known(int listener, const char* word) {
+  const struct timeval patience = {.tv_sec = 1}, forever = {0};
   for (;;) {
     char said[WORD_LENGTH];
     const int fd = accept(listener, NULL, NULL);
     if (fd < 0) fail("accept");
+    /* One that says nothing does not keep others waiting. */
+    if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) != 0)
+      fail("SO_RCVTIMEO");
     if (recv(fd, said, sizeof said, MSG_WAITALL) == sizeof said &&
-        memcmp(said, word, sizeof said) == 0)
+        memcmp(said, word, sizeof said) == 0 &&
+        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &forever, sizeof forever) == 0)
       return fd;
     close(fd);
   }

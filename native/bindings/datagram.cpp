@@ -134,8 +134,8 @@ void define_datagrams(nb::module_& module) {
       module, "DatagramSocket",
       "Waits for a reply for at most `timeout_ns`, and for at least `shortest_ns` if that is less. "
       "`tick_ns` is how long a call of the socket sleeps, by its options; a datagram's header has "
-      "its "
-      "number, `number_size` bytes, or that and the time when it was sent, `timestamped_size`.");
+      "its number, `number_size` bytes, or that and the time when it was sent, "
+      "`timestamped_size`.");
   type.def(nb::init<int, bool, bool, Ticks, Ticks>(), "fd"_a, "spins"_a, "yields"_a, "timeout_ns"_a,
            "shortest_ns"_a = ReplyTimeout::kShortest_ns)
       .def("restart", &DatagramSocket::restart, nb::arg("before") = 0,
