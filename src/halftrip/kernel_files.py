@@ -121,8 +121,9 @@ class KeptFile:
         self._descriptor: int | None = None
         self._is_missing = False
 
-    def text(self) -> str | None:
-        """Its content, as `Reader.text`."""
+    def text(self, upto: str = "") -> str | None:
+        """Its content, as `Reader.text`: what one reading gives, which of a file of many records is
+        a page, or, with `upto`, as far as the whole line that begins so, behind the first line."""
         if self._is_missing:
             return None
         try:
@@ -130,13 +131,24 @@ class KeptFile:
                 self._descriptor = self._reader.open(self._path)
                 # Also where the interpreter ends first.
                 weakref.finalize(self, os.close, self._descriptor)
-            return os.pread(self._descriptor, self._longest, 0).decode("latin-1")
+            text = os.pread(self._descriptor, self._longest, 0).decode("latin-1")
+            while upto and len(text) < self._longest and not _has_line(text, upto):
+                more = os.pread(self._descriptor, self._longest - len(text), len(text))
+                if not more:
+                    break
+                text += more.decode("latin-1")
+            return text
         except FileNotFoundError:
             self._is_missing = True
             return None
         except OSError:
             # With a warning where that is due.
             return self._reader.text(self._path)
+
+
+def _has_line(text: str, begins: str) -> bool:
+    _, found, rest = text.partition(f"\n{begins}")
+    return bool(found) and "\n" in rest
 
 
 # The files of this host.

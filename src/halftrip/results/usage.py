@@ -23,7 +23,6 @@ _MUCH = 0.1
 _SELDOM = 0.1
 _SELDOM_PER_SECOND = 5.0
 # The kernel counts idle and steal time in steps of 10 ms: less than three of them is noise.
-_STEP_SECONDS = 0.01
 _LEAST_SECONDS = 0.03
 
 
@@ -39,8 +38,8 @@ class BusiestTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class CoreUse(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Who had core `number` in the `watched` seconds from the first kept sample of a configuration
-    to the last, the time between batches included, and what else kept its end from running.
+    """Who had core `number` in the `watched` seconds of a slice, warm-up and the time between
+    batches included, and what else kept its end from running.
 
     `others` is the time, s, in which tasks other than the thread that talks ran on it, by the
     scheduler's clock. `interrupts` is that of hard and soft interrupts, and `steal` that in which
@@ -148,17 +147,23 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """The share of the time in which other tasks had this end's core, where that is much, else
         0."""
         share = self.others_share
-        # Of a core that nobody knows of nothing is said.
+        # Where it is not known, nothing is said.
         if self.core is None or share is None:
             return 0.0
         if self.waited_share is not None and self.hardly_sleeps:
             # While it waited, others had the core; or a limit such as its container's kept this
             # end from running, whoever ran then.
             waited = max(self.waited_share - (self.throttled_share or 0.0), 0.0)
-            share = min(waited, share + _STEP_SECONDS / self.core_seconds)
+            share = min(waited, share)
         elif share * self.core_seconds < _LEAST_SECONDS:
             return 0.0
         return share if share > _MUCH else 0.0
+
+    @property
+    def has_others(self) -> bool:
+        """Whether other tasks had this end's core for much of the time, whether or not it shows in
+        so short a time what that did to it."""
+        return (self.others_share or 0.0) > _MUCH
 
     @property
     def throttled_share(self) -> float | None:

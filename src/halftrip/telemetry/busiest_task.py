@@ -73,7 +73,9 @@ def _owner(task: BusyTask, ancestors: Mapping[int, int]) -> Literal["rank", "run
         return "rank"
     if task.is_kernel:
         return "kernel" if task.name.startswith(_SERVES_INTERRUPTS) else None
-    is_of_run = task.pid in ancestors or task.parent == ancestors[os.getpid()]
+    # Of the first process many are children that have nothing to do with each other.
+    is_beside = task.parent == ancestors[os.getpid()] != 1
+    is_of_run = task.pid in ancestors or is_beside
     return "run" if is_of_run else None
 
 

@@ -41,8 +41,8 @@ class CoreFiles:
 
     def read(self, whole: bool, retransmits: bool) -> CoreReading:
         """All counters at this moment. The time of this thread is read just before that of all
-        tasks on the core: the kernel brings both up to date then. It is left out if not `whole`:
-        then the reading thread may be another one than that which talks."""
+        tasks on the core, so that both are of the same moment. It is left out if not `whole`: then
+        the reading thread may be another one than that which talks."""
         own = time.thread_time() if whole else None
         tasks = None if self._tasks is None or own is None else self._tasks()
         now = time.perf_counter()
@@ -52,7 +52,10 @@ class CoreFiles:
             own=own,
             tasks=tasks,
             times=core if self._counts(now, core) else {},
-            siblings=[sum(times.get(kind, 0.0) for kind in _UNUSED) for times in siblings],
+            siblings=[
+                sum(times.get(kind, 0.0) for kind in _UNUSED) if "idle" in times else None
+                for times in siblings
+            ],
             throttled=self._throttles.read(),
             retransmits=_retransmits(self._snmp.text()) if retransmits else None,
             microjoules=self.energy.read(),
@@ -93,7 +96,7 @@ class CoreReading(NamedTuple):
     own: float | None
     tasks: float | None
     times: dict[str, float]
-    siblings: list[float]
+    siblings: list[float | None]
     throttled: list[float | None]
     retransmits: int | None
     microjoules: int | None
@@ -133,7 +136,9 @@ class CoreWatch:
                 unused = sum(passed.get(kind, 0.0) for kind in _UNUSED)
                 unaccounted = watched - unused - own - (others or 0.0) - interrupts
         unused_by_siblings = [
-            later - earlier for earlier, later in zip(before.siblings, after.siblings, strict=True)
+            seconds
+            for each in zip(before.siblings, after.siblings, strict=True)
+            if (seconds := _difference(*each)) is not None
         ]
         throttled = [
             seconds

@@ -6,16 +6,20 @@ sleep and to wake it up: in a short slice they do not tell other programs from i
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from functools import partial
 
 from halftrip.kernel_files import KeptFile, Reader
 
 _SCHEDULERS = "/proc/schedstat"
 # Since this version the times are ns.
 _FIRST_VERSION = 15
-# The kernel makes all lines up to that of the core, several for each: it takes some 60 us for this
-# many bytes. What lies beyond is not read.
-_LONGEST = 16384
+# The kernel makes all lines up to that of the core, several for each, a page at a time: some 60 us
+# for 16 KiB. What lies beyond this is not read.
+_LONGEST = 1 << 17
+# To sleep for so long, s, gives the core away.
+_SHORTEST = 1e-6
 # After the name: time for which tasks ran on the core; see sched-stats in the kernel's documents.
 _RAN = 7
 _ACCOUNTS = ("/sys/fs/cgroup/cpuacct", "/sys/fs/cgroup/cpu,cpuacct")
@@ -26,17 +30,24 @@ _ROOT_ONLY = "release_agent"
 def task_times(reader: Reader, core: int) -> Callable[[], float | None] | None:
     """A function that reads for how long tasks have run on a core, s; None where nothing tells."""
     schedulers = reader.kept(_SCHEDULERS, _LONGEST)
-    if _of_scheduler(schedulers, core) is not None:
-        return lambda: _of_scheduler(schedulers, core)
     for directory in _ACCOUNTS:
-        if reader.text(f"{directory}/{_ROOT_ONLY}") is not None:
-            account = reader.kept(f"{directory}/cpuacct.usage_percpu", _LONGEST)
-            return lambda account=account: _number(account.text() or "", core)  # type: ignore[misc]
+        account = reader.kept(f"{directory}/cpuacct.usage_percpu", _LONGEST)
+        is_root = reader.text(f"{directory}/{_ROOT_ONLY}") is not None
+        if is_root and _of_account(account, core) is not None:
+            return partial(_of_account, account, core)
+    if _of_scheduler(schedulers, core) is not None:
+        return partial(_of_scheduler, schedulers, core)
     return None
 
 
+def _of_account(file: KeptFile, core: int) -> float | None:
+    return _number(file.text() or "", core)
+
+
 def _of_scheduler(file: KeptFile, core: int) -> float | None:
-    text = file.text() or ""
+    # The time of the task that runs counts when it gives its core away.
+    time.sleep(_SHORTEST)
+    text = file.text(f"cpu{core} ") or ""
     version = text.partition("\n")[0].removeprefix("version ")
     if not version.isdecimal() or int(version) < _FIRST_VERSION:
         return None

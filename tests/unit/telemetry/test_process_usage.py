@@ -10,6 +10,7 @@ import pytest
 from halftrip.kernel_files import Reader
 from halftrip.telemetry import core_watch, process
 from halftrip.telemetry.process import Meter
+from halftrip.telemetry.task_times import task_times
 from harness.kernel import Kernel
 
 
@@ -151,6 +152,17 @@ def test_who_had_a_core_for_how_long(tmp_path, virtual, one_core, source):
     assert usage.waited_share == pytest.approx(0.6)
     assert usage.load == pytest.approx(0.4)
     assert (core.throttled, core.sibling) == (None, None)
+
+
+def test_the_line_of_a_core_is_found_however_many_readings_it_takes(tmp_path, monkeypatch):
+    """The kernel gives a page of records at a time."""
+    of_each = "cpu{} 0 0 0 0 0 0 {}000000000 77 9\ndomain0 3 0 0\n"
+    lines = "".join(of_each.format(core, core) for core in range(40))
+    kernel = Kernel(tmp_path, {"proc/schedstat": f"version 17\ntimestamp 4295\n{lines}"})
+    pread = os.pread
+    monkeypatch.setattr(os, "pread", lambda fd, size, at: pread(fd, min(size, 64), at))
+    assert [task_times(kernel.reader, core)() for core in (0, 1, 9, 39)] == [0.0, 1.0, 9.0, 39.0]
+    assert task_times(kernel.reader, 40) is None
 
 
 @pytest.mark.parametrize(
