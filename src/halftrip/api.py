@@ -114,11 +114,16 @@ def resume(
     if before.sources:
         raise UsageError(f"{path}: what {before.sources[0].tool} has measured cannot be resumed")
     plan = make_plan(python_layer(before.header.plan))
-    if max_duration is not None:
-        plan = msgspec.structs.replace(plan, max_duration=max_duration)
     began = time.monotonic()
-    _go_on(before, plan, _named(before, set(again)), Path(path), view or NoView())
-    _retest(plan, Path(path), view or NoView(), began)
+    _go_on(
+        before,
+        plan,
+        _named(before, set(again)),
+        Path(path),
+        view or NoView(),
+        max_duration=max_duration,
+    )
+    _retest(_limited(plan, max_duration), Path(path), view or NoView(), began)
     return load(path)
 
 
@@ -129,9 +134,11 @@ def _go_on(
     path: Path,
     view: RunView,
     left_out: Collection[Configuration] = (),
+    max_duration: float | None = None,
 ) -> None:
     """Measures what a run lacks, but for what is `left_out`, and the configurations `again`, into
-    its file."""
+    its file, within `max_duration`, s, if that is given. What it lacks, its own plan says: with a
+    limit any slice is enough."""
     plans = check_possible(plan_of_launch(plan))
     try:
         find = resumption_of_variants if plan.vary else resumption
@@ -146,7 +153,13 @@ def _go_on(
             opened.append(encode(Again(launch=left.first)))
         return opened
 
-    _measure(plan, path, view, reopen, left)
+    _measure(_limited(plan, max_duration), path, view, reopen, left)
+
+
+def _limited(plan: Plan, max_duration: float | None) -> Plan:
+    if max_duration is None:
+        return plan
+    return msgspec.structs.replace(plan, max_duration=max_duration)
 
 
 def _named(run: results.Run, names: set[str]) -> list[Configuration]:

@@ -75,10 +75,13 @@ def _prepare() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from halftrip.job import worker  # noqa: F401
     from halftrip.registry import DEFAULT_TRANSPORTS, TRANSPORTS, needing
+    from halftrip.telemetry.copy_thresholds import copy_thresholds
 
     # Those that need nothing but what every rank has: most runs have some of them.
     for name in needing("", DEFAULT_TRANSPORTS):
         TRANSPORTS.load(name)
+    # What a program says: each rank would start it, beside what others measure.
+    copy_thresholds()
     # A collection in a rank would write to each object's head, and so copy all pages.
     gc.freeze()
 

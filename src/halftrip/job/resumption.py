@@ -95,8 +95,8 @@ def resumption(
         for configuration, launch in newest.items()
         if launch < first and configuration not in again
     )
-    # In which launch each has to be whole.
-    needed = newest if run.again else dict.fromkeys(newest, last)
+    # In which launch each has to be whole: those that are not measured again in their last one.
+    needed = {each: launch if launch < first else last for each, launch in newest.items()}
     done = frozenset(
         configuration
         for configuration, measurements in run.by_configuration.items()
@@ -120,7 +120,7 @@ def resumption(
         frozenset() if is_over else done,
         run.end,
         never=never,
-        whole=_whole_variants(run, plans, {(): launches}),
+        whole=_whole_variants(run, plans, {(): [n for n in launches if n >= first]}, never),
     )
 
 
@@ -152,14 +152,21 @@ def _has(skip: Skip, setting: Configuration) -> bool:
 
 
 def _whole_variants(
-    run: Run, plans: PartPlans, launches: Mapping[Variant, Iterable[int]]
+    run: Run,
+    plans: PartPlans,
+    launches: Mapping[Variant, Iterable[int]],
+    never: Collection[Configuration] = (),
 ) -> frozenset[Variant]:
-    """The variants of which one launch has measured all that is expected."""
+    """The variants of which one launch has measured all that is expected, but for rows that are
+    `never` measured any more."""
     return frozenset(
         variant
         for variant, numbers in launches.items()
         for possible in (_possible(run, plans, variant),)
-        if any(possible <= _settings(finished_in(run, [number], plans)) for number in numbers)
+        if any(
+            possible <= _settings(finished_in(run, [number], plans).union(never))
+            for number in numbers
+        )
     )
 
 

@@ -284,11 +284,11 @@ class BatchRunner:
         if not self._spent:
             return core
         spent = msgspec.structs.replace(add_usages(self._spent), core=core)
-        if not spent.taken_share:
+        if not spent.has_others:
             return core
         task = self._meter.busiest_task(core.number)
         # It was seen later: another one may have had the core.
-        explains = task is not None and task.share >= _EXPLAINS * spent.taken_share
+        explains = task is not None and task.share >= _EXPLAINS * (spent.others_share or 0.0)
         return msgspec.structs.replace(core, busiest_task=task if explains else None)
 
     def _failure(self, reason: str) -> str:

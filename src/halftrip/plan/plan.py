@@ -53,9 +53,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     part of `time` seconds at most. A configuration that is within `ci` (a share of the median;
     None: never for that reason) after six slices gets no more; with `iterations` it has exactly
     that many iterations in all. Each slice begins with `warmup` iterations that are not kept (None:
-    until their times have settled). Fresh processes are started `launches` times, each of which
-    measures all of that; if it is `dealt`, `slices` and `time` are those of all launches together,
-    and configurations that are within `ci` after six launches get no more. With `until_ci`, they
+    the first until their times have settled, later ones with a few). Fresh processes are started
+    `launches` times, each of which measures all of that; if it is `dealt`, `slices` and `time` are
+    those of all launches together, up to four times as much of what the first screen shows, and
+    configurations that are within `ci` after six launches get no more. With `until_ci`, they
     are started until every row's interval is within `ci`, `max_launches` times at most.
 
     A plan with some `part` measures these: each is a plan of its own, with a few other keys, those

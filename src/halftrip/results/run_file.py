@@ -77,15 +77,20 @@ def encode(record: Record) -> bytes:
 def newest() -> Path:
     """The newest run file with a name of halftrip's in this directory that has a row, or, where
     none has, the newest. Raises UsageError if there is none."""
-    found = sorted(Path().glob("halftrip-*.jsonl"), key=lambda path: -path.stat().st_mtime)
+    files = [path for path in Path().glob("halftrip-*.jsonl") if path.is_file()]
+    found = sorted(files, key=lambda path: -path.stat().st_mtime)
     if not found:
         raise UsageError("no run file (halftrip-*.jsonl) in this directory; name one")
     return next(filter(_has_rows, found), found[0])
 
 
 def _has_rows(path: Path) -> bool:
-    with open(path, "rb") as file:
-        return any(line.startswith(b'{"record":"measurement"') for line in file)
+    """Whether a run file has a row; also where it cannot be read, which is said then."""
+    try:
+        with open(path, "rb") as file:
+            return any(line.startswith(b'{"record":"measurement"') for line in file)
+    except OSError:
+        return True
 
 
 def default_name(now: datetime | None = None) -> str:

@@ -109,6 +109,21 @@ def test_rows_that_are_measured_again_get_as_many_launches_as_they_had(dealt):
     assert {tuple(sizes_of(done)) for done in found} == {(64, 512)}
 
 
+def test_of_rows_that_are_measured_again_one_that_the_last_launch_lacks_is_left():
+    plan = Plan(transport=("tcp",), sizes=SIZES, ci=None, launches=10, dealt=True)
+    whole = [m for k in range(10) for size in SIZES for m in measured(size, 2, launch=k)]
+    some = [m for k in (10, 11) for size in (8, 64) for m in measured(size, 2, launch=k)]
+    run = a_run(
+        *whole, *some, *measured(8, 2, launch=12), reason="stopped by SIGINT",
+        again=(Again(launch=10),),
+    )  # fmt: skip
+    left = left_of(run, plan)
+    assert (left.first, left.launches, sizes_of(left.done)) == (13, 8, [8, 512])
+    # Two launches have measured all that is wanted.
+    assert left.whole == {()}
+    assert left_of(a_run(*whole, reason="stopped", again=(Again(launch=10),)), plan).whole == set()
+
+
 def test_a_part_with_few_iterations_is_whole_with_few_slices():
     parts = ({"sizes": (8,), "iterations": 3}, {"sizes": (64,)})
     plan = Plan(transport=("tcp",), ci=None, part=parts)
