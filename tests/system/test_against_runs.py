@@ -53,7 +53,12 @@ def test_base_and_new_are_measured_in_turn(shell, base):
     for side in (sides.base, sides.new):
         assert sorted(sides.rounds[launch.number] for launch in side.launches) == [0, 1]
     assert f"base: {base}, measured again with {VARIABLE}=old" in result.out
-    assert "The runs have 2 launches each, in turn: " in result.out
+    # Where the cores moved meanwhile, a row may have a launch of each side in the same state.
+    said = (
+        r"The runs have 2 launches each, in turn: |(near|far|middle) in 1 launch of 2"
+        r"|not counted: launches in another state"
+    )
+    assert re.search(said, result.out)
     assert f"differs: {VARIABLE}: old -> not set" in result.out
     again = shell.call("compare", "run.jsonl")
     assert again.status == result.status

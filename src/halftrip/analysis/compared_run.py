@@ -77,7 +77,8 @@ def sides_by(name: str, given: Sequence[ComparedRun]) -> list[ComparedRun]:
     """The rows of these runs, one side for each value of what is called so, a variant or a setting,
     in the order of the files. Raises UsageError if there are not several."""
     if any(name in dict(each.variant) for side in given for each in side.rows):
-        return _several(name, [made for side in given for made in _by_variant(side, name)])
+        alone = len(given) == 1
+        return _several(name, [made for side in given for made in _by_variant(side, name, alone)])
     if name == "transport":
         said = "the first screen of halftrip show says which is the fastest"
         raise UsageError(f"--by: transports are not compared row by row: {said}")
@@ -120,7 +121,8 @@ def _several(what: str, sides: Sequence[ComparedRun]) -> list[ComparedRun]:
     return [*sides]
 
 
-def _by_variant(side: ComparedRun, name: str) -> list[ComparedRun]:
+def _by_variant(side: ComparedRun, name: str, alone: bool) -> list[ComparedRun]:
+    """The rows of a run by what is varied; `alone`: no other run is compared."""
     found: dict[str, dict[Configuration, Sequence[Measurement]]] = {}
     for each, measurements in side.rows.items():
         variant = dict(each.variant)
@@ -128,9 +130,13 @@ def _by_variant(side: ComparedRun, name: str) -> list[ComparedRun]:
         if value is not None:
             rest = msgspec.structs.replace(each, variant=tuple(variant.items()))
             found.setdefault(value, {})[rest] = measurements
-    rounds = {launch.number: launch.round for launch in side.run.launches}
+    # What one run has measured in turn is compared round by round.
+    rounds = {launch.number: launch.round for launch in side.run.launches} if alone else {}
     return [
-        side._replace(name=value, rows=rows, rounds=rounds or None) for value, rows in found.items()
+        side._replace(
+            name=value if alone else f"{side.name}: {value}", rows=rows, rounds=rounds or None
+        )
+        for value, rows in found.items()
     ]
 
 

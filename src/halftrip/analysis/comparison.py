@@ -67,7 +67,7 @@ class Comparison(NamedTuple):
         return Counter(worst.values())
 
 
-_WORST_FIRST: Sequence[str] = ("slower", "faster", "cannot tell", "same")
+_WORST_FIRST: Sequence[str] = ("slower", "cannot tell", "faster", "same")
 
 
 def _size(row: RowChange) -> float:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from halftrip.analysis.environments import Change
 from halftrip.analysis.flags import Evidence, contradictions
-from halftrip.analysis.flags.flag import percent
+from halftrip.analysis.flags.flag import Flag, percent
 from halftrip.analysis.verdict import NOT_OK, Word, verdict
 from halftrip.results.configuration import Configuration
 from halftrip.stats.median import median
@@ -22,27 +22,43 @@ _NO_CAUSE = "none"
 
 class Doubt(NamedTuple):
     """The verdict on a row of a run, the name of its cause (None: it is ok), and the share of the
-    time in which other tasks had the core of one of its ends, the larger one (NaN: not known)."""
+    time in which other tasks had the core of one of its ends, the larger one (NaN: not known).
+    Where the row goes with the state of the machine, of its slices at `level`; NaN: of all."""
 
     word: Word
     cause: str | None
     others: float
+    level: float = math.nan
 
 
-def doubts(rows: Sequence[Evidence]) -> dict[Configuration, Doubt]:
-    """Those of the rows of a run; of a row that was measured on several cores, the worst."""
+def doubts(rows: Sequence[Evidence]) -> dict[Configuration, list[Doubt]]:
+    """Those of the rows of a run, one for each state and for all cores that a row was measured
+    in."""
     beside = contradictions(rows)
-    found: dict[Configuration, Doubt] = {}
+    found: dict[Configuration, list[Doubt]] = {}
     for row in rows:
         of = row.configuration
-        word, _, cause = verdict(row, next(iter(beside.get(of, [])), None))
-        shares = [usage.others_share for _, usage in row.usage_by_rank]
-        others = max((each for each in shares if each is not None), default=math.nan)
-        each = Doubt(word, None if cause is None else cause.name, others)
-        known = found.setdefault(of.without_cores, each)
-        if _WORDS.index(each.word) > _WORDS.index(known.word):
-            found[of.without_cores] = each
+        for each in (row, *row.others):
+            contradiction = next(iter(beside.get(of, [])), None) if each is row else None
+            found.setdefault(of.without_cores, []).append(_doubt(each, contradiction))
     return found
+
+
+def _doubt(row: Evidence, contradiction: Flag | None) -> Doubt:
+    word, _, cause = verdict(row, contradiction)
+    shares = [usage.others_share for _, usage in row.usage_by_rank]
+    others = max((each for each in shares if each is not None), default=math.nan)
+    level = math.nan if row.state is None else row.state.value
+    return Doubt(word, None if cause is None else cause.name, others, level)
+
+
+def doubt_at(found: Sequence[Doubt], level: float) -> Doubt | None:
+    """The worst of a row in a run, at the known level nearest to this one (NaN: at any); None where
+    nothing is known."""
+    if not math.isnan(level) and (known := [each for each in found if each.level > 0]):
+        nearest = min(known, key=lambda each: abs(math.log(each.level / level))).level
+        found = [each for each in known if each.level == nearest]
+    return max(found, key=lambda each: _WORDS.index(each.word), default=None)
 
 
 _WORDS: tuple[Word, ...] = ("ok", *NOT_OK)

@@ -84,12 +84,14 @@ class Pieces(NamedTuple):
 
 class PiecewiseFit(NamedTuple):
     """The pieces of one curve of a run. `curve` is its configuration with a size of 0. `found` is
-    None where the curve cannot be fitted, and `reason` says why and what to measure."""
+    None where the curve cannot be fitted, and `reason` says why and what to measure. `measured` is
+    the curve itself."""
 
     curve: Configuration
     over: Over | None
     found: Pieces | None
     reason: str | None = None
+    measured: MeasuredCurve | None = None
 
 
 Method = Literal["ordinary", "relative", "robust"]
@@ -225,7 +227,10 @@ def piecewise_fit(curve: MeasuredCurve) -> PiecewiseFit:
     if curve.times is None:
         return PiecewiseFit(curve.configuration, None, None, curve.reason)
     return PiecewiseFit(
-        curve.configuration, curve.times.over, found_pieces(curve.times, draws(curve.times))
+        curve.configuration,
+        curve.times.over,
+        found_pieces(curve.times, draws(curve.times)),
+        measured=curve,
     )
 
 

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 import msgspec
 import numpy as np
 
-from halftrip.analysis.doubts import Doubt
+from halftrip.analysis.doubts import Doubt, doubt_at
 from halftrip.analysis.doubts import changes as changed_doubts
 from halftrip.analysis.environments import Change
 from halftrip.analysis.environments import changes as environment_changes
@@ -113,7 +113,7 @@ class History(NamedTuple):
 
     def doubt(self, row: RowHistory, run: int) -> Doubt | None:
         """How far a row of a run can be trusted; None where that is not known."""
-        return self.runs[run].doubts.get(row.configuration)
+        return _doubt(self.runs, row, run)
 
     @property
     def changed(self) -> list[RowHistory]:
@@ -288,6 +288,10 @@ def _event(
     return Event(found[0].direction, before, firsts.most_common(1)[0][0], high, group, differing)
 
 
+def _doubt(runs: Sequence[RunFigures], row: RowHistory, run: int) -> Doubt | None:
+    return doubt_at(runs[run].doubts.get(row.configuration, ()), row.level)
+
+
 def _doubts_around(
     runs: Sequence[RunFigures],
     rows: Sequence[RowHistory],
@@ -303,7 +307,7 @@ def _doubts_around(
             (each.before for each in others if each.before >= change.high), default=len(runs)
         )
         for number in of.figures:
-            doubt = runs[number].doubts.get(of.configuration)
+            doubt = _doubt(runs, of, number)
             if doubt is not None and first <= number <= change.before:
                 before.append(doubt)
             elif doubt is not None and change.high <= number <= last:

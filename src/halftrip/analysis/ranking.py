@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from halftrip.analysis.like_states import are_alike
 from halftrip.analysis.rows import Row, least
 from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import ROUND_TRIP
@@ -61,8 +61,8 @@ def rankings(rows: Sequence[Row]) -> tuple[Ranking, Change | None] | None:
     for pattern in sorted(patterns, key=lambda name: name != ROUND_TRIP):
         sizes = _by_size(patterns[pattern])
         if sizes:
-            counts = Counter({size: len(found) for size, found in sizes.items()})
-            common = [size for size in sorted(sizes) if counts[size] == max(counts.values())]
+            most = max(map(len, sizes.values()))
+            common = [size for size in sorted(sizes) if len(sizes[size]) == most]
             small = _ranking(_SMALL if _SMALL in common else common[0], sizes)
             if small is not None:
                 return small, _change(small, sizes)
@@ -109,10 +109,17 @@ def _slower(fastest: Row, row: Row) -> Slower | None:
     """The other row, in a state of the machine that both have figures of; None without one."""
     for one in (fastest, *fastest.others):
         for other in (row, *row.others):
-            words = {each.state.word for each in (one, other) if each.state is not None}
-            if len(words) < 2:
+            if _are_alike(one, other):
                 return Slower(row, ratio(other.summary.time, one.summary.time))
     return None
+
+
+def _are_alike(one: Row, other: Row) -> bool:
+    """Whether both were measured in the same state of the machine. Rows of other hosts have levels
+    of their own: then states of one name are the same."""
+    if one.state is not None and other.state is not None:
+        return one.state.word == other.state.word
+    return are_alike(one, other)
 
 
 def _change(small: Ranking, sizes: dict[int, dict[Configuration, Row]]) -> Change | None:

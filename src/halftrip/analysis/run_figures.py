@@ -44,7 +44,7 @@ class RunFigures(NamedTuple):
     core_to_core_rtt: float
     levels: Mapping[Configuration, Sequence[LevelFigure]] = {}
     goes: Mapping[Configuration, bool] = {}
-    doubts: Mapping[Configuration, Doubt] = {}
+    doubts: Mapping[Configuration, Sequence[Doubt]] = {}
 
 
 def is_bandwidth(configuration: Configuration) -> bool:
@@ -56,7 +56,7 @@ def run_figures(name: str, run: Run) -> RunFigures:
     """What a history needs of a run, which may have millions of samples."""
     states = run_states(run)
     evidence = evidences(run, states=states)
-    measured = {each.configuration: each.measured for each in evidence}
+    measured = {each.configuration.without_cores: each.measured for each in evidence}
     measurements: dict[Configuration, list[Measurement]] = {}
     for configuration, found in run.by_configuration.items():
         measurements.setdefault(configuration.without_cores, []).extend(found)

@@ -51,8 +51,10 @@ def verdict(row: Evidence, contradiction: Flag | None = None) -> Verdict:
     width = 0.0 if row.is_over_all_time else relative_width(row.summary)
     word: Word = "ok" if width <= OK_WIDTH else "caution" if width <= CAUTION_WIDTH else "no"
     seen = [cause.named(found) for cause, found in largest_first(found_by(row, "always"))]
-    if seen and seen[0].name == IMPOSSIBLE:
-        return Verdict("no", relative_width(row.summary), seen[0])
+    impossible = next((each for each in seen if each.name == IMPOSSIBLE), None)
+    if impossible is not None:
+        # Whatever else was seen.
+        return Verdict("no", relative_width(row.summary), impossible)
     if word != "ok":
         of_slices = [cause.named(found) for cause, found in largest_first(found_by(row, "slices"))]
         seen += [flag for flag in of_slices if flag.name not in {each.name for each in seen}]

@@ -321,8 +321,10 @@ def _show_one(content: Document, path: str, shown: ShowRequest) -> None:
     if shown.judges and shown.format not in _FOR_PROGRAMS:
         from halftrip.render.blocks import Items, View
         from halftrip.views.expected import lines
+        from halftrip.views.pairs import slow
 
-        found.append(View([Items(lines(content))]))
+        said = slow(content) if content.expectations.fail_if_slow else []
+        found.append(View([Items([*lines(content), *said])]))
     if shown.form == TABLE or len(found) == 1:
         for each in found:
             put_view(each, shown.format, shown.wide)

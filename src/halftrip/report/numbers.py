@@ -118,7 +118,7 @@ def within_reach(estimate: Estimate) -> Estimate:
 
 def in_words(estimate: Estimate, digits: int, scale: float = 1.0, unit: str = "") -> str:
     """A figure and its interval in a sentence: ``25 % (95 %: 20 to 30)``."""
-    value, low, high = (signed(each / scale, digits) for each in estimate)
+    value, low, high = (signed(each / scale, digits) for each in within_reach(estimate))
     return f"{value}{unit} (95 %: {low} to {high})"
 
 

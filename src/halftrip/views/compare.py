@@ -167,11 +167,14 @@ def _largest(comparison: Comparison) -> list[str]:
 def _apart(untold: Sequence[RowChange]) -> list[str]:
     """Of what rows cannot be told since the machine was in other states, and how to get the same in
     both runs."""
-    apart = [row for row in untold if row.apart]
-    if not apart:
-        return []
-    said = f"Cannot tell of {counted(_rows(apart), 'row')}: {apart[0].apart}"
-    return [f"{said}. {BOTH_STATES}."]
+    by_text: dict[str, list[RowChange]] = {}
+    for row in untold:
+        if row.apart:
+            by_text.setdefault(row.apart, []).append(row)
+    return [
+        f"Cannot tell of {counted(_rows(rows), 'row')}: {text}. {BOTH_STATES}."
+        for text, rows in by_text.items()
+    ]
 
 
 def _rows(found: Iterable[RowChange]) -> int:

@@ -102,9 +102,9 @@ _LEGEND = (
     "(involuntary). waited: ready to run, but without a core. others: other tasks had its core, by "
     "the scheduler's clock; interrupts: hard and soft ones; unaccounted: neither idle nor any of "
     "these, such as the kernel putting it to sleep and waking it up; steal: the hypervisor did not "
-    "run it; these in steps of 10 ms. peak memory: of the process, since it began. suspect: "
-    "samples taken while an end had no core, as far as can be told. busy-poll: full load with no "
-    "system time."
+    "run it; all but others in steps of 10 ms. throttled: a CPU quota stopped it. peak memory: of "
+    "the process, since it began. suspect: samples taken while an end had no core, as far as can "
+    "be told. busy-poll: full load with no system time."
 )
 _COUNTED_SAYS = (
     "instructions, cycles: of its hardware counters in slices that were not timed; of each message "

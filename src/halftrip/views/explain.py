@@ -13,6 +13,7 @@ from halftrip.analysis.bend_kinds import KINDS, Prediction
 from halftrip.analysis.figure import or_none
 from halftrip.analysis.fit import Bend, StraightLine
 from halftrip.analysis.proof import Proof
+from halftrip.analysis.states import State
 from halftrip.registry import TRANSPORTS
 from halftrip.render.blocks import SPACE, Block, Items, Paragraph, View
 from halftrip.report.fields import FIELDS, Field, curve_name, varying
@@ -24,6 +25,7 @@ from halftrip.results.threshold import Threshold
 from halftrip.stats.estimate import Estimate
 from halftrip.texts import printable
 from halftrip.units import format_size, significant, size_in_words
+from halftrip.views.states import of_curve
 
 NO_THRESHOLDS = (
     "The run has no thresholds: it was imported, or measured by a halftrip that did not record "
@@ -51,6 +53,9 @@ def explain(run: Run, found: Sequence[CurveCauses], at: int | None = None) -> Vi
     for name, each in named:
         if each.fit.found is not None:
             blocks += [*map(Paragraph, sentences(name, each, at)), SPACE]
+    measured = [each.fit.measured for _, each in named if each.fit.measured is not None]
+    if states := dict.fromkeys(said for each in measured if (said := of_curve(each))):
+        blocks += [Items([*states]), SPACE]
     if skipped := _skipped(named):
         blocks += [Items(skipped), SPACE]
     return View(
@@ -245,11 +250,17 @@ def _curve_content(name: str, found: CurveCauses, at: int | None) -> dict[str, A
         "pair": list(curve.pair),
         "reason": found.fit.reason,
         "over": found.fit.over,
+        "state": state.word if (state := _state_of(found)) is not None else None,
         "knows_thresholds": found.knows,
         "unclear": found.fit.found.unclear if found.fit.found else None,
         "outlier_sizes_bytes": list(found.fit.found.outliers) if found.fit.found else [],
         "bends": [_bend_content(each) for each in bends],
     }
+
+
+def _state_of(found: CurveCauses) -> State | None:
+    """The state of the machine that a curve was measured in; None if it is of all."""
+    return None if found.fit.measured is None else found.fit.measured.state
 
 
 def _bend_content(found: BendCauses) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from halftrip.analysis.curves import MeasuredCurve
 from halftrip.analysis.figure import ALWAYS, BRIEF, or_none
 from halftrip.analysis.fit import Bend, CurveFit, Hockney, Piece, Pieces, StraightLine
 from halftrip.analysis.flags.flag import counted
@@ -28,6 +27,7 @@ from halftrip.stats.estimate import Estimate
 from halftrip.units import format_size, significant
 from halftrip.views.columns import TRANSPORT, setting_column
 from halftrip.views.estimates import estimate_column, estimate_fields
+from halftrip.views.states import of_curve
 
 # A residual is a share that is known to so many digits after the point.
 _OFF_DIGITS = 6
@@ -123,19 +123,7 @@ def answer(fits: Sequence[CurveFit], names: Names) -> list[str]:
     left = sorted({size for each in fitted for size in each.curve.left_out})
     if left:
         lines.append(f"left out, without a time above 0: {', '.join(map(format_size, left))}")
-    return [*lines, *dict.fromkeys(said for each in fitted if (said := _of_state(each.curve)))]
-
-
-def _of_state(curve: MeasuredCurve) -> str | None:
-    """In which state of the machine the times of a curve were measured; None if it is of all."""
-    if curve.state is None:
-        return None
-    quantity = curve.state.quantity
-    text = quantity.text(curve.state.value)
-    said = f"times are those while {quantity.what} {curve.state.word} ({text})"
-    if not curve.elsewhere:
-        return said
-    return f"{said}, in which {counted(curve.elsewhere, 'size')} of the curve were not measured"
+    return [*lines, *dict.fromkeys(said for each in fitted if (said := of_curve(each.curve)))]
 
 
 def _made_of(fit: CurveFit) -> str:

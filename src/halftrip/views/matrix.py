@@ -61,7 +61,8 @@ class Matrix(NamedTuple):
     """A figure of all pairs of hosts, by the names of both, in order of name. Several pairs of
     ranks of the same hosts count by their median. `hosts` are in order. `factors`: how many times
     as slow as a usual host each is, by what slow hosts are named by; empty where that is not
-    known. `state` says of which state of the machine the figures are, if they go with one."""
+    known. `state` says of which state of the machine the figures are, if they go with one, and
+    `words` have its name."""
 
     title: str
     figure: MatrixFigure
@@ -69,6 +70,7 @@ class Matrix(NamedTuple):
     values: Mapping[tuple[str, str], float]
     factors: Mapping[str, float]
     state: str
+    words: str
 
     def between(self, one: str, other: str) -> float | None:
         return self.values.get((one, other), self.values.get((other, one)))
@@ -111,7 +113,7 @@ def _links(document: Document) -> list[dict[str, Any]]:
             "pattern": setting.pattern,
             "size_bytes": setting.known_size,
             "concurrency": setting.concurrency,
-            "state": matrices[0].state,
+            "state": matrices[0].words,
         }
         | {_KEYS[matrix.figure.name]: _in_base_units(matrix, one, other) for matrix in matrices}
         for setting, matrices in by_setting(document)
@@ -180,9 +182,9 @@ def _matrix(
     medians = {pair: median(each) for pair, each in values.items()}
     is_bandwidth = figure is _BANDWIDTH
     name = bandwidth_of_link(rows[0].configuration) if is_bandwidth else figure.name
-    return Matrix(
-        f"{title}: {name}, {figure.unit}", figure, hosts, medians, factors, held_most(rows)
-    )
+    words = ", ".join(sorted({row.state.word for row in rows if row.state is not None}))
+    title = f"{title}: {name}, {figure.unit}"
+    return Matrix(title, figure, hosts, medians, factors, held_most(rows), words)
 
 
 def _names(document: Document) -> Callable[[int], str]:

@@ -72,9 +72,11 @@ def render(document: Document) -> str:
         judged_rows = [row.configuration for row in document.rows]
     slow = _slow(document, judged_rows)
     lost = {each.host: losses_fields(each) for each in losses(document.run)}
+    of_all = [_Found("not measured", said) for said in unjudged(document)]
+    of_all += [_Found("unsure", f"cannot tell: {said}") for said in untold(document)]
     return "".join(
         line(
-            _record(host, document, found, failed.get(host), _by_slowness(host, slow))
+            _record(host, document, found, of_all, failed.get(host), _by_slowness(host, slow))
             | {"slow": None if slow is None else slow.get(host, []), "losses": lost.get(host)}
         )
         for host in hosts
@@ -96,6 +98,7 @@ def _record(
     host: str,
     document: Document,
     found: Sequence[_Case],
+    of_all: Sequence[_Found],
     failed: _Found | None,
     by_slowness: _Found,
 ) -> dict[str, Any]:
@@ -104,14 +107,11 @@ def _record(
     each = [_of_figure(host, one, wishes) for one in found]
     lost = document.run.lost_hosts.get(host)
     every = [] if lost is None else [_Found("not measured", lost)]
-    every += [_Found("not measured", said) for said in unjudged(document)]
-    apart = untold(document)
-    every += [_Found("unsure", f"cannot tell: {said}") for said in apart]
-    every += [] if failed is None else [failed]
+    every += [*of_all, *([] if failed is None else [failed])]
     every += [judgement for judgement, _ in each]
-    if alone:
+    if alone or wishes.fail_if_slow:
         every.append(by_slowness)
-    elif not found and not apart:
+    elif not found and not any(each.verdict == "unsure" for each in of_all):
         every.append(_Found("not measured", document.interrupted or "nothing was measured"))
     worst = max((_ORDER.index(one.verdict) for one in every), default=0)
     reasons = dict.fromkeys(one.reason for one in every if _ORDER.index(one.verdict) == worst)

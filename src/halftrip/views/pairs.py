@@ -51,6 +51,11 @@ class _Pairs(NamedTuple):
             return NOTHING
         return marked(row, value, self.scale[1] if self.is_rate else "us", 3)
 
+    @property
+    def setting(self) -> Configuration:
+        """That of all rows, whose pairs differ."""
+        return next(iter(self.rows.values())).configuration.setting
+
     def slowness(self, row: Row) -> float:
         """The figure where more is slower."""
         value = self.figure(row)
@@ -71,11 +76,10 @@ def blocks(document: Document) -> list[Block]:
     judged: set[Configuration] = set()
     for group in found[:_MOST_MATRICES]:
         shown += [_matrix(group, names), SPACE]
-        setting = next(iter(group.rows.values())).configuration.setting
-        if setting in judged:
+        if group.setting in judged:
             # The same rows, as latencies and as bandwidths.
             continue
-        judged.add(setting)
+        judged.add(group.setting)
         at_fault = _at_fault(document, group, names)
         shown += [Items(_slowest(group, names) if at_fault is None else at_fault), SPACE]
     hidden = _hidden(document, found[:_MOST_MATRICES])
@@ -91,6 +95,14 @@ def blocks(document: Document) -> list[Block]:
     while shown and (shown[-1] == SPACE or shown[-1] == Items([])):
         shown.pop()
     return shown
+
+
+def slow(document: Document) -> list[str]:
+    """Which hosts and links are slow, for views that do not show the pairs."""
+    names = document.run.names
+    by_setting = {group.setting: group for group in reversed(_groups(document))}
+    said = [_at_fault(document, group, names) or () for group in by_setting.values()]
+    return [line for lines in reversed(said) for line in lines]
 
 
 def _hidden(document: Document, shown: Sequence[_Pairs]) -> str:

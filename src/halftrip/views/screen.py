@@ -83,7 +83,7 @@ def first_screen(document: Document, file: str | None = None) -> View:
             *([SPACE] if body else []),
             Items(said),
             *notes.missing_blocks(document),
-            *([Terms(_trust(document, file))] if document.rows else []),
+            *([Terms(_trust(document, file, bool(ranked)))] if document.rows else []),
         ],
         title="First screen",
     )
@@ -163,8 +163,9 @@ def _short(processor: str) -> str:
     return " ".join(word for word in words if word not in idle) or processor
 
 
-def _trust(document: Document, file: str | None) -> list[tuple[str, str]]:
-    """How many rows have which verdict, what explains most of the others, and what to do."""
+def _trust(document: Document, file: str | None, is_ranked: bool) -> list[tuple[str, str]]:
+    """How many rows have which verdict, what explains most of the others, and what to do;
+    `is_ranked`: the screen says which path is the fastest."""
     if document.is_running:
         return [("Trust", trust(document))]
     do = to_do(document, file)
@@ -178,12 +179,12 @@ def _trust(document: Document, file: str | None) -> list[tuple[str, str]]:
         views.append("--layers")
     parts = [f"halftrip show{name} {', '.join(views)}"]
     if is_own:
-        parts += [*_models(document, name), "halftrip doctor"]
+        parts += [*_models(document, name, is_ranked), "halftrip doctor"]
     more = "; ".join(parts)
     return [("Trust", trust(document)), *([("Do", do)] if do else []), ("More", more)]
 
 
-def _models(document: Document, name: str) -> list[str]:
+def _models(document: Document, name: str, is_ranked: bool) -> list[str]:
     """What fits lines to the curves of a run, and says why they bend, where it has some; and how
     a comparison of paths gets intervals over launches, where it has one launch."""
     sizes: dict[Configuration, set[int]] = {}
@@ -196,7 +197,7 @@ def _models(document: Document, name: str) -> list[str]:
         said = [f"halftrip fit{name}", f"halftrip explain{name}"]
     alone = all(row.launches == 1 for row in document.rows)
     simulated = all(row.configuration.is_simulated for row in document.rows)
-    if alone and not simulated and document.rows and ranking.sentence(document):
+    if alone and not simulated and is_ranked:
         said.append("the same with --launches 5 compares over launches")
     return said
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from halftrip.analysis.curves import MeasuredCurve
+from halftrip.analysis.flags.flag import counted
 from halftrip.analysis.rows import Row
 from halftrip.analysis.states import HostStates, RunStates
 from halftrip.stats.levels import Level
@@ -100,3 +102,15 @@ def over(rows: Sequence[Row]) -> str:
     if not any(several):
         return f"over slices of the only launch{in_state}, {alone}"
     return f"over launches{in_state}; of a row with one, over its slices, {alone}"
+
+
+def of_curve(curve: MeasuredCurve) -> str | None:
+    """In which state of the machine the times of a curve were measured; None if it is of all."""
+    if curve.state is None:
+        return None
+    quantity = curve.state.quantity
+    text = quantity.text(curve.state.value)
+    said = f"times are those while {quantity.what} {curve.state.word} ({text})"
+    if not curve.elsewhere:
+        return said
+    return f"{said}, in which {counted(curve.elsewhere, 'size')} of the curve were not measured"

@@ -82,7 +82,8 @@ def _names_a_task(row: Row) -> bool:
     if row.verdict.cause is None or row.verdict.cause.name != _OF_PROGRAMS:
         return False
     cores = [usage.core for usage in row.usage or ()]
-    return any(core is not None and core.busiest_task is not None for core in cores)
+    tasks = [core.busiest_task for core in cores if core is not None]
+    return any(task is not None and task.owner is None for task in tasks)
 
 
 def _badness(row: Row) -> float:

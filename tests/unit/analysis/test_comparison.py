@@ -247,6 +247,23 @@ def test_variants_of_a_run_are_compared():
     assert dict(found.rows[0].configuration.variant) == {"mpiexec": "m"}
 
 
+def test_variants_of_several_runs_were_not_measured_in_turn():
+    def of(name, level):
+        begun = tuple(
+            Launch(number=n, round=n, variant=(("env.X", "one"), ("mpiexec", "m")))
+            for n in range(8)
+        )
+        return ComparedRun.of(runs.run(*varied("one", level), launches=begun), name)
+
+    sides = sides_by("env.X", [of("a.jsonl", 100), of("b.jsonl", 120)])
+    assert [(each.name, each.rounds) for each in sides] == [
+        ("a.jsonl: one", None),
+        ("b.jsonl: one", None),
+    ]
+    (found,) = compare(sides[0], sides[1:])
+    assert [row.word for row in found.rows] == ["slower"]
+
+
 # Base and new in turn.
 
 

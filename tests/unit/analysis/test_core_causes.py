@@ -1,6 +1,7 @@
 """What kept an end from running: for each cause, evidence that has it, and some that is close to it
 and has not."""
 
+import msgspec
 import pytest
 
 from halftrip.analysis.flags import flags_by_configuration
@@ -136,6 +137,19 @@ def test_ranks_on_one_physical_core(first, second, name):
     # Each of a host of its own has another core of that number.
     apart = (ranks[0], runs.environment(1, host="n2", siblings=second))
     assert cause_of(runs.usage(), runs.usage(), environments=apart)[0] is None
+    # But not where these are containers of one machine.
+    inside = [msgspec.structs.replace(each, machine="m") for each in apart]
+    assert cause_of(runs.usage(), runs.usage(), environments=inside) == (name, said)
+
+
+def test_a_flag_says_what_has_a_share_and_what_has_none():
+    ranks = tuple(runs.environment(rank, siblings=[0, 1]) for rank in (0, 1))
+    busy = runs.usage(core={"others": 0.4})
+    measured = runs.measurement(usage=(busy, runs.usage(core={})))
+    found = flags_by_configuration(runs.run(measured, environments=ranks))
+    (flag,) = (each for each in found[measured.configuration] if each.name == "disturbed")
+    assert "other programs had 40 % of core 1" in flag.seen
+    assert "are one physical core" in flag.seen
 
 
 def test_segments_that_were_sent_again_are_told_with_spikes():

@@ -124,7 +124,7 @@ def test_an_end_whose_core_was_idle_while_it_waited_was_limited_not_disturbed():
     limited = made(QUIET, spinning(0.5, others=0.15))
     assert disturbed(limited) == (
         "rank 1 was ready to run, and did not get core 1, for 35 % of the time; other programs had "
-        "16 % of core 1"
+        "15 % of core 1"
     )
 
 

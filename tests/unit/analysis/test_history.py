@@ -4,12 +4,13 @@ import math
 
 import pytest
 
-from halftrip.analysis.doubts import Doubt, changes
+from halftrip.analysis.doubts import Doubt, changes, doubt_at
 from halftrip.analysis.environments import Change
 from halftrip.analysis.history import CORE_TO_CORE, history
 from halftrip.analysis.run_figures import run_figures
 from harness import histories, runs
 from harness.histories import KERNELS, contended, dated, figures, weekly
+from harness.moving import moving
 
 
 @pytest.fixture(scope="module")
@@ -116,6 +117,20 @@ def test_contention_that_came_with_a_change_is_a_fact_of_it():
     (row,) = found.rows
     assert found.doubt(row, 0) == Doubt("ok", None, 0.01)
     assert found.doubt(row, 15)[:2] == ("caution", "CPU contention")
+
+
+def test_a_row_in_a_state_is_doubted_by_its_slices_in_that():
+    near, far = Doubt("ok", None, 0.0, 90.0), Doubt("no", "steal", 0.2, 280.0)
+    assert doubt_at([near, far], 95.0) == near
+    assert doubt_at([near, far], 300.0) == far
+    assert doubt_at([near, far], math.nan) == far
+    assert doubt_at([], 90.0) is None
+    one = history(figures([dated(moving(launches=10), number) for number in range(2)]))
+    for row in one.rows:
+        found = [one.runs[0].doubts[row.configuration], one.doubt(row, 0)]
+        assert (row.quantity is None) == (len(found[0]) == 1)
+        if row.quantity is not None:
+            assert found[1].level == pytest.approx(row.level, rel=0.1)
 
 
 def test_only_what_most_rows_of_a_level_have_is_a_fact():

@@ -145,6 +145,14 @@ def test_what_is_faster_than_a_cache_line_is_impossible():
     ]
     found = verdict_of(*slices)
     assert (found.word, found.cause.name) == ("no", "impossible")
+    # Whatever else was seen.
+    usage = (runs.usage(core={"others": 0.5}), runs.usage(core={}))
+    busy = [
+        pingpong(noise(seed=n, middle=10_000.0), slice=n, rtts=(90_000.0,) * 2, usage=usage)
+        for n in range(10)
+    ]
+    found = verdict_of(*busy)
+    assert (found.word, found.cause.name) == ("no", "impossible")
 
 
 def test_few_samples_are_told_from_noise():

@@ -47,3 +47,5 @@ def test_a_run_without_rows_is_not_the_newest_unless_there_is_no_other(tmp_path,
     assert path.stat().st_mtime >= Path("halftrip-2.jsonl").stat().st_mtime
     Path("halftrip-3.jsonl").write_bytes(encode(empty.header))
     assert newest().name == "halftrip-1.jsonl"
+    Path("halftrip-4.jsonl").mkdir()
+    assert newest().name == "halftrip-1.jsonl"

@@ -163,6 +163,13 @@ def test_an_existing_run_is_printed_so(tmp_path, capsys):
             r"tcp pingpong 8 B: (1\.9|2\.0)\d times the usual time on all its 2 links",
             found[2]["reason"],
         )
+    # A view that does not show the pairs says why it fails, too.
+    assert show_runs([path], ShowRequest(views=["why"], fail_if_slow=True)) == 1
+    assert "slow host: n2: " in capsys.readouterr().out
+    both = ShowRequest(format="nodes", expect="latency=1s", fail_if_slow=True)
+    assert show_runs([path], both) == 1
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [each["verdict"] for each in found] == ["ok", "ok", "short"]
     # But not where something was expected that nobody has said again.
     run = hosts_run(3)
     run.header.plan["baseline"] = "base.jsonl"

@@ -131,9 +131,14 @@ def flags_of(row: Evidence, beside: Sequence[Flag]) -> tuple[Flag, ...]:
             every.setdefault(cause.flag, []).append((cause, found))
     flags: dict[str, Flag] = {}
     for name, causes in every.items():
-        # Those that have no share are one thing, seen in several ways.
-        sized = [each for each in largest_first(causes) if not math.isnan(each[1].share)]
-        flags[name] = together([cause.flagged(found) for cause, found in sized or causes[:1]])
+        # Of those without a share, others than what was seen at the machine are one thing that
+        # shows in several ways.
+        seen = [
+            (cause, found)
+            for cause, found in largest_first(causes)
+            if cause.when == "always" or not math.isnan(found.share)
+        ]
+        flags[name] = together([cause.flagged(found) for cause, found in seen or causes[:1]])
     if "disturbed" in flags:
         flag = flags["disturbed"]
         flags["disturbed"] = flag._replace(seen=f"{flag.seen}{machine.losses(row)}")

@@ -116,7 +116,9 @@ def siblings(row: Evidence) -> Finding | None:
         beside = {
             other.core
             for other in ranks
-            if other.rank != each.rank and (other.host, other.launch) == (each.host, each.launch)
+            if other.rank != each.rank
+            and (other.machine or other.host, other.launch)
+            == (each.machine or each.host, each.launch)
         }
         if each.core is not None and beside & (set(each.siblings or ()) - {each.core}):
             pair = sorted({each.core, *(core for core in beside if core is not None)})

@@ -30,12 +30,13 @@ ALWAYS: tuple[Cause, ...] = (
         flag="disturbed",
         when="always",
         find=machine.contention,
-        evidence="Other tasks ran on the core of an end for more than 10 % of the time, and 30 ms, "
-        "by the scheduler's own clock; of an end that hardly sleeps, no more than it waited for "
-        "its core. A task is named if it had at least half of that just after.",
+        evidence="Other tasks ran on the core of an end for more than 10 % of the time by the "
+        "scheduler's own clock; of an end that sleeps, for 30 ms at least, and of one that hardly "
+        "does, no more than it waited for its core. A task is named if it had at least half of "
+        "that just after.",
         excluded="the tasks are this run's own, or serve interrupts; ranks share the core: that is "
-        "`oversubscribed`; the kernel has neither `/proc/schedstat` nor `cpuacct`: then it is not "
-        "known of an end that sleeps",
+        "`oversubscribed`; the kernel has neither `/proc/schedstat` nor `cpuacct`, or several "
+        "threads of a rank talk (`--threads`): then it is not known",
         says="other programs had 51 % of core 1 (just after, python3 (process 32559) had 85 %)",
         advice="stop them, or choose other cores with --cores",
     ),
