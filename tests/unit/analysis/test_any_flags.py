@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halftrip.analysis.flags import NAMES, flags_by_configuration
-from halftrip.analysis.verdict import NOT_OK, verdicts
+from halftrip.analysis.flags import NAMES
+from halftrip.analysis.verdict import NOT_OK
 from halftrip.report.document import document
 from halftrip.results.block import Block, RoundTrips
 from halftrip.results.counts import Delivery
@@ -117,26 +117,20 @@ def measurements(draw):
 def test_flags_and_verdicts_of_any_run_are_known_and_have_figures(measured, copies, pinned):
     ranks = (runs.environment(0), runs.environment(1, **({} if pinned else {"core": None})))
     run = runs.run(*measured, copy_times=tuple(copies), environments=ranks)
-    found = flags_by_configuration(run)
-    assert found.keys() == run.by_configuration.keys()
-    for flags in found.values():
-        names = [flag.name for flag in flags]
+    content = document(run)
+    assert {row.configuration for row in content.rows} == run.by_configuration.keys()
+    for row in content.rows:
+        names = [flag.name for flag in row.flags]
         assert len(set(names)) == len(names)
         assert set(names) <= set(NAMES)
-        for flag in flags:
-            words = flag.seen.replace(",", " ").replace(":", " ").split()
-            assert not {"nan", "inf", "-inf", "anything"} & set(words), flag
-    found = verdicts(run)
-    assert found.keys() == run.by_configuration.keys()
-    for each in found.values():
-        assert each.word in ("ok", *NOT_OK)
-        assert each.cause is not None or each.word == "ok"
-        if each.cause is not None:
-            words = each.cause.seen.replace(",", " ").replace(":", " ").split()
-            assert not {"nan", "inf", "-inf", "anything"} & set(words), each.cause
-            assert each.cause.advice
+        assert row.verdict.word in ("ok", *NOT_OK)
+        cause = row.verdict.cause
+        assert cause is not None or row.verdict.word == "ok"
+        for each in (*row.flags, *([] if cause is None else [cause])):
+            words = each.seen.replace(",", " ").replace(":", " ").split()
+            assert not {"nan", "inf", "-inf", "anything"} & set(words), each
+            assert each.advice
     # Nothing of it cannot be shown.
-    content = document(run, flags=False)
     for width in (40, 80, 200):
         if content.latency_rows:
             text_of(first_screen(content), width)

@@ -1,11 +1,7 @@
 """Flags that other rows raise: outlier-size and contradiction."""
 
-import msgspec
-import numpy as np
-
-from halftrip.analysis.flags import flags_by_configuration
 from harness import runs
-from harness.flags import noise, pingpong, seen
+from harness.flags import flags_of, noise, pingpong, seen, through
 
 SIZES = [2**power for power in range(10, 20)]
 
@@ -32,13 +28,12 @@ def curve(off=None, launches=1, **changes):
 
 def named(rows, name):
     """What the flags of this name say, by size."""
-    found = flags_by_configuration(runs.run(*rows))
-    flags = [
-        (configuration.size, flag)
-        for configuration, of_configuration in found.items()
-        for flag in of_configuration
-    ]
-    return {size: flag.seen for size, flag in flags if flag.name == name}
+    return {
+        configuration.size: flag.seen
+        for configuration, flags in flags_of(runs.run(*rows)).items()
+        for flag in flags
+        if flag.name == name
+    }
 
 
 # outlier-size
@@ -83,25 +78,12 @@ def test_a_size_a_quarter_slower_than_a_larger_one_contradicts_it():
 # contradiction, between patterns
 
 
-def through(pattern, ns, window=1, mode="blocking", size=1024, **changes):
-    """The slices of a row in which a message takes `ns`, `window` of them in flight."""
-    configuration = runs.configuration(
-        size=size, pattern=pattern, window=window, mode=mode, **changes
-    )
-    made = []
-    for k in range(6):
-        samples = np.rint(noise(40, k, ns) * configuration.messages_per_iteration)
-        one = runs.measurement(half_ns=ns, iterations=1, samples=samples, rtts=None, slice=k)
-        made.append(msgspec.structs.replace(one, configuration=configuration))
-    return made
-
-
 def test_a_stream_slower_than_a_ping_pong_contradicts_it():
     turns = through("pingpong", 10_000)
     found = seen(*through("stream", 13_500, 64), *turns)["contradiction"]
     assert found == "it gets 74 % of the bandwidth of pingpong through at the same size"
     assert seen(*through("stream", 12_000, 64), *turns) == {}
-    assert "contradiction" in seen(*through("stream", 13_500, 64, "nonblocking"), *turns)
+    assert "contradiction" in seen(*through("stream", 13_500, 64, mode="nonblocking"), *turns)
     assert seen(*through("stream", 13_500, 64, rate=1e6), *turns) == {}
     assert seen(*through("stream", 13_500, 64, size=2048), *turns) == {}
 
@@ -112,7 +94,7 @@ def test_a_window_of_one_may_take_the_time_of_its_acknowledgement():
     assert "contradiction" in seen(*through("stream", 26_000), *turns)
     # A nonblocking ping-pong has both messages under way at once: no half of a round trip.
     at_once = through("pingpong", 5_000, mode="nonblocking")
-    assert seen(*through("stream", 10_000, 64, "nonblocking"), *at_once) == {}
+    assert seen(*through("stream", 10_000, 64, mode="nonblocking"), *at_once) == {}
 
 
 def test_bidirectional_slower_than_a_stream_of_the_same_window_contradicts_it():

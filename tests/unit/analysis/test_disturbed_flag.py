@@ -1,6 +1,5 @@
 """The flag disturbed: spikes, other tasks on the cores, and the hypervisor."""
 
-import msgspec
 import numpy as np
 
 from halftrip.results.usage import BusiestTask
@@ -77,16 +76,6 @@ def test_preemptions_and_waits_of_both_ends_are_told_with_the_spikes():
 # Other tasks.
 
 
-def test_the_busiest_task_is_named_with_its_share():
-    taken = spinning(0.48, others=0.5, busiest_task=BUSY_TASK)
-    quiet_samples = [20_000] * 400
-    assert seen(made(QUIET, taken, samples=quiet_samples)) == {
-        "disturbed": "other programs had 48 % of core 1 (just after, stress (process 1234) had "
-        "97 %); initiator: core lost 0 times; responder: core lost 9 times, waited 48 % of the "
-        "time; 0 suspect samples"
-    }
-
-
 def test_slices_and_both_ends_count():
     taken = spinning(0.48, others=0.5, busiest_task=BUSY_TASK)
     both = made(spinning(0.2, others=0.2), taken), made(taken, QUIET, slice=1)
@@ -106,42 +95,6 @@ def test_cores_of_several_hosts_are_told_apart():
     assert disturbed(made(stolen, QUIET), environments=two) == (
         "the hypervisor did not run core 1 of n1 for 40 % of the time"
     )
-
-
-def test_an_end_that_spins_is_judged_by_its_waits_for_its_core():
-    assert disturbed(made(QUIET, spinning(0.11, others=0.2)))
-    assert not disturbed(made(QUIET, spinning(0.09, others=0.9)))
-    # Nothing may be known of the core.
-    unpinned = msgspec.structs.replace(spinning(0.3), core=None)
-    seen_there = "rank 0 was ready to run, and did not get the core of rank 0, for 30 % of the time"
-    assert disturbed(made(unpinned, QUIET)) == seen_there
-
-
-def test_an_end_whose_core_was_idle_while_it_waited_was_limited_not_disturbed():
-    """As a container limits its processes."""
-    limited = disturbed(made(QUIET, spinning(0.5, others=0.01)))
-    assert limited.startswith("rank 1 was ready to run, and did not get core 1, for 49 % ")
-    limited = made(QUIET, spinning(0.5, others=0.15))
-    assert disturbed(limited) == (
-        "rank 1 was ready to run, and did not get core 1, for 35 % of the time; other programs had "
-        "15 % of core 1"
-    )
-
-
-def test_an_end_that_sleeps_is_judged_by_the_use_of_its_core():
-    """It waits at every wake-up, whether others ran or not."""
-
-    def asleep(others, watched=1.0, waited=0.5):
-        return runs.usage(waited=waited, core={"others": others, "watched": watched})
-
-    assert disturbed(made(QUIET, asleep(0.11)))
-    assert not disturbed(made(QUIET, asleep(0.09)))
-    # Less than three steps of 10 ms mean nothing.
-    assert disturbed(made(QUIET, asleep(0.031, watched=0.1)))
-    assert not disturbed(made(QUIET, asleep(0.029, watched=0.1)))
-    # An end that spins is judged likewise where its waits are not known.
-    unknown = msgspec.structs.replace(spinning(0.5, others=0.3), waited=None)
-    assert disturbed(made(QUIET, unknown))
 
 
 def test_a_shared_core_of_one_rank_hides_nothing_on_the_core_of_the_other():

@@ -20,13 +20,6 @@ def on_each(*ranks, **fields):
     return of(*(environment(rank, **fields) for rank in ranks or (0, 1)))
 
 
-def by_version(version):
-    made = run()
-    return msgspec.structs.replace(
-        made, header=msgspec.structs.replace(made.header, halftrip=version)
-    )
-
-
 def path(**changes):
     interface = {"name": "eth1", "speed": 10**10, "mtu": 9000, "driver": "mlx5_core"} | changes
     congestion = interface.pop("congestion", "cubic")

@@ -2,11 +2,10 @@
 
 import pytest
 
-from halftrip.analysis.flags import flags_by_configuration
 from halftrip.results.device import DeviceCopy
 from halftrip.results.records import CopyTime
 from harness import runs
-from harness.flags import noise, pingpong, seen
+from harness.flags import flags_of, noise, pingpong, seen
 
 # above-bound
 
@@ -78,9 +77,9 @@ def test_a_row_of_another_state_than_requested_is_flagged():
     run = runs.run(far, *again)
     run.header.plan["ci"] = "none"
     near = again[0]
-    assert flags_by_configuration(run) == {far.configuration: (), near.configuration: ()}
+    assert flags_of(run) == {far.configuration: (), near.configuration: ()}
     run.header.plan["placement_state"] = "near"
-    found = flags_by_configuration(run)
+    found = flags_of(run)
     (flag,) = found[far.configuration]
     assert flag.name == "other-state"
     assert flag.seen.startswith(
@@ -88,7 +87,7 @@ def test_a_row_of_another_state_than_requested_is_flagged():
     )
     assert found[near.configuration] == ()
     run.header.plan["placement_state"] = "far"
-    found = flags_by_configuration(run)
+    found = flags_of(run)
     assert [flag.name for flag in found[near.configuration]] == ["other-state"]
     assert found[far.configuration] == ()
 

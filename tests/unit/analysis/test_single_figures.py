@@ -1,12 +1,10 @@
 """Rows that are a single figure each, as of other tools: the verdict finds those that are wrong,
 and no others."""
 
-import msgspec
 import pytest
 
-from halftrip.analysis.verdict import verdicts
-from halftrip.results.block import RoundTrips
 from harness import runs
+from harness.flags import verdicts_of
 from harness.published import GIGABIT
 
 
@@ -15,19 +13,14 @@ def single(size, ns, window=1, **changes):
     pattern = "stream" if window > 1 else "pingpong"
     samples = [round(1000 * ns * (window if window > 1 else 2))]
     values = {"pattern": pattern, "window": window, "iterations": 1000, "stopped": "count"}
-    return runs.measurement("tcp", size, "block", samples=samples, rtts=None, **(values | changes))
-
-
-def with_rtts(measurement, rtts):
-    (block,) = measurement.blocks
-    block = msgspec.structs.replace(block, core_to_core_rtt=RoundTrips(*rtts))
-    return msgspec.structs.replace(measurement, blocks=[block])
+    values |= {"samples": samples, "rtts": None}
+    return runs.measurement("tcp", size, "block", **(values | changes))
 
 
 def contradicted(measurements):
     """What contradicts which rows, by pattern, size and window; rows of both ends say the same."""
     found = {}
-    for each, verdict in verdicts(runs.run(*measurements)).items():
+    for each, verdict in verdicts_of(runs.run(*measurements)).items():
         assert verdict.word == "no"
         if verdict.cause.name == "contradicted":
             found.setdefault((each.pattern, each.size, each.window), set()).add(verdict.cause.seen)
@@ -61,7 +54,7 @@ def test_sizes_that_wait_for_a_timer_are_told_from_others():
 
 def advices(measurements):
     """What to do about rows that others contradict."""
-    found = verdicts(runs.run(*measurements)).values()
+    found = verdicts_of(runs.run(*measurements)).values()
     return {each.cause.advice for each in found if each.cause.name == "contradicted"}
 
 
@@ -88,8 +81,7 @@ def test_a_time_that_the_clock_could_not_tell_contradicts_nothing():
 def test_single_figures_of_different_states_do_not_contradict():
     far, near = (300.0, 300.0), (150.0, 150.0)
     for apart in ([far, near], [near, near]):
-        slow, fast = (single(size, ns) for size, ns in ((8, 10_000), (64, 1000)))
-        rows = [with_rtts(slow, apart[0]), with_rtts(fast, apart[1])]
-        assert (contradicted(rows) == {}) == (apart[0] != apart[1])
-        launches = [with_rtts(slow, apart[0]), with_rtts(single(8, 1000, launch=1), apart[1])]
-        assert (contradicted(launches) == {}) == (apart[0] != apart[1])
+        slow, fast = single(8, 10_000, rtts=apart[0]), single(64, 1000, rtts=apart[1])
+        assert (contradicted([slow, fast]) == {}) == (apart[0] != apart[1])
+        again = single(8, 1000, launch=1, rtts=apart[1])
+        assert (contradicted([slow, again]) == {}) == (apart[0] != apart[1])

@@ -13,18 +13,6 @@ from halftrip.analysis.summaries import (
 from halftrip.results.counts import Delivery
 from harness import runs
 
-NEAR, FAR = 100.0, 250.0
-
-
-def levels(*times, rtts, samples=None, **changes):
-    """Blocks of thirty round trips, each twice one of `times`; `rtts` before the first block and
-    after each."""
-    if samples is None:
-        samples = [2 * time for time in times for _ in range(30)]
-    counts = [30] * len(times)
-    return runs.measurement(iterations=1, samples=samples, counts=counts, rtts=rtts, **changes)
-
-
 # Units.
 
 
@@ -82,9 +70,6 @@ def test_bandwidth_at_a_rate_is_all_that_arrived_over_all_the_time():
     whole = windows(rate=None, lost=0)
     assert summarize_configuration([whole]).bandwidth == pytest.approx(1e9 / 0.9)
     assert summarize_configuration([windows()]).latency == pytest.approx(900)
-
-
-# States of the machine.
 
 
 # Launches.

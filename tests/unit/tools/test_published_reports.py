@@ -5,7 +5,6 @@ import re
 
 import pytest
 
-from halftrip.analysis.verdict import verdicts
 from halftrip.report.document import document
 from halftrip.tools.hpcbench import files
 from halftrip.tools.hpcbench.throughput import throughput
@@ -276,19 +275,6 @@ def test_every_table_has_its_date_hosts_and_logs(runs):
         assert {len(listing.rows) for listing in each.listings} == {1, 7}
     eth0 = logged[0].listings[2]
     assert dict(zip(eth0.columns, eth0.rows[1], strict=True))["SentByte"] == "586438922"
-
-
-def test_the_milliseconds_of_gigabit_are_found(runs):
-    """1 to 8 bytes cost 1 ms each, 16 bytes 11 us: the author "couldn't figure out" why."""
-    found = {
-        (dict(each.variant)["network"], each.pattern, each.size): verdict.cause
-        for each, verdict in verdicts(runs[HPCBENCH]).items()
-        if verdict.cause is not None and verdict.cause.name != "no interval"
-    }
-    assert set(found) == {("Gigabit Ethernet", "stream", size) for size in (1, 2, 4, 8)}
-    assert {cause.name for cause in found.values()} == {"contradicted"}
-    assert all("wait for a timer" in cause.advice for cause in found.values())
-    assert re.search("where 16 take 10.6 us: more goes faster", found[min(found)].seen)
 
 
 def test_hpcbenchs_logs_are_files_of_their_own(runs):
