@@ -37,31 +37,6 @@ conversations = st.lists(
 )
 
 
-@given(conversations, st.booleans())
-@settings(max_examples=25)
-def test_shared_memory_keeps_order_in_any_conversation(steps, replies_apart):
-    """Bursts use the one-way rings, replies the reply ring or these; no message overtakes
-    another."""
-    sides, _ = shm_pair(replies_apart=replies_apart)
-
-    def take_part(side):
-        count = 0
-        for sender, sizes in steps:
-            for size in sizes:
-                count += 1
-                expected = message(size, count)
-                if sender == side:
-                    sides[side].send(expected)
-                else:
-                    received = np.zeros(size, dtype=np.uint8)
-                    sides[side].recv(received)
-                    assert np.array_equal(received, expected)
-
-    finish = in_thread(lambda: take_part(1))
-    take_part(0)
-    assert finish() is None
-
-
 @pytest.mark.parametrize("name", ["shm", "spinning socket", "spinning pipe", "in blocking mode"])
 def test_a_stop_ends_a_wait(name):
     """A call that sleeps needs a signal, too: see test_watch. A spinning one says itself that it
@@ -110,7 +85,6 @@ def test_a_peer_that_closes_is_noticed(name):
         kind(-1, -1, False).send(np.zeros(8, dtype=np.uint8))
 
 
-# What a process does that has not ignored SIGPIPE, as Python does, and whose peer has closed.
 # What a process does that has not ignored SIGPIPE, as Python does, and whose peer has closed.
 SENDS = """
 import signal, socket, sys
@@ -165,12 +139,17 @@ def test_arrays_are_never_converted(clock):
         _native.initiate(sides[0], "put", ring, ring, 1, 0, 1, times, clock)
 
 
-@given(st.lists(st.tuples(st.integers(0, 6), conversations), min_size=1, max_size=6))
-@settings(max_examples=15)
-def test_shared_memory_goes_on_in_any_segment_at_any_time(parts):
-    """Each segment has a state of its own; the numbers beyond the last begin anew."""
+@given(
+    st.lists(st.tuples(st.integers(0, 6), conversations), min_size=1, max_size=6),
+    st.booleans(),
+    st.booleans(),
+)
+@settings(max_examples=30)
+def test_shared_memory_keeps_order_in_any_conversation_and_segment(parts, yields, replies_apart):
+    """Bursts use the one-way rings, replies the reply ring or these; no message overtakes another.
+    Each segment has a state of its own; the numbers beyond the last begin anew."""
     segment = SharedSegment(3 * _native.shm_segment_size)
-    sides = [_native.Shm(segment.bytes, side, False) for side in (0, 1)]
+    sides = [_native.Shm(segment.bytes, side, yields, replies_apart) for side in (0, 1)]
 
     def take_part(side):
         count = 0

@@ -67,17 +67,6 @@ def test_too_few_runs_have_no_changes(count):
     assert all(row.detectable is None for row in found.rows)
 
 
-def test_less_bandwidth_is_slower():
-    def stream(number):
-        half_ns = 1e5 if number < 8 else 1.3e5
-        made = runs.measurement("tcp", 1 << 20, pattern="stream", half_ns=half_ns, seed=number)
-        return dated(runs.run(made), number)
-
-    (event,) = history(figures(map(stream, range(16)))).events
-    assert event.direction == "slower"
-    assert event.factors[0] == pytest.approx(1 / 1.3, rel=0.01)
-
-
 def test_of_empty_messages_the_time_counts():
     made = runs.run(runs.measurement("tcp", 0, pattern="stream", window=4))
     ((_, figure),) = run_figures("a", made).figures.items()
@@ -105,18 +94,6 @@ def test_another_core_to_core_round_trip_is_named():
 
     (event,) = history(figures(map(run, range(16)))).events
     assert event.environment == [Change(CORE_TO_CORE, "100 ns", "122 ns")]
-
-
-def test_contention_that_came_with_a_change_is_a_fact_of_it():
-    found = history(figures(map(contended, range(16))))
-    (event,) = found.events
-    assert event.environment == [
-        Change("cause", "none", "CPU contention"),
-        Change("share of other tasks", "1.0 %", "45 %"),
-    ]
-    (row,) = found.rows
-    assert found.doubt(row, 0) == Doubt("ok", None, 0.01)
-    assert found.doubt(row, 15)[:2] == ("caution", "CPU contention")
 
 
 def test_a_row_in_a_state_is_doubted_by_its_slices_in_that():

@@ -16,7 +16,6 @@ from halftrip.export import csv as csv_files
 from halftrip.export import parquet as parquet_files
 from halftrip.export.measurements import MEASUREMENT, SAMPLE
 from halftrip.report.document import document
-from halftrip.results.reported import Reported, Source
 from halftrip.results.run_file import load
 from harness import runs
 from harness.files import ROOT
@@ -33,15 +32,6 @@ def a_run():
         runs.stream(),
         environments=(runs.environment(0, host='a,"b"\n'), runs.environment(1, host="node2")),
     )
-
-
-def imported():
-    source = Source(tool="osu", file="a.txt", place=1, statistic="mean")
-    reported = Reported(place=3, figures={"Size": "8"})
-    measured = runs.measurement(
-        at=None, first=None, warm_up=None, stopped=None, reported=reported, rtts=None
-    )
-    return runs.run(measured, sources=(source,), environments=())
 
 
 def read_csv(text):
@@ -61,7 +51,6 @@ def read_parquet(content):
 
 RUNS = [
     pytest.param(a_run, id="measured"),
-    pytest.param(imported, id="imported"),
     pytest.param(lambda: runs.run(runs.measurement("simulated")), id="simulated"),
     *(pytest.param(lambda path=path: load(path), id=path.stem) for path in GOLDEN),
 ]
@@ -129,7 +118,7 @@ def test_a_frame_of_samples_has_the_table_of_csv(tmp_path):
 def test_types_do_not_depend_on_the_values_and_pyarrow_may_be_missing(monkeypatch):
     first, second = (
         read_parquet(parquet_files.files(document(make()))[".parquet"])
-        for make in (a_run, imported)
+        for make in (a_run, lambda: load(GOLDEN[0]))
     )
     assert first.schema == second.schema
     monkeypatch.setitem(sys.modules, "pyarrow", None)

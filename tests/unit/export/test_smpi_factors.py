@@ -48,13 +48,6 @@ def test_a_straight_line_has_one_factor_and_no_overhead():
     assert (told.overheads, told.eager, told.detached) == ((), None, None)
 
 
-def test_a_boundary_is_the_last_size_and_the_header():
-    """As in SimGrid's own examples, a piece that begins above x has the boundary x + 16."""
-    told = factors(pieces((1, 1024, 1000.0, 0.5), (2048, 1 << 20, 5000.0, 0.1)))
-    assert [boundary for boundary, _ in told.latency_factors] == [0, 1024 + 16]
-    assert told.eager == told.detached == 1025
-
-
 def test_pieces_that_meet_between_their_sizes_end_there():
     curve = pieces((1, 1024, 1000.0, 0.5), (4096, 1 << 20, 256.0, 0.871))
     (first, second) = segments(curve)

@@ -25,7 +25,7 @@ from halftrip.report.document import document
 from halftrip.results.records import Failure, RunEnd, Skip
 from halftrip.results.run_file import load
 from harness import runs
-from harness.imports import imported_run, reference
+from harness.imports import imported_run
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 FORMATS = sorted((GOLDEN / "formats").glob("*.jsonl"))
@@ -145,15 +145,6 @@ def test_of_imported_runs(path):
     # Whoever has printed it, its rows have a picture, unless nothing says their size.
     has_sizes = any(row.configuration.size_known for row in found.document.rows)
     assert drawn[usual_kind([found])] or drawn["bandwidth"] or not has_sizes
-
-
-@pytest.mark.extended
-@pytest.mark.parametrize("number", range(5))
-def test_of_published_tables(number):
-    found = subject(imported_run(reference(number)))
-    charts = charts_of(usual_kind([found]), [found]) or charts_of("bandwidth", [found])
-    assert charts
-    check(charts)
 
 
 def test_pairs_are_a_map_with_the_slowest_named():

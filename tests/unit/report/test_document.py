@@ -3,9 +3,7 @@
 from collections import Counter
 
 import msgspec
-import pytest
 
-from halftrip.cli.show import ShowRequest, show_runs
 from halftrip.report.document import Baselines, document
 from halftrip.results.block import RoundTrips
 from halftrip.results.records import Aggregate, CopyTime, Failure, Notice, Skip
@@ -13,7 +11,6 @@ from halftrip.results.run import Run
 from halftrip.views import notes
 from halftrip.views.screen import first_screen
 from harness import runs
-from harness.screens import rows_under
 
 
 def aggregate(transport="shm", size=8, pairs=((0, 2), (1, 3))):
@@ -82,30 +79,6 @@ def test_what_went_wrong_is_there_once():
     assert (made.skips, made.failures) == ([skip], [failure])
     assert made.interrupted == "the run ended without saying why"
     assert document(runs.run()).interrupted is None
-
-
-@pytest.mark.parametrize(("asked", "planned"), [(True, False), (False, True)])
-def test_round_trips_are_shown_if_asked_for_or_planned(
-    tmp_path, capsys, monkeypatch, asked, planned
-):
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def printed(rtt, planned=False):
-        run = runs.run(runs.measurement("tcp", 64, half_ns=12_345.0))
-        run.header.plan["rtt"] = planned
-        show_runs(
-            [str(runs.save(run, tmp_path / "run.jsonl"))], ShowRequest(views=["details"], rtt=rtt)
-        )
-        (row,) = rows_under(capsys.readouterr().out.splitlines(), "size")
-        return row
-
-    one_way, whole = printed(False), printed(asked, planned)
-    assert float(one_way["latency"]) == pytest.approx(12.3, abs=0.1)
-    assert float(whole["round trip"]) == pytest.approx(2 * float(one_way["latency"]), abs=0.11)
-    assert "latency" not in whole
-    assert "round trip" not in one_way
-    # A message has the time of one way.
-    assert whole["bandwidth"] == one_way["bandwidth"]
 
 
 def test_of_many_rows_nothing_that_is_of_the_whole_run_is_asked_twice(monkeypatch):

@@ -5,7 +5,6 @@ from typing import get_args
 import pytest
 
 from golden.formats import write
-from halftrip.analysis.rows import rows as rows_of
 from halftrip.errors import NotARunError, UsageError
 from halftrip.results.reading import FORMAT
 from halftrip.results.records import Record
@@ -33,33 +32,6 @@ def test_what_is_read_is_what_was_written(name):
 def test_the_files_have_every_kind_of_record():
     found = {type(each) for made in write.RUNS.values() for each in made()}
     assert found == set(get_args(Record))
-
-
-def test_a_file_of_version_1_has_the_figures_that_were_chosen():
-    run = load(GOLDEN / "1.jsonl")
-    assert run.header.version == 1
-    assert run.interrupted is None
-    assert {m.launch for m in run.measurements} == {e.launch for e in run.environments} == {0, 1}
-    moved = next(m for m in run.measurements if m.slice == 1)
-    assert [block.times.size for block in moved.blocks] == [10, 10, 10]
-    assert moved.blocks[2].times.tolist()[:3] == [49_700, 49_901, 50_852]
-    assert moved.core_to_core_rtts == [149.0, 150.5, 300.0, 301.0]
-    initiator, responder = moved.usage
-    assert (initiator.involuntary, responder.involuntary) == (3, 6)
-    counts, missing = run.counted_slices[0].ends
-    assert (counts.instructions, counts.cycles, counts.counted) == (60_000, 20_000, "user")
-    assert missing is None
-    assert initiator.core.joules == 0.75
-    assert responder.core.busiest_task.name == "stress (process 1234)"
-    both = next(m for m in run.measurements if m.configuration.pattern == "bidirectional")
-    assert both.receive_medians == (15_000.0, 20_000.5)
-    assert (both.verified, both.configuration.concurrency) == (160, 2)
-    stream = next(m for m in run.measurements if m.configuration.pattern == "stream")
-    assert (stream.peer_median, stream.delivery.jitter) == (30_250.5, 1250.5)
-    rows = {(row.configuration.transport, row.configuration.pattern): row for row in rows_of(run)}
-    assert rows["udp", "pingpong"].delivery.lost == 2
-    assert rows["tcp", "pingpong"].configuration.tuning.socket_buffer == 1 << 20
-    assert rows["shm", "pingpong"].summary.samples == 70
 
 
 @pytest.mark.parametrize("older", [1, 9, 10, 11])

@@ -8,7 +8,6 @@ from datetime import datetime
 
 import pytest
 
-import halftrip
 from halftrip.errors import Stopped, UsageError
 from halftrip.plan.plan import Plan, plan_record
 from halftrip.results.reading import FORMAT
@@ -144,11 +143,3 @@ def test_default_names_are_new(tmp_path, monkeypatch):
     assert default_name(now) == "halftrip-20260131-120000.jsonl"
     (tmp_path / "halftrip-20260131-120000.jsonl").touch()
     assert default_name(now) == "halftrip-20260131-120000-2.jsonl"
-
-
-def test_a_loaded_run_has_a_frame_with_a_row_for_each_slice(tmp_path):
-    path = write(tmp_path / "run.jsonl", a_measurement(), a_measurement())
-    assert len(halftrip.load(path).frame()) == 1
-    frame = halftrip.load(path).frame(slices=True)
-    assert frame["latency_ns"].tolist() == [1.0, 1.0]
-    assert frame["size_bytes"].tolist() == [8, 8]

@@ -135,18 +135,6 @@ def test_cold_first_rows_and_the_outlier_are_found(runs):
     assert "36.1 us, where 4K take 5.90 us" in outlier.seen
 
 
-def test_the_measurement_in_another_mode_is_found(runs):
-    found = causes(runs[EIGHT])
-    assert {size for (_, size), cause in found.items() if cause is not None} == {
-        4 << power for power in range(11)
-    }
-    # At 8192 it is so little off that the interval over the eight launches is within 2 %.
-    for (_, size), cause in found.items():
-        if size <= 4096:
-            assert cause.name == "another mode"
-            assert cause.seen.startswith("launch 0 took")
-
-
 def test_the_contradiction_of_two_programs_is_found(runs):
     rows = [
         row
@@ -158,14 +146,6 @@ def test_the_contradiction_of_two_programs_is_found(runs):
         assert row.verdict.word == "no"
         assert row.verdict.cause.name == "contradicted"
         assert "7.6 times as long as another" in row.verdict.cause.seen
-
-
-def test_the_clock_of_one_microsecond_is_found(runs):
-    found = causes(runs[ONE_BOX])
-    assert {place for place, cause in found.items() if cause.name == "coarse clock"} == {
-        (("One Box",), 4),
-        (("One Box",), 4000),
-    }
 
 
 def test_each_row_has_the_table_that_it_is_in(runs):

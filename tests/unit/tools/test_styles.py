@@ -73,18 +73,14 @@ def pingpongs(sizes, transport="mpi", **changes):
     ]
 
 
-def test_mpi4py_ve_has_the_layout_of_its_reference():
+def test_mpi4py_ve_has_the_time_and_the_rate_of_each_size():
     printed = in_style(run(*pingpongs(SIZES)), "mpi4py-ve").splitlines()
-    lines = [line.strip() for line in reference(0).decode().splitlines()]
-    heading = next(n for n, line in enumerate(lines) if line.startswith("| Data Size"))
     assert printed[0] == "{'dev1': 'vh', 'dev2': 'vh', 'n': 3, 'loop_count': 200}"
-    assert printed[1:3] == lines[heading : heading + 2]
     assert printed[3:6] == [
         "|              8|            0.000001004|       0.007420897|",
         "|             16|            0.000001008|       0.014782898|",
         "|        1048576|            0.000525288|       1.859099199|",
     ]
-    assert re.sub(r"[^|]", " ", printed[3]) == re.sub(r"[^|]", " ", lines[heading + 2])
 
 
 def test_mpi4py_ve_has_several_tables_with_the_host_first_and_then_devices():
@@ -153,35 +149,12 @@ def both_ends(**changes):
     ]
 
 
-def windows(size, window):
-    return [
-        measurement(
-            "dragon", size, pattern="stream", window=window, iterations=1, pair=pair,
-            samples=[window * 2000] * 30,
-        )
-        for pair in ((0, 1), (1, 0))
-    ]  # fmt: skip
-
-
-def test_dragon_has_the_layout_of_its_reference():
-    found = run(*both_ends(), *windows(256, 64), *windows(65536, 32))
-    printed = in_style(found, "dragon").splitlines()
-    assert printed[:4] == [
+def test_dragon_begins_with_its_program_on_each_node():
+    assert in_style(run(*both_ends()), "dragon").splitlines()[:3] == [
         "0: Starting ch_p2p_latency",
         "1: Starting ch_p2p_latency",
         "0-stdout: Iterations = 200 MsgSize = 8, Lat = 0.000001 seconds",
-        "0-stdout: Iterations = 200 MsgSize = 16, Lat = 0.000001 seconds",
     ]
-    assert "1-stdout: MsgSize = 256, WindowSize = 64, Samps = 30, Msg/Sec = 500000" in printed
-    assert (
-        "1-stdout: MsgSize = 65536, WindowSize = 32, Samps = 30, Bandwidth = 3.2768e+10" in printed
-    )
-
-    def shapes(lines):
-        return {re.sub(r"[\d.]+(e\+\d+)?", "0", line) for line in lines if "MsgSize" in line}
-
-    said = re.findall(r"\d-stdout: .*MsgSize = .*", reference(2).decode())
-    assert shapes(printed) == shapes(said)
 
 
 def test_one_box_has_the_sentence_of_its_reference():
