@@ -75,10 +75,7 @@ def test_of_empty_messages_the_time_counts():
 
 @pytest.mark.parametrize(("pattern", "bandwidth"), [("stream", 1e9), ("bidirectional", 2e9)])
 def test_bandwidth_is_that_of_both_directions_with_its_interval(pattern, bandwidth):
-    slices = [
-        runs.measurement("tcp", 1000, pattern=pattern, half_ns=500.0, slice=n, seed=n)
-        for n in range(6)
-    ]
+    slices = runs.slices("tcp", 1000, levels=[500.0] * 6, pattern=pattern)
     (alone,) = run_figures("a", runs.run(slices[0])).figures.values()
     assert math.isnan(alone.low)
     (figure,) = run_figures("a", runs.run(*slices)).figures.values()

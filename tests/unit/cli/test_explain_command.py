@@ -9,7 +9,7 @@ import pytest
 from halftrip.results.threshold import Threshold
 from harness.curves import run_of
 from harness.imports import sample
-from harness.runs import environment, measurement, run, save
+from harness.runs import environment, measurement, run, save, with_settings
 from harness.shell import call
 
 SIZES = (256, 512, 1024, 1536, 2048, 2560, 3072, 3584, 4000, 4104, 4224, 5120, 6144, 8192, 12288)
@@ -145,12 +145,7 @@ def test_a_mistake_is_one_line(saved):
 
 
 def test_what_cannot_be_proved_is_said(saved):
-    other = [
-        msgspec.structs.replace(
-            each, configuration=msgspec.structs.replace(each.configuration, transport="shm")
-        )
-        for each in rows()
-    ]
+    other = [with_settings(each, transport="shm") for each in rows()]
     for changes, said in (
         ({"thresholds": (PIPE,)}, "halftrip cannot move the pipe; move it yourself, measure again"),
         ({"thresholds": ()}, "nothing that is known of this run has a threshold there"),

@@ -49,11 +49,14 @@ def test_json_has_every_figure_with_its_interval(path, capsys):
     straight, bent = json.loads(said(capsys, path, format_="json"))["curves"]
     assert straight["over"] == "slices"
     relative = straight["hockney"][1]
-    assert relative["method"] == "relative"
+    assert (relative["method"], relative["unfit"]) == ("relative", None)
+    assert relative["start_ns"] == pytest.approx(1000, rel=0.02)
+    assert relative["n_half_low_bytes"] < 10_000 < relative["n_half_high_bytes"]
     for name in ("start", "per_byte"):
         assert relative[f"{name}_low_ns"] < relative[f"{name}_ns"] < relative[f"{name}_high_ns"]
     assert relative["bandwidth_low_bytes_per_s"] < 1e10 < relative["bandwidth_high_bytes_per_s"]
     assert straight["bends"] == []
+    assert all(each["unfit"] for each in bent["hockney"])
     (bend,) = bent["bends"]
     assert (bend["low_size_bytes"], bend["high_size_bytes"], bend["kind"]) == (2048, 4096, "jump")
     assert bend["time_ratio_low"] < bend["time_ratio"] < bend["time_ratio_high"]

@@ -2,7 +2,6 @@
 
 import math
 
-import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -93,7 +92,7 @@ def test_what_is_not_known_is_left_out():
 
 def test_files_of_several_plans_have_no_series_in_common():
     one, other = (
-        runs.run(runs.measurement(), header=msgspec.structs.replace(runs.run().header, plan=plan))
+        runs.run(runs.measurement(), header=runs.planned(**plan))
         for plan in ({"sizes": "8"}, {"sizes": "8,64"})
     )
     for read in PARSERS:

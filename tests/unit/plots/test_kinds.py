@@ -7,7 +7,6 @@ import re
 from itertools import pairwise
 from pathlib import Path
 
-import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -196,9 +195,8 @@ def test_a_curve_is_cut_where_it_jumps():
         for size in sizes
         for n in range(10)
     ]
-    header = runs.run().header
-    refined = msgspec.structs.replace(header, plan=header.plan | {"refine": True})
-    (chart,) = charts_of("latency", [subject(runs.run(*measured, header=refined))])
+    run = runs.run(*measured, header=runs.planned(refine=True))
+    (chart,) = charts_of("latency", [subject(run)])
     check([chart])
     assert [(each["low"], each["high"]) for each in chart.data["bends"]] == [(512, 576)]
     pieces = {record["x"]: record["piece"] for record in chart.data["points"]}

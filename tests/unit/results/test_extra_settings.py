@@ -21,9 +21,7 @@ from harness.screens import text
 
 
 def measured(*extra, **fields):
-    made = runs.measurement(**fields)
-    configuration = msgspec.structs.replace(made.configuration, extra=extra)
-    return msgspec.structs.replace(made, configuration=configuration)
+    return runs.measurement(extra=extra, **fields)
 
 
 def test_rows_that_differ_in_one_are_apart_and_it_has_the_last_column():

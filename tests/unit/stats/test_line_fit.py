@@ -75,15 +75,6 @@ def test_a_line_that_does_not_fit_is_not_called_exact():
     assert line.start_estimate().half_width > 0.02 * line.start
 
 
-@pytest.mark.parametrize("per_byte", [0.0, 0.1])
-def test_an_exact_line_is_found_by_all_weights(per_byte):
-    times = once([1000.0 + per_byte * (1 << n) for n in range(12)])
-    for weights in (np.ones(12), relative_weights(times), robust_weights(times)):
-        found = fit_line(times, weights, None)
-        assert found.start == pytest.approx(1000.0)
-        assert found.per_byte == pytest.approx(per_byte, abs=1e-12)
-
-
 def test_two_points_without_repeats_have_no_interval():
     found = fit_line(once([1.0, 2.0]), np.ones(2), None)
     assert np.isnan(found.start_estimate().low)

@@ -37,15 +37,6 @@ def test_the_interval_holds_the_median(values):
         assert values.min() <= interval.low <= np.median(values) <= interval.high <= values.max()
 
 
-@given(samples, st.integers(1, 1000), st.integers(0, 10**6))
-def test_the_interval_follows_scale_and_shift(values, scale, shift):
-    plain, moved = median_interval(values), median_interval(values * scale + shift)
-    if plain is None:
-        assert moved is None
-    else:
-        assert moved == (plain.low * scale + shift, plain.high * scale + shift)
-
-
 def test_order_statistics_cover_at_least_95_percent():
     for n in range(FEWEST_FOR_INTERVAL, 300):
         # 0 to n - 1, alternating about the middle, so that their order shows no dependence.

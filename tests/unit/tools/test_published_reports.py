@@ -6,7 +6,6 @@ import re
 import pytest
 
 from halftrip.report.document import document
-from halftrip.tools.hpcbench import files
 from halftrip.tools.hpcbench.throughput import throughput
 from harness.files import ROOT
 from harness.imports import causes, figures, imported_run, in_style, reference, sample, table
@@ -255,13 +254,6 @@ def test_every_table_has_its_date_hosts_and_logs(runs):
         assert {len(listing.rows) for listing in each.listings} == {1, 7}
     eth0 = logged[0].listings[2]
     assert dict(zip(eth0.columns, eth0.rows[1], strict=True))["SentByte"] == "586438922"
-
-
-def test_hpcbenchs_logs_are_files_of_their_own(runs):
-    found = files(document(runs[HPCBENCH]))
-    assert len(found) == 18 + 4
-    assert found["-13.m_log"].startswith("# mk3 syslog -- Wed Jul 14 20:10:55 2004\n")
-    assert found["-14.s_log"].startswith("# mk4 syslog -- Wed Jul 14 20:19:47 2004\n")
 
 
 def test_networks_of_hpcbench_are_programs_where_nothing_is_said_of_them():

@@ -20,9 +20,9 @@ def compared(*rows):
     sides = (
         runs.run(
             *(
-                runs.measurement(size=8 << n, launch=launch, half_ns=level, seed=launch)
+                launch
                 for n, levels in enumerate(rows)
-                for launch, level in enumerate(levels[side])
+                for launch in runs.slices("shm", 8 << n, levels=levels[side], each="launch")
             )
         )
         for side in (0, 1)

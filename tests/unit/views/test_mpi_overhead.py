@@ -16,12 +16,8 @@ LARGE = 4 << 20
 def slices(transport, size, half_ns, count=8, **changes):
     """Slices that give a narrow interval."""
     wait = changes.pop("wait", "block" if transport == "tcp" else "spin")
-    return [
-        runs.measurement(
-            transport, size, wait, half_ns * (1 + 0.001 * (n % 3)), seed=n, slice=n, **changes
-        )
-        for n in range(count)
-    ]
+    levels = [half_ns * (1 + 0.001 * (n % 3)) for n in range(count)]
+    return runs.slices(transport, size, wait, levels=levels, **changes)
 
 
 def said(*measurements, mpi="Open MPI 4.1.4", **variables):
@@ -94,13 +90,7 @@ def test_what_it_adds_is_of_one_state():
         for each in moving(10 + launch, share=float(launch > 0)).measurements
         if each.launch == launch and each.configuration.transport == "shm"
     ]
-    named = [
-        msgspec.structs.replace(
-            each, configuration=msgspec.structs.replace(each.configuration, transport="mpi")
-        )
-        for each in mpi
-    ]
-    (told,) = said(named, shm)
+    (told,) = said([runs.with_settings(each, transport="mpi") for each in mpi], shm)
     assert "a message of 8 B, far, takes 0.1" in told
     assert told.endswith("which is not told apart")
 

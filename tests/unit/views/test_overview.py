@@ -1,8 +1,5 @@
 """The first screen of a run, and why its rows are not ok."""
 
-import re
-
-import msgspec
 import numpy as np
 
 from halftrip.report.document import document
@@ -23,13 +20,8 @@ def slices(transport, size, half_ns, wander=0.004, **changes):
     """Ten slices whose medians differ by this share."""
     levels = np.random.default_rng(size).permutation(np.linspace(-1, 1, 10))
     wait = changes.pop("wait", "spin" if transport == "shm" else "block")
-    return [
-        runs.measurement(
-            transport, size, wait, half_ns * (1 + wander * level), seed=n, slice=n,
-            rtts=(60.0, 61.0), **changes,
-        )
-        for n, level in enumerate(levels)
-    ]  # fmt: skip
+    levels = half_ns * (1 + wander * levels)
+    return runs.slices(transport, size, wait, levels=levels, rtts=(60.0, 61.0), **changes)
 
 
 def made(**changes):
@@ -118,10 +110,8 @@ def test_the_example_of_contention_is_a_row_that_names_a_program():
 
 
 def test_a_run_whose_rows_can_have_no_interval_is_not_to_be_measured_again():
-    run = runs.run(*slices("tcp", 8, 9000.0)[:1])
-    plan = {**run.header.plan, "slices": 1, "launches": 1}
-    header = msgspec.structs.replace(run.header, plan=plan)
-    assert "--again" not in trust_of(msgspec.structs.replace(run, header=header))[1]
+    single = runs.planned(slices=1, launches=1)
+    assert "--again" not in trust_of(runs.run(*slices("tcp", 8, 9000.0)[:1], header=single))[1]
 
 
 def test_messages_per_second_are_of_one_size_on_all_paths():
@@ -164,14 +154,3 @@ def test_no_advice_before_a_run_goes_on_needs_a_new_run(monkeypatch):
         assert screen.to_do(content, None) == said
         # Of a part of a run, nothing is measured again alone.
         assert "--resume" not in text_of(first_screen(content), 200)
-
-
-def test_a_row_without_an_interval_has_its_figure_with_the_sign_that_it_is_no_result():
-    """Of too few slices: always a number, as of a run that was stopped early."""
-    few = [m for size in SIZES for m in slices("tcp", size, 9000.0)[:1]]
-    many = [m for size in SIZES for m in slices("shm", size, 50.0)]
-    lines = text_of(first_screen(document(runs.run(*few, *many), flags=False)), 100).splitlines()
-    by_size = next(n for n, line in enumerate(lines) if line.startswith("one-way latency"))
-    (tcp,) = (line for line in lines[by_size:] if line.startswith("tcp"))
-    assert all(re.fullmatch(r"[89]\.\d\d!", cell) for cell in tcp.split()[1:])
-    assert any("or no interval" in line for line in lines)

@@ -97,8 +97,7 @@ def test_idle_processors_and_interfaces_have_no_lines():
 
 def test_a_run_without_a_log_says_why():
     assert log_of() == ["no system log: this run has none; measure with --system-log"]
-    header = runs.run().header
-    asked = msgspec.structs.replace(header, plan=header.plan | {"system_log": True})
+    asked = runs.planned(system_log=True)
     assert log_of(header=asked) == ["no system log: nothing was measured"]
     simulated = runs.run(runs.measurement("simulated"), header=asked)
     said = "no system log: what is simulated is on no host"

@@ -18,14 +18,9 @@ from harness import runs
 from harness.screens import cells, text_of
 
 
-def slices(*args, wander=0.002, **changes):
-    return [
-        runs.measurement(
-            *args, changes.get("half_ns", 100.0) * (1 + wander * (n % 5 - 2)), seed=n, slice=n,
-            **{name: value for name, value in changes.items() if name != "half_ns"},
-        )
-        for n in range(10)
-    ]  # fmt: skip
+def slices(*args, half_ns=100.0, **changes):
+    levels = [half_ns * (1 + 0.002 * (n % 5 - 2)) for n in range(10)]
+    return runs.slices(*args, levels=levels, **changes)
 
 
 def screen(*measured, width=80, **changes):

@@ -46,10 +46,8 @@ def four_rows():
     generator = np.random.default_rng(1)
 
     def slices(*args, of=100.0, **changes):
-        return [
-            runs.measurement(*args, of * generator.normal(1, 0.01), seed=n, slice=n, **changes)
-            for n in range(10)
-        ]
+        levels = [of * generator.normal(1, 0.01) for _ in range(10)]
+        return runs.slices(*args, levels=levels, **changes)
 
     return [
         *slices("tcp", 8, "block", of=10_000.0, iterations=1, warm_up=WarmUp(1, 9, False)),
@@ -175,14 +173,7 @@ def test_round_trips_are_shown_where_something_goes_there_and_back():
     assert "first message: the first iteration, half, cold." in half
 
 
-def refined_header():
-    header = runs.run().header
-    header.plan["refine"] = True
-    return header
-
-
-def refined(*measurements):
-    return table(*measurements, header=refined_header())
+REFINED = runs.planned(refine=True)
 
 
 def test_breakpoints_are_listed_where_refine_was_requested():
@@ -192,7 +183,7 @@ def test_breakpoints_are_listed_where_refine_was_requested():
         for transport, jump in (("shm", 3), ("tcp", 1))
         for size in sizes
     ]
-    shown = refined(*curves)
+    shown = table(*curves, header=REFINED)
     assert "\nbreakpoints: shm pingpong: 4096 to 4104 (0.509 to 1.53 us)\n" in shown
     assert "\nbreakpoints: tcp pingpong: none found\n" in shown
     assert (
@@ -201,9 +192,10 @@ def test_breakpoints_are_listed_where_refine_was_requested():
     assert "breakpoint" not in table(*curves)
     # That of windows is one of a rate.
     rates = (runs.measurement(size=size, pattern="stream", window=10) for size in sizes)
-    (curve,) = document(runs.run(*rates, header=refined_header())).curves
+    (curve,) = document(runs.run(*rates, header=REFINED)).curves
     assert (curve.is_rate, curve.name) == (True, "shm stream")
-    shown = refined(runs.measurement(buffers="same"), runs.measurement(pages="huge"))
+    same, huge = runs.measurement(buffers="same"), runs.measurement(pages="huge")
+    shown = table(same, huge, header=REFINED)
     assert "\nbreakpoints: shm pingpong same pages 4K: none found\n" in shown
     assert "\nbreakpoints: shm pingpong separate huge: none found\n" in shown
 

@@ -23,10 +23,7 @@ SOFTWARE = {OPENMPI: "Open MPI v5.0.1", MPICH: "MPICH 4.2"}
 
 def measured(variant, launch, size=8, half_ns=100.0, transport="mpi", **fields):
     fields |= {"variant": variant, "launch": launch}
-    return [
-        runs.measurement(transport, size, "spin", half_ns, slice=n, seed=n, **fields)
-        for n in range(8)
-    ]
+    return runs.slices(transport, size, "spin", levels=[half_ns] * 8, **fields)
 
 
 def a_run(*measurements, planned=(OPENMPI, MPICH), environments=None, **changes):
@@ -150,12 +147,8 @@ def test_cores_and_flags_of_ranks_are_of_their_own_launches():
     """A row is adjusted to the round trip of its own cores."""
     found = [*measured(OPENMPI, 0), *measured(MPICH, 1)]
     moved = [
-        msgspec.structs.replace(
-            m,
-            configuration=msgspec.structs.replace(
-                m.configuration,
-                initiator=msgspec.structs.replace(m.configuration.initiator, core=m.launch),
-            ),
+        runs.with_settings(
+            m, initiator=msgspec.structs.replace(m.configuration.initiator, core=m.launch)
         )
         for m in found
     ]

@@ -49,9 +49,7 @@ def test_quantiles_are_shown_with_their_intervals():
 
 
 def test_quantiles_of_round_trips_and_of_windows_are_whole():
-    header = runs.run().header
-    header.plan["rtt"] = True
-    assert 20 < quantile(tails(*slices(), header=header), "p50")[0] < 22
+    assert 20 < quantile(tails(*slices(), header=runs.planned(rtt=True)), "p50")[0] < 22
     of_window = slices(pattern="stream", window=10)
     assert 20 < quantile(tails(*of_window), "p50")[0] < 22
 
