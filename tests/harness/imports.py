@@ -64,16 +64,6 @@ def in_style(run, style):
     return STYLES.load(style)(document(run, flags=False))
 
 
-def figures(run, **wanted):
-    """The cells that were printed, of the measurements whose configuration has these fields, in the
-    order of the file."""
-    return [
-        each.reported.figures
-        for each in run.measurements
-        if all(getattr(each.configuration, name) == value for name, value in wanted.items())
-    ]
-
-
 def causes(run):
     """The causes of rows by transport, variant's values, and size."""
     return {

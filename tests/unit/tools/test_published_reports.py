@@ -8,7 +8,7 @@ import pytest
 from halftrip.report.document import document
 from halftrip.tools.hpcbench.throughput import throughput
 from harness.files import ROOT
-from harness.imports import causes, figures, imported_run, in_style, reference, sample, table
+from harness.imports import causes, imported_run, in_style, reference, sample, table
 
 MPI4PY_VE, EIGHT, DRAGON, ONE_BOX, HPCBENCH = range(5)
 STYLES = {
@@ -29,55 +29,6 @@ MPI4PY_VE_TABLES = {
 @pytest.fixture(scope="module")
 def runs():
     return {number: imported_run(reference(number)) for number in STYLES}
-
-
-@pytest.mark.parametrize(("name", "between"), MPI4PY_VE_TABLES.items())
-def test_mpi4py_ve_figures(runs, name, between):
-    run = runs[MPI4PY_VE]
-    found = figures(run, variant=(("between", between),))
-    assert [tuple(each.values()) for each in found] == [tuple(row.values()) for row in table(name)]
-    rows = {
-        row.configuration.size: row
-        for row in document(run).rows
-        if row.configuration.variant == (("between", between),)
-    }
-    for row in table(name):
-        shown = rows[int(row["size_bytes"])]
-        assert shown.summary.latency == pytest.approx(1e9 * float(row["one_way_s"]))
-        assert shown.summary.bandwidth == pytest.approx(float(row["bandwidth_gib_per_s"]) * 2**30)
-
-
-def test_eight_measurements_figures(runs):
-    run = runs[EIGHT]
-    for row in table("eight-measurements"):
-        size, *totals = row.values()
-        measured = [m for m in run.measurements if m.configuration.size == int(size)]
-        assert [m.launch for m in measured] == list(range(8))
-        assert [m.reported.figures["total (ms)"] for m in measured] == totals
-        assert {m.iterations for m in measured} == {100_000}
-        times = [m.samples[0] / m.iterations / 2 for m in measured]
-        assert times == pytest.approx([float(total) * 10 / 2 for total in totals])
-
-
-@pytest.mark.parametrize(("name", "launch", "column"), [
-    ("dragon-latency", 0, "Lat"),
-    ("dragon-message-rate", 1, "Msg/Sec"),
-    ("dragon-bandwidth", 2, "Bandwidth"),
-])  # fmt: skip
-def test_dragon_figures(runs, name, launch, column):
-    run = runs[DRAGON]
-    wanted = {}
-    for row in table(name):
-        node, *_, value = row.values()
-        wanted.setdefault(int(node), []).append((row["size_bytes"], value))
-    for node, cells in wanted.items():
-        found = [
-            m
-            for m in run.measurements
-            if m.launch == launch and m.configuration.pair == (node, node ^ 1)
-        ]
-        said = [(m.reported.figures["MsgSize"], m.reported.figures[column]) for m in found]
-        assert said == cells
 
 
 def test_one_box_figures(runs):

@@ -93,42 +93,6 @@ def test_the_heading_of_streams_says_how_much_memory_their_messages_take():
     assert "places" not in streams(8, transport="simulated")
 
 
-def test_fields_that_differ_between_rows_have_a_column():
-    shown = table(
-        runs.measurement("tcp", wait="spin:block"),
-        runs.measurement("tcp", wait="spin:block", pages="4K:huge"),
-        runs.measurement("unix", memory="host:device", buffers="same"),
-    )
-    heading = shown.splitlines()[0]
-    assert "mode blocking" in heading
-    assert not any(name in heading for name in ("buffers", "pages", "memory"))
-    rows = [line.split()[:6] for line in shown.splitlines() if line.startswith(("tcp ", "unix "))]
-    assert rows == [
-        ["unix", "spin", "same", "4K", "host:device", "8"],
-        ["tcp", "spin:block", "separate", "4K", "host", "8"],
-        ["tcp", "spin:block", "separate", "4K:huge", "host", "8"],
-    ]
-    sizes = (8, 64, 512)
-    same = table(*(runs.measurement(size=size, samples=[2000], pages="4K:huge") for size in sizes))
-    assert "pages 4K:huge" in same.splitlines()[0]
-    assert "samples" not in heading_of(same)
-    assert "samples 1 x10" in same[same.index("\nin all rows: ") :].replace("\n    ", " ")
-
-
-def test_figures_that_do_not_exist_are_dashes():
-    shown = table(
-        runs.measurement(samples=[2000], rtts=None),
-        *(runs.measurement(size=64, slice=n, seed=n) for n in range(10)),
-    )
-    row = first_row(shown)
-    assert (row["size"], row["latency"], row["95 %"]) == ("8", "0.100", "± ?")
-    assert (row["samples"], row["core-to-core"]) == ("1 x10", "-")
-    assert (row["verdict"], row["cause"]) == ("no", "few slices")
-    # Others have as many digits as their interval supports.
-    widths = (math.inf, 0.5, 0.1, 0.014, 0.003, 1e-9)
-    assert [supported_digits(width) for width in widths] == [3, 2, 3, 3, 4, 5]
-
-
 def test_bandwidth_at_a_rate_has_no_interval():
     paced = runs.stream(
         rate=1e9, delivery=Delivery(sent=1000, lost=0, reordered=0, jitter=5.0),
@@ -235,6 +199,9 @@ def test_figures_have_significant_digits_and_grouped_thousands():
     )
     assert percent(0.12345) == "12.3"
     assert whole(12345) == "12,345"
+    # Those of a figure are as many as its interval supports.
+    widths = (math.inf, 0.5, 0.1, 0.014, 0.003, 1e-9)
+    assert [supported_digits(width) for width in widths] == [3, 2, 3, 3, 4, 5]
     # One that does not exist is nothing.
     assert [number(None), number(math.nan)] == [NOTHING, NOTHING]
     assert [percent(None), percent(math.nan), whole(None)] == [NOTHING, NOTHING, NOTHING]
