@@ -23,11 +23,10 @@ from halftrip.render.markdown import escaped as markdown_escaped
 from halftrip.report.document import document
 from halftrip.results.run_file import load
 from harness import runs
-from harness.files import ROOT
+from harness.files import ROOT, RUN_FILES
 from harness.imports import imported_run
 from harness.pages import elements, markdown_of, page_of, report_of, section
 
-GOLDEN = sorted((ROOT / "tests" / "golden" / "formats").glob("*.jsonl"))
 IMPORTS = sorted((ROOT / "tests" / "golden" / "imports").glob("*/*"))
 # The script that draws is not there: to make it takes seconds.
 BASE_BYTES, BYTES_OF_A_MEASUREMENT = 1_550_000, 1024
@@ -150,7 +149,7 @@ ANY = [pytest.param(path, marks=pytest.mark.extended) for path in IMPORTS]
 
 
 @pytest.mark.parametrize(
-    "path", [*GOLDEN, *ANY], ids=lambda path: f"{path.parent.name}-{path.name}"
+    "path", [*RUN_FILES, *ANY], ids=lambda path: f"{path.parent.name}-{path.name}"
 )
 def test_the_page_of_any_run_is_small(path):
     run = load(path) if path.suffix == ".jsonl" else imported_run(path.read_bytes())
