@@ -32,17 +32,6 @@ def test_what_changed_when_by_how_much_and_with_what(changed):
         assert change.difference.low <= 1.1 <= change.difference.high
 
 
-def test_rows_that_changed_come_first_and_all_are_kept(changed):
-    rows = history(changed).rows
-    names = [(row.configuration.transport, row.configuration.size) for row in rows]
-    assert names == [("mpi", 8), ("mpi", 65536), ("shm", 8), ("tcp", 8)]
-    slower_tcp = [
-        each._replace(figures={c: f for c, f in each.figures.items() if c.transport != "mpi"})
-        for each in changed
-    ]
-    assert [row.changes for row in history(slower_tcp).rows] == [[], []]
-
-
 def test_nothing_is_found_where_nothing_changed():
     found = history(figures(weekly(20)))
     assert found.events == []
