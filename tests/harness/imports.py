@@ -1,8 +1,6 @@
 """Samples of what other tools print, the texts of their authors, what importers make of them, and
 what styles print."""
 
-import csv
-
 from halftrip.registry import STYLES
 from halftrip.report.document import document
 from halftrip.results.run_file import assemble
@@ -30,14 +28,6 @@ def reference(number):
     found = sorted(_REFERENCES.glob(f"{number:03d}_*.txt"))
     need(len(found) == 1, "the published texts of other tools are beside the repository")
     return found[0].read_bytes()
-
-
-def table(name):
-    """The rows of a table of these texts, as dictionaries of their cells."""
-    path = _REFERENCES / "tables" / f"{name}.csv"
-    need(path.exists(), "the published tables of other tools are beside the repository")
-    with open(path, newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def imported_run(content, tool=None):

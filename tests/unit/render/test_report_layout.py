@@ -23,9 +23,10 @@ from halftrip.cli.show import ShowRequest, show_runs
 from halftrip.errors import UsageError
 from halftrip.export import documents
 from halftrip.registry import VIEWS
+from halftrip.render import csv as as_csv
+from halftrip.render import json as as_json
 from halftrip.render import markdown
 from halftrip.render.blocks import Column, Table, TableLine, View, table, text_table
-from halftrip.render.blocks import table as made
 from halftrip.render.latex import tabular
 from halftrip.render.terminal import lines
 from halftrip.report.document import document
@@ -60,7 +61,7 @@ def tables(draw):
     of_each = draw(st.lists(ranks, min_size=count, max_size=count))
     columns = columns_of(zip(names, of_each, strict=True))
     lines = draw(st.lists(st.lists(words, min_size=count, max_size=count), min_size=1, max_size=5))
-    return made(lines, columns)
+    return table(lines, columns)
 
 
 @settings(max_examples=50)
@@ -86,7 +87,7 @@ def test_columns_that_say_nothing_are_named_instead():
         *columns_of([("size", ALWAYS), ("lost", MORE), ("jitter", MORE), ("wait", MORE)]),
         Column("errors", "", lambda line: line[4], is_rare=True),
     ]
-    found = made(
+    found = table(
         [[str(n), "-", "1.0" if n else "-", "spin", "0"] for n in range(4)], columns, say_once=True
     )
     assert [column.name for column in found.columns] == ["size", "jitter"]
@@ -94,13 +95,13 @@ def test_columns_that_say_nothing_are_named_instead():
 
 
 def test_sections_are_apart():
-    found = made("aab", columns_of([("x", ALWAYS)]), section=str)
+    found = table("aab", columns_of([("x", ALWAYS)]), section=str)
     assert text_of(View([found]), 80).splitlines() == ["x", "a", "a", "", "b"]
 
 
 def test_markdown_escapes_bars():
-    table = made(["a|b"], [Column("x", "us", str, rank=ALWAYS)])
-    assert markdown.render(View([table])) == "| x (us) |\n| ---: |\n| a\\|b |\n"
+    found = table(["a|b"], [Column("x", "us", str, rank=ALWAYS)])
+    assert markdown.render(View([found])) == "| x (us) |\n| ---: |\n| a\\|b |\n"
 
 
 def test_a_file_is_what_show_prints(capsys, tmp_path):
@@ -244,8 +245,6 @@ def test_what_a_check_found_and_its_advice_are_told_apart(capsys):
 
 
 def test_objects_within_a_record_are_json_in_csv():
-    from halftrip.render import csv as as_csv
-
     (_, (plain, whole)) = csv.reader(io.StringIO(as_csv.text([{"a": 1, "b": {"c": [None, "d"]}}])))
     assert (plain, json.loads(whole)) == ("1", {"c": [None, "d"]})
 
@@ -261,9 +260,6 @@ def test_a_table_without_records_of_its_own_is_records_with_values():
         [("8", "1,024", Estimate(2.0, 1.5)), ("tcp", "-", Estimate(1.0, 0.5, 2.0))], columns
     )
     view = View([made.titled("Layers")])
-    from halftrip.render import csv as as_csv
-    from halftrip.render import json as as_json
-
     assert as_csv.render(view) == (
         "path,size_bytes,adds_us,adds_us_low,adds_us_high,95_percent\n"
         "8,1024,2.0,1.5,,± 3 %\n"
