@@ -14,16 +14,12 @@ from typing import get_args
 import numpy as np
 
 from halftrip import api
-from halftrip.analysis.flags import NAMES
-from halftrip.analysis.rows import rows
-from halftrip.analysis.verdict import NOT_OK
 from halftrip.cli.compare import compare
 from halftrip.cli.explain import explain
 from halftrip.cli.history import history
 from halftrip.cli.show import ShowRequest, show_runs
 from halftrip.errors import HalftripError, UsageError
 from halftrip.registry import VIEWS
-from halftrip.results.run import Run
 from halftrip.results.threshold import Acts, Threshold
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -149,28 +145,12 @@ def attempt(tried: Input, folder: Path, draw: random.Random | None = None) -> bo
             return False
         for line in loaded.problems:
             check_line(line)
-        _check_rows(loaded)
         for form, files in _EVERY if draw is None else [draw.choice(_EVERY)]:
             show(path, form, files)
         if draw is None:
             loaded.frame()
             loaded.frame(slices=True)
         return True
-
-
-def _check_rows(run: Run) -> None:
-    """Every row is judged by what is known, and says it with figures that exist."""
-    for row in rows(run):
-        names = [flag.name for flag in row.flags]
-        assert set(names) <= set(NAMES)
-        assert len(set(names)) == len(names)
-        cause = row.verdict.cause
-        assert row.verdict.word in ("ok", *NOT_OK)
-        assert cause is not None or row.verdict.word == "ok"
-        for each in (*row.flags, *([] if cause is None else [cause])):
-            words = each.seen.replace(",", " ").replace(":", " ").split()
-            assert not {"nan", "inf", "-inf", "anything"} & set(words), each
-            assert each.advice
 
 
 def show(path: Path, form: ShowRequest | partial[int], files: int) -> None:
