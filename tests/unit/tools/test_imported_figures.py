@@ -36,6 +36,7 @@ ROWS = [
         ("imb", "four-benchmarks", 2, (("2021.3", version),), {"bandwidth": 1852.41 * unit})
         for version, unit in (("4.1", 1 << 20), ("2017.1", 1 << 20), ("2018", 1e6))
     ),
+    ("hpcbench", "round-trip", 0, (), PING | {"size": 64, "sample": 72694, "one_way": 36347.0}),
     ("dragon", "latency", 0, (), PING | {"size": 8, "iterations": 30, "step": 1000.0}),
     ("mpi4py-ve", "host-to-host", 0, (), PING | {
         "size": 8, "iterations": 10, "one_way": 8010.0, "bandwidth": 0.000930153 * (1 << 30),

@@ -106,19 +106,6 @@ def test_each_row_has_the_table_that_it_is_in(runs):
 
 
 NETWORKS = {"gigabit-ethernet": "Gigabit Ethernet", "myrinet": "Myrinet"}
-ROUND_TRIPS = {
-    ("gigabit-ethernet", 64): (72.694, 72.716, 72.763, 72.541, 72.749),
-    ("myrinet", 1024): (32.261, 32.312, 32.328, 32.261, 32.246),
-}
-
-
-def of(runs, network, test):
-    """The measurements of a table, in the order of its lines."""
-    mode, pattern, name, logged = re.fullmatch(
-        r"(\w+)-(stream|ping-pong)-(\w+)(-with-syslog)?", test
-    ).groups()
-    name += " with system log" * (logged is not None)
-    return named(runs, network, name, mode=mode, pattern=pattern.replace("-", ""))
 
 
 def named(runs, network, name, **wanted):
@@ -132,7 +119,7 @@ def named(runs, network, name, **wanted):
 
 
 def test_the_settings_are_those_of_the_experiment(runs):
-    (each, *others) = of(runs, "myrinet", "nonblocking-ping-pong-fixed")
+    (each, *others) = named(runs, "myrinet", "fixed", mode="nonblocking", pattern="pingpong")
     configuration = each.configuration
     assert (configuration.pattern, configuration.mode) == ("pingpong", "nonblocking")
     assert (configuration.transport, configuration.size) == ("mpi", 1 << 20)
@@ -141,22 +128,12 @@ def test_the_settings_are_those_of_the_experiment(runs):
     assert [other.slice for other in others] == [1, 2, 3, 4, 5]
     # The sum of both ways.
     assert each.reported.bandwidth == pytest.approx(3776.2298e6 / 8 / 2)
-    (blocking, *_) = of(runs, "myrinet", "blocking-ping-pong-fixed")
+    (blocking, *_) = named(runs, "myrinet", "fixed", mode="blocking", pattern="pingpong")
     assert blocking.reported.bandwidth == pytest.approx(1910.7564e6 / 8)
     # Without the acknowledgement of 2 bytes.
-    (first, *_) = of(runs, "gigabit-ethernet", "blocking-stream-exponential")
+    (first, *_) = named(runs, "gigabit-ethernet", "exponential", mode="blocking")
     assert first.iterations == 10_000
     assert first.reported.bandwidth == pytest.approx(0.0081e6 / 8 / 1.0002)
-
-
-def test_round_trips_are_halved(runs):
-    for (network, size), times in ROUND_TRIPS.items():
-        name = f"round trip of {'1K' if size == 1024 else size}"
-        found = named(runs, network, name)
-        assert [each.samples[0] for each in found] == [round(1000 * time) for time in times]
-        one_way = [each.one_way_blocks[0][0] for each in found]
-        assert one_way == pytest.approx([500 * time for time in times])
-        assert {each.configuration.size for each in found} == {size}
 
 
 def test_every_table_has_its_date_hosts_and_logs(runs):
