@@ -1,4 +1,5 @@
-"""What datagrams are on the wire: control messages, versions, numbers."""
+"""What datagrams are on the wire, and what the patterns over them decide: fed with made times, so
+that it is exact on a busy machine, too."""
 
 import itertools
 

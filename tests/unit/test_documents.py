@@ -1,4 +1,5 @@
-"""The documents agree with the code."""
+"""The documents agree with the code, and have its words. Benchmarks are run by hand, some on
+machines of their own: their imports are checked here."""
 
 import ast
 import re

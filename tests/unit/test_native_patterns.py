@@ -1,4 +1,5 @@
-"""Every pattern over every endpoint: which bytes arrive where, and in which order."""
+"""Every pattern over every endpoint: which bytes arrive where, and in which order; also where the
+initiator computes between its calls."""
 
 import fcntl
 import socket

@@ -1,5 +1,5 @@
 """The parameters of LogGP of runs over a path that has them planted, and of runs that cannot tell
-them."""
+them; NetPIPE's figures of curves whose latency and bandwidth are known."""
 
 from functools import cache
 

@@ -1,5 +1,5 @@
 """The verdict on a row, and its cause: just within each limit, just beyond it, and which cause
-comes first."""
+comes first; of what kept an end from running, evidence that has it, and some close to it."""
 
 import msgspec
 import numpy as np

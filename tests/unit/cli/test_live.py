@@ -1,4 +1,5 @@
-"""The first screen while a run goes on: what it says, how it fits, and where there is none."""
+"""The first screen while a run goes on: what it says, how it fits, and where there is none. What
+is shown is found out once."""
 
 import io
 import sys

@@ -1,4 +1,5 @@
-"""The page of a run: what it may run and load, and that nothing of a run can change it."""
+"""The page of a run: what it may run and load, that nothing of a run can change it, and what it
+says: the answer, the rules, the environments, how to repeat a run."""
 
 import base64
 import hashlib

@@ -1,4 +1,5 @@
-"""Tables: which columns there is room for, and what Markdown and LaTeX make of them."""
+"""Tables: which columns there is room for, what Markdown and LaTeX make of them; every view has
+every format."""
 
 import csv
 import io

@@ -1,4 +1,5 @@
-"""What follows from the settings of a configuration, and what ranks are called."""
+"""What follows from the settings of a configuration, those of plug-ins, too, which may have been
+written by anybody; and what ranks are called."""
 
 import csv
 import io

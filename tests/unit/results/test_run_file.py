@@ -1,4 +1,5 @@
-"""The run file: what is written is read, whatever happened while it was written."""
+"""The run file: what is written is read, whatever happened while it was written, and while it is
+written."""
 
 import contextlib
 import os

@@ -1,4 +1,5 @@
-"""Whether two sets of times differ: rate of false alarms, and the ratio that is found."""
+"""Whether two sets of times differ: rate of false alarms, and the ratio that is found; Student's t
+against known values, and p-values of many tests."""
 
 import math
 

@@ -1,4 +1,5 @@
-"""The interval over slices, or over launches."""
+"""The interval over slices, or over launches. What is computed of many slices at once is that of
+each by itself, to the last bit."""
 
 import math
 

@@ -1,4 +1,5 @@
-"""Our own runs as other tools print theirs: the same columns, widths, headings and units."""
+"""Our own runs as other tools print theirs: the same columns, widths, headings and units; those of
+mpitest with the system log."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The first screen of runs that have no overview: a table of one path, and pairs; and several runs
+"""The first screen: an overview, a table of one path, pairs; why rows are not ok; and several runs
 side by side."""
 
 import json
