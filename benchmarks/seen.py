@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 
 from claims import Claim, Score, measure
-from halftrip.analysis.verdict import verdicts
+from halftrip.analysis.rows import rows
 from halftrip.plan.plan import Plan
 from halftrip.results.records import Measurement
 from halftrip.results.run import Run
@@ -74,7 +74,8 @@ def _with(run: Run, seen: dict[int, Planted], slows: bool) -> Run:
 
 
 def _causes(run: Run) -> list[str]:
-    return [found.cause.name for found in verdicts(run).values() if found.cause is not None]
+    found = (row.verdict.cause for row in rows(run, flags=False))
+    return [cause.name for cause in found if cause is not None]
 
 
 def planted(name: str, plan: Plan, seed: int) -> Score:

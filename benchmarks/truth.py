@@ -26,8 +26,9 @@ from bends import bends
 from changes import changes
 from claims import Claim, Score, measure, simulated
 from halftrip.analysis.breakpoints import breakpoints
-from halftrip.analysis.flags import evidences, flags_by_configuration
+from halftrip.analysis.flags import evidences
 from halftrip.analysis.flags.flag import typical_rtts
+from halftrip.analysis.rows import rows
 from halftrip.analysis.summaries import summarize_configuration
 from halftrip.job.launchers.in_process import simulate
 from halftrip.measure.adaptive_sizes import next_sizes
@@ -186,11 +187,9 @@ def early() -> list[Claim]:
 def flagged(flaw: Flaw, seed: int) -> Score:
     """How many of the flawed rows have the flag."""
     run = measure(flaw.model, seed, flaw.sizes, flaw.plan)
-    found = {
-        configuration.size: {flag.name for flag in flags}
-        for configuration, flags in flags_by_configuration(run).items()
-    }
-    for row in evidences(run):
+    found = {}
+    for row in rows(run):
+        found[row.configuration.size] = {flag.name for flag in row.flags}
         # A row with figures of each state has been told apart: it has no two levels.
         if row.state is not None:
             found[row.configuration.size].add("bimodal")
@@ -208,8 +207,8 @@ def flaws() -> list[Claim]:
 
 def wrongly_flagged(model: PathModel, plan: Plan, seed: int) -> Score:
     """How many rows of a sound path have any flag."""
-    found = flags_by_configuration(measure(model, seed, SIZES, plan))
-    return Score(sum(bool(flags) for flags in found.values()), len(found))
+    found = rows(measure(model, seed, SIZES, plan))
+    return Score(sum(bool(row.flags) for row in found), len(found))
 
 
 def sound() -> list[Claim]:

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from halftrip.analysis.verdict import verdicts
+from halftrip.analysis.rows import rows
 from halftrip.results.run_file import load
 
 HALFTRIP = Path(sys.executable).with_name("halftrip")
@@ -45,7 +45,7 @@ def measure(plan: Sequence[str], path: Path) -> None:
     # With few rows ok the exit status is 0 all the same.
     command = [HALFTRIP, "run", "--no-config", "--quiet", "-o", path, *plan]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    found = verdicts(load(path)).values()
+    found = [row.verdict for row in rows(load(path), flags=False)]
     words = Counter(each.word for each in found)
     causes = Counter(each.cause.name for each in found if each.cause is not None)
     print(f"  {words['ok']} ok, {words['caution']} caution, {words['no']} no of {len(found)} rows")

@@ -182,9 +182,7 @@ def _records(lines: list[bytes], draw: random.Random) -> list[bytes]:
         case 3:
             lines = lines[: max(1, first)]
         case _:
-            lines[first:first] = [
-                draw.choice((b"\n", b"{}\n", b"null\n", b"[]\n", b"\xff\n", b"7"))
-            ]
+            lines[first:first] = [draw.choice(_LINES)]
     return lines
 
 

@@ -64,6 +64,14 @@ def run_batch(ends, pattern, samples, **options):
             raise
 
 
+def smoothed(differences):
+    """RFC 3550, 6.4.1: J += (|D| - J) / 16."""
+    jitter = 0.0
+    for difference in differences:
+        jitter += (difference - jitter) / 16
+    return jitter
+
+
 def counts(result):
     return result.samples, result.sent, result.lost, result.reordered
 

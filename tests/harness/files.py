@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+# Run files of every kind of run, of the present format.
+RUN_FILES = sorted((ROOT / "tests" / "golden" / "formats").glob("*.jsonl"))
 
 
 def golden(name, shown):

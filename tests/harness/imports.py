@@ -1,8 +1,6 @@
 """Samples of what other tools print, the texts of their authors, what importers make of them, and
 what styles print."""
 
-import csv
-
 from halftrip.registry import STYLES
 from halftrip.report.document import document
 from halftrip.results.run_file import assemble
@@ -32,14 +30,6 @@ def reference(number):
     return found[0].read_bytes()
 
 
-def table(name):
-    """The rows of a table of these texts, as dictionaries of their cells."""
-    path = _REFERENCES / "tables" / f"{name}.csv"
-    need(path.exists(), "the published tables of other tools are beside the repository")
-    with open(path, newline="") as file:
-        return list(csv.DictReader(file))
-
-
 def imported_run(content, tool=None):
     """The run that a text is; raises UsageError for none."""
     content = content.encode() if isinstance(content, str) else content
@@ -62,16 +52,6 @@ def one_way(measurement):
 def in_style(run, style):
     """The run as that tool prints it."""
     return STYLES.load(style)(document(run, flags=False))
-
-
-def figures(run, **wanted):
-    """The cells that were printed, of the measurements whose configuration has these fields, in the
-    order of the file."""
-    return [
-        each.reported.figures
-        for each in run.measurements
-        if all(getattr(each.configuration, name) == value for name, value in wanted.items())
-    ]
 
 
 def causes(run):

@@ -179,6 +179,25 @@ def measurement(transport="shm", size=8, wait="spin", half_ns=100.0, seed=1, **c
     return Measurement(**(values | changes))
 
 
+def slices(*settings, levels, each="slice", **changes):
+    """A measurement for each of these one-way times, ns, each a slice, or a launch, of its own."""
+    return [
+        measurement(*settings, half_ns=half_ns, seed=n, **{each: n}, **changes)
+        for n, half_ns in enumerate(levels)
+    ]
+
+
+def with_settings(measured, **fields):
+    """The same measurement of a configuration with these fields."""
+    configuration = msgspec.structs.replace(measured.configuration, **fields)
+    return msgspec.structs.replace(measured, configuration=configuration)
+
+
+def planned(**plan):
+    """The header of a run with this plan."""
+    return msgspec.structs.replace(run().header, plan=plan)
+
+
 def stream(**changes):
     """100 windows of ten datagrams of 1000 bytes, each 10 us by the clocks of both ends."""
     values = {

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from halftrip.analysis.flags import flags_by_configuration
 from halftrip.analysis.summaries import summarize_configuration
+from harness.flags import flags_of
 
 pytestmark = pytest.mark.extended
 
@@ -94,7 +94,7 @@ def test_one_frame_more_takes_the_time_of_one(lab, shell):
     one = PAYLOAD["tcp"]
     sizes = ",".join(str(size) for size in (one, one + 1, 2 * one + 1))
     run = lab.measure(shell, "-t", "tcp", "-s", sizes, "--ci", "none", "--time", "0.8s", "-r", 2)
-    for configuration, flags in flags_by_configuration(run).items():
+    for configuration, flags in flags_of(run).items():
         times = np.concatenate([m.one_way_times for m in run.by_configuration[configuration]])
         due = wire(configuration.size) * 8e9 / rate / 2
         assert midst(times) == pytest.approx(due, rel=0.005), configuration.size

@@ -5,7 +5,7 @@ import signal
 import psutil
 import pytest
 
-from halftrip.analysis.verdict import verdicts
+from harness.flags import verdicts_of
 from harness.limits import END_SECONDS
 from harness.loops import check_ratios
 from harness.mpi import MPIEXECS
@@ -68,7 +68,7 @@ def test_containers_on_one_core_of_a_machine_share_it(shell, tmp_path):
     ranks = result.run.environments
     assert [each.host for each in ranks] == [host.name for host in lab.hosts]
     assert all(each.oversubscribed for each in ranks)
-    ((_, verdict),) = verdicts(result.run).items()
+    (verdict,) = verdicts_of(result.run).values()
     assert verdict.cause.name == "oversubscribed"
 
 

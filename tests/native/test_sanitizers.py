@@ -21,9 +21,7 @@ SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 # Both halves take about as long; most of it is sleep.
 HALVES = (
     ["test_datagram_pingpong.py", "test_native.py", "test_native_mpi.py"],
-    ["test_datagram_policy.py", "test_datagram_stream.py", "test_datagram_wire.py",
-     "test_native_arrivals.py", "test_native_delay.py", "test_native_patterns.py",
-     "test_native_touch.py"],
+    ["test_datagram_stream.py", "test_datagram_wire.py", "test_native_patterns.py"],
 )  # fmt: skip
 
 

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from halftrip.analysis.flags import flags_by_configuration
 from halftrip.results.usage import add_usages
 from harness.choice import extended
+from harness.flags import flags_of
 from harness.need import can_unshare, need
 from harness.neighbour import cpu_seconds, neighbour
 from harness.shell import opened_shell
@@ -147,7 +147,7 @@ def test_a_busy_neighbour_is_flagged_with_its_share(shell):
         took = {task: total - before.get(task, 0.0) for task, total in cpu_seconds().items()}
     assert result.status == 0, result.err
     assert "CPU contention" in result.out
-    found = flags_by_configuration(result.run)
+    found = flags_of(result.run)
     assert len(found) == 2
     for configuration, flags in found.items():
         (seen,) = (flag.seen for flag in flags if flag.name == "disturbed")

@@ -12,7 +12,15 @@ import pytest
 
 from halftrip.clock import Clock
 from harness.control_message import REPORT, is_control, read_control
-from harness.datagrams import SIZES, counts, ends_of, number_of, run_batch, timestamp_of
+from harness.datagrams import (
+    SIZES,
+    counts,
+    ends_of,
+    number_of,
+    run_batch,
+    smoothed,
+    timestamp_of,
+)
 from harness.relay import Relay
 
 
@@ -101,20 +109,12 @@ def test_lost_control_messages_are_sent_again(clock, wait):
 # Jitter.
 
 
-def smooth(differences):
-    """RFC 3550, 6.4.1: J += (|D| - J) / 16."""
-    jitter = 0.0
-    for difference in differences:
-        jitter += (difference - jitter) / 16
-    return jitter
-
-
 def bounds_of_jitter(transits):
     """The least and the most that the jitter can be where each transit time is between (least,
     most). It grows with every difference."""
     steps = list(itertools.pairwise(transits))
-    least = smooth(max(0, after[0] - before[1], before[0] - after[1]) for before, after in steps)
-    most = smooth(max(after[1] - before[0], before[1] - after[0]) for before, after in steps)
+    least = smoothed(max(0, after[0] - before[1], before[0] - after[1]) for before, after in steps)
+    most = smoothed(max(after[1] - before[0], before[1] - after[0]) for before, after in steps)
     return least, most
 
 

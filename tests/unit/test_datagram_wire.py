@@ -1,4 +1,7 @@
-"""What datagrams are on the wire: control messages, versions, numbers."""
+"""What datagrams are on the wire, and what the patterns over them decide: fed with made times, so
+that it is exact on a busy machine, too."""
+
+import itertools
 
 import pytest
 from hypothesis import given
@@ -7,7 +10,7 @@ from hypothesis import strategies as st
 from halftrip import _native
 from halftrip.clock import Clock
 from harness.control_message import CONTROL_SIZE, MAGIC, Control, is_control, pack_control
-from harness.datagrams import SIZES, counts, ends_of, run_batch
+from harness.datagrams import SIZES, counts, ends_of, run_batch, smoothed
 from harness.relay import Relay
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
@@ -92,3 +95,159 @@ def test_control_messages_and_data_of_one_length_are_told_apart(clock):
         ends = ends_of(relay, clock, CONTROL_SIZE, window=4)
         assert counts(run_batch(ends, "stream", 5)) == (5, 20, 0, 0)
     assert lengths == {(CONTROL_SIZE, False), (CONTROL_SIZE, True)}
+
+
+MS = 1_000_000
+SECOND = 1_000_000_000
+NS = st.integers(0, 10**15)
+
+
+# Jitter.
+
+
+@given(st.lists(st.tuples(NS, NS)))
+def test_jitter_is_that_of_the_rfc(times):
+    jitter = _native.Jitter()
+    for sent, received in times:
+        jitter.arrived(sent, received)
+    assert jitter.is_known == (len(times) > 1)
+    # A processor may add and multiply with one rounding where Python has two.
+    transits = itertools.pairwise([b - a for a, b in times])
+    assert jitter.ns == pytest.approx(smoothed(abs(b - a) for a, b in transits), rel=1e-12)
+
+
+# ReplyTimeout.
+
+
+@given(st.integers(0, 2 * SECOND), st.integers(1, SECOND), st.integers(1, SECOND))
+def test_the_timeout_is_twenty_times_a_reply_within_bounds(ns, limit, shortest):
+    timeout = _native.ReplyTimeout(limit, shortest)
+    timeout.replied(ns)
+    assert timeout.current == min(max(20 * ns, shortest), limit)
+
+
+def test_a_slow_reply_is_remembered_for_a_while():
+    timeout = _native.ReplyTimeout(10 * SECOND)
+    slowest = 64 * MS
+    timeout.replied(slowest)
+    for _ in range(100):
+        timeout.replied(MS)
+        slowest = max(MS, slowest - slowest // 64)
+        assert timeout.current == max(20 * slowest, 10 * MS)
+    assert timeout.current < 20 * 64 * MS / 4
+
+
+def test_a_miss_doubles_the_timeout():
+    timeout = _native.ReplyTimeout(SECOND)
+    timeout.replied(MS)
+    timeouts = []
+    for _ in range(8):
+        timeouts.append(timeout.current // MS)
+        timeout.missed()
+    assert timeouts == [20, 40, 80, 160, 320, 640, 1000, 1000]
+
+
+@given(st.integers(1, SECOND), st.integers(1, SECOND), st.integers(0, SECOND))
+def test_five_misses_in_a_row_at_the_limit_are_the_end(limit, shortest, ns):
+    timeout = _native.ReplyTimeout(limit, shortest)
+    timeout.replied(ns)
+    waited, at_limit = 0, 0
+    with pytest.raises(_native.NoAnswer, match="no answer to 5 datagrams within"):  # noqa: PT012
+        while waited < 100 * limit:
+            waited += timeout.current
+            at_limit += timeout.current == limit
+            timeout.missed()
+    assert at_limit == 5
+    assert waited < timeout.longest_silence
+    # Whoever tries again begins at the limit.
+    assert timeout.current == limit
+
+
+def test_a_reply_between_misses_restarts_the_count():
+    timeout = _native.ReplyTimeout(SECOND)
+    for _ in range(10):
+        for _ in range(4):
+            timeout.missed()
+        timeout.replied(SECOND)
+    assert timeout.current == SECOND
+
+
+def test_a_reset_forgets_all_replies():
+    timeout = _native.ReplyTimeout(SECOND)
+    assert (timeout.current, timeout.limit) == (SECOND, SECOND)
+    timeout.replied(50 * MS)
+    timeout.reset()
+    assert timeout.current == SECOND
+    timeout.replied(MS)
+    assert timeout.current == 20 * MS
+
+
+# Pacer.
+
+DELAYS = st.lists(st.floats(0, 500), min_size=1, max_size=200)
+
+
+def send(pacer, delays):
+    """Sends one datagram for each of `delays`, so long after it became due. Returns when each was
+    sent, and by how much each lagged behind a schedule of one every 10 from 1000 on."""
+    times = []
+    for delay in delays:
+        times.append(pacer.next + delay)
+        pacer.sent(times[-1])
+    return times, [time - 1000 - 10 * i for i, time in enumerate(times)]
+
+
+def test_lost_time_is_caught_up_at_twice_the_rate():
+    _, lags = send(_native.Pacer(10, 1000, 100), [0, 0, 30, 0, 0, 0, 0, 0, 0, 0, 0])
+    assert lags == [0, 0, 30, 25, 20, 15, 10, 5, 0, 0, 0]
+
+
+def test_a_lag_beyond_the_maximum_is_not_caught_up():
+    _, lags = send(_native.Pacer(10, 1000, 100), [0, 1000, *[0] * 40])
+    # The third was due at 1020; now it is due 100 before the second was sent, at 2010.
+    assert lags[-1] == 2010 - 100 - 1020
+
+
+@given(DELAYS)
+def test_none_is_sent_before_it_is_due(delays):
+    _, lags = send(_native.Pacer(10, 1000, 100), delays)
+    assert min(lags) >= -1e-6
+
+
+@given(DELAYS)
+def test_lost_time_never_makes_a_burst(delays):
+    times, _ = send(_native.Pacer(10, 1000, 100), delays)
+    assert all(b - a >= 5 - 1e-6 for a, b in itertools.pairwise(times))
+
+
+@given(st.lists(st.floats(0, 4), min_size=1, max_size=200))
+def test_small_delays_do_not_add_up(delays):
+    """Each is less than one datagram can catch up, so each lags by its own delay alone."""
+    _, lags = send(_native.Pacer(10, 1000, 100), delays)
+    assert lags == pytest.approx(delays, abs=1e-6)
+
+
+@given(DELAYS)
+def test_forgiven_time_is_not_caught_up(delays):
+    pacer = _native.Pacer(10, 1000, 100)
+    # At the start there is nothing to forgive.
+    pacer.forgive()
+    assert pacer.next == 1000
+    times, _ = send(pacer, delays)
+    pacer.forgive()
+    assert pacer.next >= times[-1] + 10 - 1e-6
+
+
+# DuplicateFilter.
+
+
+@given(st.integers(0, 10**12), st.lists(st.integers(0, 5000), max_size=300))
+def test_each_number_is_new_once(first, offsets):
+    arrived, known = _native.DuplicateFilter(first, 100), set()
+    for offset in offsets:
+        # It knows 4096 at least; below that a number may be new, but nobody can tell.
+        highest = max(known, default=-1)
+        if offset > highest - 4096:
+            assert arrived.add(first + offset) == (offset not in known)
+            known.add(offset)
+    assert arrived.highest == first + max(known, default=-1)

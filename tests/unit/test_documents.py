@@ -1,22 +1,35 @@
-"""The documents agree with the code."""
+"""The documents agree with the code, and have its words. Benchmarks are run by hand, some on
+machines of their own: their imports are checked here."""
 
+import ast
 import re
 import shlex
 import tomllib
 from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Literal, get_args, get_origin, get_type_hints
+from xml.etree import ElementTree
 
 import markdown
+import msgspec
 import pytest
 import typer
 
 import halftrip
+from halftrip.analysis.flags import NAMES
 from halftrip.analysis.flags.table import CAUSES
 from halftrip.cli import command_line
 from halftrip.plan.layers import file_layer, make_plan, options_layer
 from halftrip.plan.options import OPTIONS
 from halftrip.registry import EXPORTS, IMPORTERS, MEMORIES, PLOTS, STYLES, TRANSPORTS, VIEWS
+from halftrip.report.fields import FIELDS
+from halftrip.results import records
 from halftrip.transports.refusals import check_possible
+from halftrip.views import columns, cost, details, layers, tails
+from harness import runs
 from harness.files import ROOT, module
+from harness.screens import text
 
 flags_page = module("scripts/flags_page.py")
 
@@ -142,3 +155,132 @@ def test_every_table_is_rendered(document):
 def test_every_document_is_in_the_site():
     listed = set(re.findall(r": (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE))
     assert listed == {str(document.relative_to(ROOT)) for document in DOCUMENTS}
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "benchmarks").glob("*.py")), ids=lambda p: p.stem)
+def test_what_a_benchmark_imports_is_there(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("halftrip"):
+            module = import_module(node.module)
+            for name in (each.name for each in node.names):
+                is_there = hasattr(module, name) or find_spec(f"{node.module}.{name}")
+                assert is_there, f"{node.module}.{name}"
+
+
+PAGE = ROOT / "docs" / "words.md"
+# What concerns a run that exists is no key of a plan.
+OF_A_RUN = {"resume", "again"}
+OF_EVERY_TABLE = {"transport"}
+OF_LAYERS = {"layer", "over"}
+OF_VERDICTS = {"ok", "caution", "no"}
+
+
+def options():
+    return {name.replace("_", "-") for name in OPTIONS} | OF_A_RUN
+
+
+def headings():
+    """The headings of tables."""
+    shown = [
+        *columns.latency_columns(rtt=False),
+        *columns.latency_columns(rtt=True),
+        *columns.RATE_COLUMNS,
+        *columns.DELIVERY_COLUMNS,
+        *columns.LAUNCH_COLUMNS,
+        columns.VERIFIED,
+        columns.VERDICT,
+        columns.CAUSE,
+        *FIELDS,
+        *cost._COLUMNS,
+        *layers._TIMES,
+        *layers._RATES,
+    ]
+    many = runs.measurement(samples=range(1000, 31_000), iterations=1)
+    of_tails = text(tails.tails, runs.run(many)).splitlines()[0]
+    return {each.name for each in shown} | set(of_tails.split()) | OF_EVERY_TABLE | OF_LAYERS
+
+
+def csv_columns():
+    return set(text(details.csv, runs.run(runs.measurement("shm", 8))).splitlines()[0].split(","))
+
+
+def structures(kind, found):
+    """All records of a run file and what they hold, by a walk over the types of their fields."""
+    is_value = isinstance(kind, type) and issubclass(kind, (msgspec.Struct, tuple))
+    if is_value and kind not in found and hasattr(kind, "__annotations__"):
+        found.add(kind)
+        for each in get_type_hints(kind).values():
+            structures(each, found)
+    for each in get_args(kind):
+        structures(each, found)
+    return found
+
+
+def fields():
+    """The names of fields of a run file, and the kinds of its records."""
+    found = structures(records.Record, set())
+    names = {name for kind in found for name in get_type_hints(kind)}
+    tags = {kind.__struct_config__.tag for kind in get_args(records.Record)}
+    assert {"core_to_core_rtt", "steal", "after"} <= names
+    return names | tags
+
+
+def values():
+    """The names that fields of a configuration can have as their values."""
+    kinds = structures(records.Record, set())
+    hints = [hint for kind in kinds for hint in get_type_hints(kind).values()]
+    literals = [hint for hint in hints if get_origin(hint) is Literal]
+    return {value for hint in literals for value in get_args(hint)} | {*TRANSPORTS, *NAMES}
+
+
+def quoted(cell):
+    return re.findall(r"`([^`]*)`", cell)
+
+
+def table_rows():
+    lines = [line for line in PAGE.read_text().splitlines() if line.startswith("| ")]
+    return [
+        [cell.strip() for cell in line.strip("|").split(" | ")]
+        for line in lines
+        if not line.startswith("| word")
+    ]
+
+
+def test_every_word_of_the_page_is_one_of_the_code():
+    known = [options(), headings(), csv_columns(), fields()]
+    everything = {*set().union(*known), *values(), *OF_VERDICTS, "total"}
+    found = table_rows()
+    assert len(found) > 30
+    for word, meaning, *places in found:
+        assert [name for name in quoted(meaning) if name not in everything] == [], word
+        assert len(places) == len(known), word
+        for place, names in zip(places, known, strict=True):
+            assert quoted(place) or place == "-", word
+            said = [name.removeprefix("--") for name in quoted(place)]
+            assert [name for name in said if name not in names] == [], word
+
+
+NAMESPACE = "http://www.w3.org/2000/svg"
+
+
+@pytest.fixture
+def pictures():
+    made = module("scripts/terminal_picture.py")
+    run = ROOT / "tests" / "golden" / "formats" / "1.jsonl"
+    return made.picture(str(run)), (ROOT / "docs" / "terminal.svg").read_text()
+
+
+def test_a_picture_refers_to_nothing_outside_itself(pictures):
+    for picture in pictures:
+        assert set(re.findall(r"\w+://[^\s\"')]*", picture)) == {NAMESPACE}
+        assert "@font-face" not in picture
+        assert all(url.startswith("#") for url in re.findall(r"url\(([^)]*)\)", picture))
+        assert ElementTree.fromstring(picture).tag == f"{{{NAMESPACE}}}svg"
+
+
+def test_the_picture_has_the_words_of_the_screen(pictures):
+    for picture in pictures:
+        words = picture.replace("&#160;", " ")
+        for word in ("$ halftrip run", "Trust:", "More:"):
+            assert word in words
+    assert "peak bandwidth" in pictures[1].replace("&#160;", " ")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from halftrip import _native
 from halftrip.clock import Clock, begin_calibration, best_source, raw_now
-from halftrip.memory.shared import SharedSegment, open_offer
+from halftrip.memory.shared import SharedSegment
 from harness.ends import PAIRS, message, shm_pair, sockets
 from harness.threads import in_thread
 
@@ -35,31 +35,6 @@ conversations = st.lists(
     min_size=1,
     max_size=8,
 )
-
-
-@given(conversations, st.booleans())
-@settings(max_examples=25)
-def test_shared_memory_keeps_order_in_any_conversation(steps, replies_apart):
-    """Bursts use the one-way rings, replies the reply ring or these; no message overtakes
-    another."""
-    sides, _ = shm_pair(replies_apart=replies_apart)
-
-    def take_part(side):
-        count = 0
-        for sender, sizes in steps:
-            for size in sizes:
-                count += 1
-                expected = message(size, count)
-                if sender == side:
-                    sides[side].send(expected)
-                else:
-                    received = np.zeros(size, dtype=np.uint8)
-                    sides[side].recv(received)
-                    assert np.array_equal(received, expected)
-
-    finish = in_thread(lambda: take_part(1))
-    take_part(0)
-    assert finish() is None
 
 
 @pytest.mark.parametrize("name", ["shm", "spinning socket", "spinning pipe", "in blocking mode"])
@@ -110,7 +85,6 @@ def test_a_peer_that_closes_is_noticed(name):
         kind(-1, -1, False).send(np.zeros(8, dtype=np.uint8))
 
 
-# What a process does that has not ignored SIGPIPE, as Python does, and whose peer has closed.
 # What a process does that has not ignored SIGPIPE, as Python does, and whose peer has closed.
 SENDS = """
 import signal, socket, sys
@@ -165,12 +139,17 @@ def test_arrays_are_never_converted(clock):
         _native.initiate(sides[0], "put", ring, ring, 1, 0, 1, times, clock)
 
 
-@given(st.lists(st.tuples(st.integers(0, 6), conversations), min_size=1, max_size=6))
-@settings(max_examples=15)
-def test_shared_memory_goes_on_in_any_segment_at_any_time(parts):
-    """Each segment has a state of its own; the numbers beyond the last begin anew."""
+@given(
+    st.lists(st.tuples(st.integers(0, 6), conversations), min_size=1, max_size=6),
+    st.booleans(),
+    st.booleans(),
+)
+@settings(max_examples=30)
+def test_shared_memory_keeps_order_in_any_conversation_and_segment(parts, yields, replies_apart):
+    """Bursts use the one-way rings, replies the reply ring or these; no message overtakes another.
+    Each segment has a state of its own; the numbers beyond the last begin anew."""
     segment = SharedSegment(3 * _native.shm_segment_size)
-    sides = [_native.Shm(segment.bytes, side, False) for side in (0, 1)]
+    sides = [_native.Shm(segment.bytes, side, yields, replies_apart) for side in (0, 1)]
 
     def take_part(side):
         count = 0
@@ -196,6 +175,9 @@ def test_shared_memory_goes_on_in_any_segment_at_any_time(parts):
     size = _native.shm_segment_size
     touched = {n for n in range(3) if segment.bytes[n * size : (n + 1) * size].any()}
     assert touched == used
+    # The reply ring is the first of a segment: it is used where replies go apart, and only there.
+    rings = {bool(segment.bytes[n * size + 128 : n * size + 192].any()) for n in used}
+    assert rings == {replies_apart}
     segment.close()
 
 
@@ -290,30 +272,3 @@ def test_copies_are_timed_and_made(clock):
     _native.copy(target, source, 3, timestamps, clock)
     assert np.array_equal(source, target)
     assert (np.diff(timestamps) > 0).all()
-
-
-@pytest.mark.parametrize("replies_apart", [True, False])
-def test_replies_go_apart_only_where_they_shall(replies_apart):
-    """The reply ring is the first in a segment; nobody has written to it before."""
-    segment = SharedSegment(_native.shm_segment_size)
-    other = open_offer(segment.offer)
-    sides = ((segment.bytes, 0), (other, 1))
-    first, second = (_native.Shm(*side, True, replies_apart) for side in sides)
-    for size in (8, 1 << 16):
-        there, back = message(size, 1), message(size, 2)
-        received = np.zeros(size, dtype=np.uint8)
-
-        def reply(there=there, back=back, received=received):
-            second.recv(received)
-            second.send(back)
-
-        finish = in_thread(reply)
-        first.send(there)
-        answer = np.zeros(size, dtype=np.uint8)
-        first.recv(answer)
-        assert finish() is None
-        assert (received == there).all()
-        assert (answer == back).all()
-    slot = 2 * 64
-    assert segment.bytes[slot : slot + 64].any() == replies_apart
-    segment.close()

@@ -1,4 +1,5 @@
-"""Every pattern over every endpoint: which bytes arrive where, and in which order."""
+"""Every pattern over every endpoint: which bytes arrive where, and in which order; also where the
+initiator computes between its calls."""
 
 import fcntl
 import socket
@@ -15,7 +16,7 @@ from halftrip import _native
 from halftrip.clock import Clock, best_source
 from halftrip.results.patterns import SHAPES
 from harness.choice import drawn
-from harness.ends import KINDS, PAIRS, messages, window_pair
+from harness.ends import KINDS, PAIRS, messages, shm_pair, window_pair
 from harness.threads import in_thread
 
 SIZES = [1, 2, 3, 7, 8, 31, 32, 56, 57, 64, 504, 505, 4096, 4097, 70_000, 600_000, 1_500_000]
@@ -28,7 +29,10 @@ CASES = [
 CLOCK = best_source()
 
 
-def run(ends, pattern, size, slots=1, window=1, timing=(1, 2, 3), receive_times=(None, None)):
+def run(
+    ends, pattern, size, slots=1, window=1, timing=(1, 2, 3), receive_times=(None, None),
+    initiate=_native.initiate,
+):  # fmt: skip
     """Takes part at both ends. Returns the buffers (out, in) and the timestamps of both. `timing`
     is (untimed, iterations, samples); `receive_times` are arrays to be filled, or None."""
     untimed, iterations, samples = timing
@@ -41,7 +45,7 @@ def run(ends, pattern, size, slots=1, window=1, timing=(1, 2, 3), receive_times=
              receive_times[end])  # fmt: skip
 
     finish = in_thread(lambda: part(_native.respond, 1))
-    part(_native.initiate, 0)
+    part(initiate, 0)
     assert finish() is None
     return buffers, timestamps
 
@@ -217,3 +221,71 @@ def test_every_message_is_where_its_number_says(step):
         _native.fill(np.zeros((1, 16), dtype=np.uint8)[:, ::2], 8, 8, numbers(0), numbers(0))
     with pytest.raises(ValueError, match="does not fit"):
         _native.fill(array, size + 1 + step - 8, step, numbers(0), numbers(0))
+
+
+# Streams and ping-pongs whose initiator computes between its calls.
+
+
+def delayed(ends, pattern, delay, size=8, window=1, timing=(2, 3, 20), read_cost=0):
+    """Takes part at both ends; the buffers of both, and the initiator's timestamps."""
+
+    def initiate(*arguments):
+        # The last of these are receive times.
+        _native.initiate_delayed(*arguments[:-1], delay, read_cost)
+
+    buffers, (times, _) = run(ends, pattern, size, 3, window, timing, initiate=initiate)
+    return buffers, times
+
+
+@pytest.mark.parametrize("size", [1, 64, 4097, 300_000])
+@pytest.mark.parametrize("pattern", ["pingpong", "stream"])
+@pytest.mark.parametrize("name", KINDS)
+def test_every_byte_arrives_with_delays(name, pattern, size):
+    ends, release = PAIRS[name]()
+    delay = round(Clock().hertz * 2e-6)
+    ((out, in_), (back, at_peer)), times = delayed(ends, pattern, delay, size, window=3)
+    assert np.array_equal(at_peer, out)
+    assert np.array_equal(in_, back if pattern == "pingpong" else np.zeros_like(back))
+    assert (np.diff(times) > 0).all()
+    release()
+
+
+@pytest.mark.parametrize(("pattern", "window", "count"), [("pingpong", 1, 1), ("stream", 8, 7)])
+def test_an_iteration_takes_at_least_its_delays(pattern, window, count):
+    """To the tick: what a delay takes longer is not counted, but what it has to take is."""
+    ends, _ = shm_pair()
+    delay = round(Clock().hertz * 100e-6)
+    _, times = delayed(ends, pattern, delay, window=window)
+    assert (np.diff(times) >= 3 * count * delay).all()
+
+
+def test_what_a_delay_takes_longer_is_not_counted():
+    """Its clock reads are so coarse beside a delay of a tick that they would be most of it: with a
+    cost of a read that takes as long as ten delays, so much less is counted."""
+    ends, _ = shm_pair()
+    cost = 10_000_000
+    _, times = delayed(ends, "stream", 1, window=5, timing=(1, 2, 3), read_cost=cost)
+    left_out = 4 * 2 * cost
+    # The rest is what messages take, of which a busy machine may make much, but not a second.
+    taken = np.diff(times) + left_out
+    assert (taken > 0).all()
+    assert (taken < Clock().hertz).all()
+
+
+def test_a_delay_ends_when_it_is_asked_to():
+    """Half a minute of delays: a rank that has to stop does not go through them."""
+    ends, _ = shm_pair()
+    delay = round(Clock().hertz)
+    first, _second = ends
+    rings = [_native.Ring(np.zeros((1, 8), np.uint8)) for _ in range(2)]
+
+    def initiate():
+        _native.initiate_delayed(first, "stream", *rings, 30, 0, 1, np.zeros(2, np.int64), CLOCK,
+                                 delay, 0)  # fmt: skip
+
+    finish = in_thread(initiate)
+    _native.request_stop()
+    try:
+        assert isinstance(finish(), _native.Stopped)
+    finally:
+        _native.request_stop(False)

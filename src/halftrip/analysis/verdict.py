@@ -8,12 +8,9 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Literal, NamedTuple
 
-from halftrip.analysis.flags import contradictions, evidences
 from halftrip.analysis.flags.flag import Evidence, Flag, together
 from halftrip.analysis.flags.machine_causes import IMPOSSIBLE
 from halftrip.analysis.flags.table import CAUSES, found_by, largest_first
-from halftrip.results.configuration import Configuration
-from halftrip.results.run import Run
 from halftrip.stats.summary import relative_width
 
 Word = Literal["ok", "caution", "no"]
@@ -75,13 +72,3 @@ def _explaining(row: Evidence, width: float) -> Iterator[Flag]:
     for cause, found in found_by(row, "wide"):
         if math.isinf(width) or not found.share < width:
             yield cause.named(found)
-
-
-def verdicts(run: Run) -> dict[Configuration, Verdict]:
-    """The verdict on every row of a run."""
-    rows = evidences(run)
-    beside = contradictions(rows)
-    return {
-        row.configuration: verdict(row, next(iter(beside.get(row.configuration, [])), None))
-        for row in rows
-    }

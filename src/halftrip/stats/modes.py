@@ -97,26 +97,21 @@ def spread_ties(ordered: Floats, step: float) -> Floats:
     return np.sort(spread)
 
 
-def dip(ordered: Floats) -> float:
-    """The dip of `ordered`, shape (n,), ascending, no two equal, n >= 2: the largest distance of
-    their distribution function from the nearest one with a single mode.
-
-    Hartigan (Algorithm AS 217, Applied Statistics 34, 1985): the interval of the mode is narrowed
-    until the greatest convex minorant and the least concave majorant of the distribution function
-    differ within it by no more than the misfit outside.
-    """
-    return _dip(ordered, math.inf) / (2 * ordered.size)
-
-
 def has_dip(ordered: Floats, least: float) -> bool:
-    """Whether the dip is at least this, which is often known long before the dip is."""
+    """Whether the dip of `ordered`, shape (n,), ascending, no two equal, n >= 2, is at least this:
+    the largest distance of their distribution function from the nearest one with a single mode."""
     limit = 2 * ordered.size * least
     return _dip(ordered, limit) / (2 * ordered.size) >= least
 
 
 def _dip(ordered: Floats, limit: float) -> float:
     """The dip in units of 1 / (2 n); or, as soon as it is known on which side of `limit` the dip
-    lies, a bound on that side."""
+    lies, a bound on that side.
+
+    Hartigan (Algorithm AS 217, Applied Statistics 34, 1985): the interval of the mode is narrowed
+    until the greatest convex minorant and the least concave majorant of the distribution function
+    differ within it by no more than the misfit outside.
+    """
     low, high = 0, ordered.size - 1
     worst = 1.0
     while True:
@@ -137,7 +132,7 @@ def _dip(ordered: Floats, limit: float) -> float:
         if gap <= worst:
             break
         # The dip is never more than the gap, nor less than the misfit outside.
-        if gap < _SURELY * limit and limit < math.inf:
+        if gap < _SURELY * limit:
             return max(gap, worst)
         before = x[: left + 1]
         worst = max(

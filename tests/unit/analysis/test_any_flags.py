@@ -1,4 +1,5 @@
-"""What holds for all flags, whatever the samples."""
+"""What holds for all flags, whatever the samples; and the claims of benchmarks/truth.py, by a whole
+run over a simulated path with a fixed seed: that many runs keep them is for truth.py to show."""
 
 import msgspec
 import numpy as np
@@ -6,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halftrip.analysis.flags import NAMES, flags_by_configuration
-from halftrip.analysis.verdict import NOT_OK, verdicts
+from halftrip.analysis.flags import NAMES
+from halftrip.analysis.verdict import NOT_OK
 from halftrip.report.document import document
 from halftrip.results.block import Block, RoundTrips
 from halftrip.results.counts import Delivery
@@ -16,6 +17,8 @@ from halftrip.results.usage import BusiestTask, CoreUse
 from halftrip.views.screen import first_screen
 from halftrip.views.why import why
 from harness import runs
+from harness.choice import drawn
+from harness.files import module
 from harness.flags import pingpong, seen
 from harness.screens import text_of
 
@@ -117,27 +120,50 @@ def measurements(draw):
 def test_flags_and_verdicts_of_any_run_are_known_and_have_figures(measured, copies, pinned):
     ranks = (runs.environment(0), runs.environment(1, **({} if pinned else {"core": None})))
     run = runs.run(*measured, copy_times=tuple(copies), environments=ranks)
-    found = flags_by_configuration(run)
-    assert found.keys() == run.by_configuration.keys()
-    for flags in found.values():
-        names = [flag.name for flag in flags]
+    content = document(run)
+    assert {row.configuration for row in content.rows} == run.by_configuration.keys()
+    for row in content.rows:
+        names = [flag.name for flag in row.flags]
         assert len(set(names)) == len(names)
         assert set(names) <= set(NAMES)
-        for flag in flags:
-            words = flag.seen.replace(",", " ").replace(":", " ").split()
-            assert not {"nan", "inf", "-inf", "anything"} & set(words), flag
-    found = verdicts(run)
-    assert found.keys() == run.by_configuration.keys()
-    for each in found.values():
-        assert each.word in ("ok", *NOT_OK)
-        assert each.cause is not None or each.word == "ok"
-        if each.cause is not None:
-            words = each.cause.seen.replace(",", " ").replace(":", " ").split()
-            assert not {"nan", "inf", "-inf", "anything"} & set(words), each.cause
-            assert each.cause.advice
+        assert row.verdict.word in ("ok", *NOT_OK)
+        cause = row.verdict.cause
+        assert cause is not None or row.verdict.word == "ok"
+        for each in (*row.flags, *([] if cause is None else [cause])):
+            words = each.seen.replace(",", " ").replace(":", " ").split()
+            assert not {"nan", "inf", "-inf", "anything"} & set(words), each
+            assert each.advice
     # Nothing of it cannot be shown.
-    content = document(run, flags=False)
     for width in (40, 80, 200):
         if content.latency_rows:
             text_of(first_screen(content), width)
         text_of(why(content), width)
+
+
+truth = module("benchmarks/truth.py")
+
+# Of several rows in each run; of the others, each is right or wrong.
+SHARES = ("coverage", "difference")
+GROUPS = ("difference", "flaw", "sound", "same", "changes", "recovery", "history")
+CLAIMS = [
+    *drawn(truth.GROUPS["coverage"](), 8),
+    *(claim for group in GROUPS for claim in truth.GROUPS[group]()),
+]
+
+
+@pytest.mark.parametrize(
+    "claim", CLAIMS, ids=lambda claim: f"{claim.group}: {claim.what}, {claim.path}"
+)
+def test_a_claim_in_one_run(claim):
+    """Of 8 rows, the intervals of 3 may be wrong by chance; every flawed row has its flag, no sound
+    row has one, and no figure is wrong."""
+    score = claim.trial(3)
+    assert truth.kept(claim, score), f"{score}: {truth.interval(score)}"
+    if claim.group not in SHARES:
+        assert score.hits == (score.of if claim.least > 0 else 0)
+
+
+def test_every_flag_that_a_path_can_cause_is_checked():
+    """The others are about where ranks ran, and about blocks that were not accepted."""
+    checked = {flaw.name for flaw in truth.FLAWS}
+    assert checked == set(NAMES) - {"unpinned", "oversubscribed", "other-state"}

@@ -297,12 +297,6 @@ def test_a_capacity_holds_the_messages_of_a_window():
     assert list(predictions(pipe, windowed)) == [Prediction(65535 / 16, 4096)]
 
 
-def test_a_run_without_thresholds_says_so():
-    (found,) = causes(run(), [fit(bend(1, 2))])
-    assert not found.knows
-    assert found.bends[0].candidates == ()
-
-
 def test_the_bend_at_a_size_is_the_nearest_within_a_factor_of_two():
     (found,) = causes(run(), [fit(bend(1000, 1100), bend(9000, 9100), bend(9500, 30_000))])
     first, second, third = found.bends

@@ -169,13 +169,11 @@ def test_rows_that_one_run_has_are_named():
 
 def test_what_was_measured_on_other_cores_is_the_same():
     def on_cores(measured, cores):
-        configuration = measured.configuration
         initiator, responder = (
             msgspec.structs.replace(end, core=core)
-            for end, core in zip(configuration.ends, cores, strict=True)
+            for end, core in zip(measured.configuration.ends, cores, strict=True)
         )
-        moved = msgspec.structs.replace(configuration, initiator=initiator, responder=responder)
-        return msgspec.structs.replace(measured, configuration=moved)
+        return runs.with_settings(measured, initiator=initiator, responder=responder)
 
     row = only(
         [on_cores(each, (0, 1)) for each in launches(NEAR_100)],

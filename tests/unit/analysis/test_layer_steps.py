@@ -35,20 +35,6 @@ def test_related_transports_are_in_one_chain():
     assert related([]) == []
 
 
-def test_each_layer_is_compared_with_the_next_one_below():
-    found = [configuration(name) for name in ("mpi4py-object", "mpi", "mpi4py", "tcp", "zmq")]
-    assert names(steps(found)) == [("mpi4py", "mpi"), ("mpi4py-object", "mpi4py"), ("zmq", "tcp")]
-
-
-def test_a_layer_that_was_not_measured_is_left_out():
-    assert names(steps([configuration("mpi"), configuration("mpi4py-object")])) == [
-        ("mpi4py-object", "mpi")
-    ]
-    assert names(steps([configuration("shm"), configuration("dragon-pipe")])) == [
-        ("dragon-pipe", "shm")
-    ]
-
-
 @pytest.mark.parametrize(
     "fields",
     [

@@ -79,12 +79,9 @@ def test_flags_that_the_state_explains_are_gone():
 def test_slices_in_which_the_state_changed_count_for_none():
     run = moving()
     first = run.measurements[0]
-    (block,) = first.blocks
-    moved = msgspec.structs.replace(block, core_to_core_rtt=RoundTrips(NEAR, FAR))
-    changed = msgspec.structs.replace(first, blocks=[moved])
-    run = msgspec.structs.replace(run, measurements=(changed, *run.measurements[1:]))
+    run = msgspec.structs.replace(run, measurements=(changed(first), *run.measurements[1:]))
     (host,) = run_states(run).hosts
-    assert host.held(changed) == Held(None, changed=True)
+    assert host.held(changed(first)) == Held(None, changed=True)
     shm = by_transport(run)["shm"]
     assert shm.slices + shm.others[0].slices == 19
 
@@ -120,25 +117,13 @@ def test_rows_of_another_host_have_its_states():
         for rank in range(4)
     )
     calm = [
-        msgspec.structs.replace(
-            each, configuration=msgspec.structs.replace(each.configuration, pair=(2, 3))
-        )
+        runs.with_settings(each, pair=(2, 3))
         for each in moving(share=0.0, near=150.0, seed=3).measurements
     ]
     both = msgspec.structs.replace(run, environments=ranks, measurements=(*run.measurements, *calm))
     states = run_states(both)
     assert {each.host: len(each.levels) for each in states.hosts} == {"a": 2, "b": 1}
     assert states.of(calm[0].configuration).host == "b"
-
-
-def on_pair(run, pair):
-    """The same run, on another pair of ranks."""
-    return [
-        msgspec.structs.replace(
-            each, configuration=msgspec.structs.replace(each.configuration, pair=pair)
-        )
-        for each in run.measurements
-    ]
 
 
 def with_delivery(measurement, lost, **changes):
@@ -164,9 +149,7 @@ def test_datagrams_of_slices_in_no_state_are_counted_as_lost():
 def shm_of(run, **fields):
     """The rows of shm, with other settings."""
     return [
-        msgspec.structs.replace(
-            each, configuration=msgspec.structs.replace(each.configuration, **fields)
-        )
+        runs.with_settings(each, **fields)
         for each in run.measurements
         if each.configuration.transport == "shm"
     ]
@@ -270,7 +253,8 @@ def test_pairs_of_cores_that_differ_have_a_level_each():
     def of_pairs(first, second):
         near, far = moving(1, share=0.0, near=first), moving(2, share=0.0, near=second)
         ranks = tuple(map(runs.environment, range(4)))
-        return runs.run(*near.measurements, *on_pair(far, (2, 3)), environments=ranks)
+        others = [runs.with_settings(each, pair=(2, 3)) for each in far.measurements]
+        return runs.run(*near.measurements, *others, environments=ranks)
 
     found = compared(of_pairs(92.0, 160.0), of_pairs(160.0, 92.0))
     far = "1(59|60)"
@@ -321,9 +305,9 @@ def test_the_sides_of_a_run_have_the_states_of_all_of_it():
     for side, found in (("base", base), ("new", new)):
         variant = (("side", side),)
         for each in found.measurements:
-            changed_ = msgspec.structs.replace(each.configuration, variant=variant)
+            varied = runs.with_settings(each, variant=variant)
             launch = 2 * each.launch + (side == "new")
-            measured.append(msgspec.structs.replace(each, configuration=changed_, launch=launch))
+            measured.append(msgspec.structs.replace(varied, launch=launch))
         begun += [
             Launch(number=2 * n + (side == "new"), round=n, variant=variant) for n in range(5)
         ]
@@ -338,15 +322,6 @@ def test_the_sides_of_a_run_have_the_states_of_all_of_it():
 
 def figures_of(number, **options):
     return run_figures(str(number), dated(moving(number + 1, launches=6, **options), number))
-
-
-def test_a_history_tells_states_apart_and_calls_no_state_a_change():
-    far = [figures_of(number, share=float(number >= 8)) for number in range(16)]
-    found = history(far)
-    assert found.events == []
-    shm = [row for row in found.rows if row.configuration.transport == "shm"]
-    assert [len(row.figures) for row in shm] == [8, 8]
-    assert sorted(row.level for row in shm) == pytest.approx([NEAR, FAR], rel=0.03)
 
 
 def test_a_change_in_a_state_is_found():

@@ -1,24 +1,20 @@
 """A cause is named where it was seen, and not where something innocent looks like it."""
 
-import msgspec
 import numpy as np
 import pytest
 
-from halftrip.analysis.flags import contradictions, evidences, flags_by_configuration
+from halftrip.analysis.flags import evidences
 from halftrip.analysis.flags.levels import odd_launch
-from halftrip.analysis.verdict import verdict
 from halftrip.results.network_path import NetworkPath, TcpInfo
 from halftrip.results.records import Connection
 from halftrip.results.threshold import Threshold
 from harness import runs
-from harness.flags import HALF_NS, noise, pingpong, seen
+from harness.flags import HALF_NS, flags_of, noise, pingpong, seen, through, verdict_of
 
 
 def cause_of(measurements, **changes):
     """The cause of the row of the first measurement; None if it is ok."""
-    rows = evidences(runs.run(*measurements, **changes))
-    beside = contradictions(rows)
-    return verdict(rows[0], next(iter(beside.get(rows[0].configuration, [])), None)).cause
+    return verdict_of(*measurements, **changes).cause
 
 
 def name_of(*arguments, **changes):
@@ -210,7 +206,7 @@ def test_of_launches_that_contradict_each_other_their_usage_tells_which_is_right
     def flag(others):
         usage = [runs.usage(core={"others": each}) for each in others]
         made, ranks = launches_of([1.0, 6.0], usage=usage)
-        (found,) = flags_by_configuration(runs.run(*made, **ranks)).values()
+        (found,) = flags_of(runs.run(*made, **ranks)).values()
         return next(each for each in found if each.name == "contradiction")
 
     told = flag((0.0, 0.6))
@@ -266,32 +262,19 @@ def test_a_rank_bound_to_one_core_by_its_launcher_cannot_move():
 # Beside other rows.
 
 
-def through(pattern, ns, window=1, size=1 << 20, **changes):
-    made = runs.configuration(size=size, pattern=pattern, window=window, **changes)
-    return [
-        msgspec.structs.replace(
-            runs.measurement(
-                half_ns=ns, iterations=1, rtts=None, slice=k,
-                samples=np.rint(noise(40, k, ns) * made.messages_per_iteration),
-            ),
-            configuration=made,
-        )
-        for k in range(6)
-    ]  # fmt: skip
-
-
 def test_a_stream_is_compared_with_the_ping_pong_that_there_is():
     """In the usual plan the messages of a window have places of their own."""
     cache = Threshold(name="L3", value=32 << 20, acts="cache", source="sysfs", cores=[0, 1])
-    turns = through("pingpong", 10_000)
-    stream = through("stream", 13_500, 64, places="own")
+    turns = through("pingpong", 10_000, size=1 << 20)
+    stream = through("stream", 13_500, 64, 1 << 20, places="own")
     found = seen(*stream, *turns)["contradiction"]
     assert found == "it gets 74 % of the bandwidth of pingpong through at the same size"
     found = seen(*stream, *turns, thresholds=(cache,))["contradiction"]
     assert found.endswith("; its window takes 64M, more than the cache of 32M")
-    same = through("stream", 13_500, 64, places="same")
+    same = through("stream", 13_500, 64, 1 << 20, places="same")
     assert "cache" not in seen(*same, *turns, thresholds=(cache,))["contradiction"]
-    assert "contradiction" not in seen(*through("stream", 11_000, 64, places="own"), *turns)
+    faster = through("stream", 11_000, 64, 1 << 20, places="own")
+    assert "contradiction" not in seen(*faster, *turns)
 
 
 def connection(min_rtt_us):
@@ -311,6 +294,6 @@ def test_a_long_way_is_no_wait_for_a_timer(min_rtt_us, is_timer):
         for n in range(6)
     ]
     run = runs.run(*rows, connections=(connection(min_rtt_us),))
-    flags = flags_by_configuration(run)[rows[0].configuration]
+    flags = flags_of(run)[rows[0].configuration]
     advice = next(flag.advice for flag in flags if flag.name == "contradiction")
     assert ("timer" in advice) == is_timer

@@ -1,13 +1,18 @@
-"""Rows that are a single figure each, as of other tools: the verdict finds those that are wrong,
-and no others."""
+"""Rows that are figures of other tools: those that are wrong are found, and no others."""
 
-import msgspec
 import pytest
 
-from halftrip.analysis.verdict import verdicts
-from halftrip.results.block import RoundTrips
+from halftrip.analysis.flags import evidences, flags_of
+from halftrip.report.document import document
 from harness import runs
-from harness.published import GIGABIT
+from harness.flags import noise, pingpong, verdicts_of
+from harness.imports import causes, imported_run
+
+# Hpcbench, blocking stream, exponential, over Gigabit Ethernet: bytes and Mbit/s.
+GIGABIT = {
+    1: 0.0081, 2: 0.016, 4: 0.0317, 8: 0.064, 16: 12.0482, 32: 24.0612, 64: 46.97, 128: 112.5437,
+    256: 197.8421, 512: 232.417, 1024: 251.0281, 2048: 258.4786,
+}  # fmt: skip
 
 
 def single(size, ns, window=1, **changes):
@@ -15,19 +20,14 @@ def single(size, ns, window=1, **changes):
     pattern = "stream" if window > 1 else "pingpong"
     samples = [round(1000 * ns * (window if window > 1 else 2))]
     values = {"pattern": pattern, "window": window, "iterations": 1000, "stopped": "count"}
-    return runs.measurement("tcp", size, "block", samples=samples, rtts=None, **(values | changes))
-
-
-def with_rtts(measurement, rtts):
-    (block,) = measurement.blocks
-    block = msgspec.structs.replace(block, core_to_core_rtt=RoundTrips(*rtts))
-    return msgspec.structs.replace(measurement, blocks=[block])
+    values |= {"samples": samples, "rtts": None}
+    return runs.measurement("tcp", size, "block", **(values | changes))
 
 
 def contradicted(measurements):
     """What contradicts which rows, by pattern, size and window; rows of both ends say the same."""
     found = {}
-    for each, verdict in verdicts(runs.run(*measurements)).items():
+    for each, verdict in verdicts_of(runs.run(*measurements)).items():
         assert verdict.word == "no"
         if verdict.cause.name == "contradicted":
             found.setdefault((each.pattern, each.size, each.window), set()).add(verdict.cause.seen)
@@ -61,7 +61,7 @@ def test_sizes_that_wait_for_a_timer_are_told_from_others():
 
 def advices(measurements):
     """What to do about rows that others contradict."""
-    found = verdicts(runs.run(*measurements)).values()
+    found = verdicts_of(runs.run(*measurements)).values()
     return {each.cause.advice for each in found if each.cause.name == "contradicted"}
 
 
@@ -88,8 +88,79 @@ def test_a_time_that_the_clock_could_not_tell_contradicts_nothing():
 def test_single_figures_of_different_states_do_not_contradict():
     far, near = (300.0, 300.0), (150.0, 150.0)
     for apart in ([far, near], [near, near]):
-        slow, fast = (single(size, ns) for size, ns in ((8, 10_000), (64, 1000)))
-        rows = [with_rtts(slow, apart[0]), with_rtts(fast, apart[1])]
-        assert (contradicted(rows) == {}) == (apart[0] != apart[1])
-        launches = [with_rtts(slow, apart[0]), with_rtts(single(8, 1000, launch=1), apart[1])]
-        assert (contradicted(launches) == {}) == (apart[0] != apart[1])
+        slow, fast = single(8, 10_000, rtts=apart[0]), single(64, 1000, rtts=apart[1])
+        assert (contradicted([slow, fast]) == {}) == (apart[0] != apart[1])
+        again = single(8, 1000, launch=1, rtts=apart[1])
+        assert (contradicted([slow, again]) == {}) == (apart[0] != apart[1])
+
+
+HEADING = "# OSU MPI Latency Test v7.4\n# Size          Latency (us)\n"
+
+
+def osu(*rows):
+    return imported_run(HEADING + "".join(f"{size:<10d}{us:>20s}\n" for size, us in rows))
+
+
+def of_mpi4py_ve(*rows):
+    rule = "|" + "|".join("-" * width for width in (15, 23, 18)) + "|"
+    made = [f"|{size:>15d}|{us / 1e6:23.9f}|{size / us * 1e6 / 2**30:18.9f}|" for size, us in rows]
+    return imported_run("\n".join([
+        f"{{'dev1': 'vh', 'dev2': 'vh', 'n': {len(rows)}, 'loop_count': 10}}",
+        "| Data Size (B) | Avg Transfer Time (s) | Bandwidth (GB/s) |",
+        rule, *made, rule, "",
+    ]))  # fmt: skip
+
+
+@pytest.mark.parametrize(("us", "is_coarse"), [
+    # Half of the last digit is 5 ns: 1 % of 0.5 us.
+    ("0.50", False), ("0.49", True), ("0.16", True), ("12.00", False),
+])  # fmt: skip
+def test_digits_that_say_too_little(us, is_coarse):
+    (row,) = evidences(osu((8, us)))
+    flags = {flag.name: flag.seen for flag in flags_of(row, [])}
+    assert ("coarse-clock" in flags) == is_coarse
+    if is_coarse:
+        assert "in steps of 0.0100 us" in flags["coarse-clock"]
+
+
+@pytest.mark.parametrize("rows", [
+    # Not slower than what is larger, or hardly.
+    [(8, 4.0), (16, 4.1), (32, 4.2)],
+    [(8, 4.8), (16, 4.0), (32, 4.2)],
+    # Nothing to compare it with.
+    [(8, 50.0)],
+    # Not the first row.
+    [(8, 4.0), (16, 4.1), (32, 4.2), (64, 4.5)],
+])  # fmt: skip
+def test_a_first_row_that_is_as_others_is_no_cold_start(rows):
+    assert "cold start" not in {cause.name for cause in causes(of_mpi4py_ve(*rows)).values()}
+
+
+def test_a_tool_that_warms_up_has_no_cold_start():
+    """Nothing says that OSU's first row is cold: it contradicts the others."""
+    found = causes(osu((8, "50.00"), (16, "4.00"), (32, "4.10")))
+    assert found[(), 8].name == "contradicted"
+
+
+def launches(*levels):
+    """A row of so many launches, whose medians are these factors apart."""
+    return runs.run(*(
+        pingpong(noise(seed=10 * n + k, middle=1000.0 * level), 1000.0, launch=n, slice=k)
+        for n, level in enumerate(levels)
+        for k in range(3)
+    ))  # fmt: skip
+
+
+@pytest.mark.parametrize(("levels", "odd"), [
+    ((0.4, 1.0, 1.01, 0.99, 1.0, 1.02), "launch 0"),
+    ((1.0, 1.01, 0.99, 1.0, 1.02, 2.0), "launch 5"),
+    # Two halves, or launches that are all apart: no single one is odd.
+    ((1.0, 1.0, 1.0, 2.0, 2.0, 2.0), None),
+    ((1.0, 1.3, 1.6, 1.9, 2.2, 2.5), None),
+])  # fmt: skip
+def test_one_launch_in_another_mode(levels, odd):
+    (row,) = document(launches(*levels)).rows
+    assert row.verdict.word == "no"
+    assert (row.verdict.cause.name == "another mode") == (odd is not None)
+    if odd is not None:
+        assert row.verdict.cause.seen.startswith(f"{odd} took ")

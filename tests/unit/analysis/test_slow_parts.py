@@ -46,13 +46,6 @@ def named(of):
     return None if found is None else [(each.hosts, each.links) for each in found]
 
 
-@pytest.mark.parametrize(
-    ("slow", "by", "links"), [(("n1",), 1.43, 5), (("n6",), 1.43, 5), (("n3", "n6"), 2.0, 1)]
-)
-def test_a_slow_host_or_link_is_named_alone(slow, by, links):
-    assert named(measured(slow, by, FEW)) == [(slow, links)]
-
-
 def test_where_all_links_differ_much_nobody_is_said_to_be_well():
     assert named(measured(pairs=FEW, differ=0.1)) == []
     assert named(measured(pairs=FEW, differ=0.9)) is None

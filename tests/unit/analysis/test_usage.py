@@ -1,7 +1,5 @@
 """What ends used, by their counters too, and the samples that they lost."""
 
-import csv
-import io
 import math
 
 import numpy as np
@@ -11,14 +9,9 @@ from halftrip.analysis.figure import fields
 from halftrip.analysis.figures import FIGURES
 from halftrip.analysis.rows import rows
 from halftrip.analysis.usage import EndUsage, count_suspect, message_costs, suspect
-from halftrip.report.document import document
 from halftrip.results.counts import CountedSlice, Counts
-from halftrip.results.run_file import load
-from halftrip.views import details
-from halftrip.views.cost import cost
 from harness import runs
-from harness.runs import configuration, measurement, run, save, usage
-from harness.screens import text_of
+from harness.runs import configuration
 
 
 @pytest.mark.parametrize(
@@ -99,23 +92,6 @@ def test_an_end_that_cannot_count_has_no_cost_and_a_single_slice_no_interval():
 def test_both_directions_at_once_are_messages_of_their_own():
     cost, _ = message_costs([counted(0, 100, pattern="bidirectional", window=10)])
     assert cost.instructions.value == pytest.approx(2 * 100 / (10 * 2))
-
-
-@pytest.mark.parametrize("has_counted", [True, False])
-def test_tables_and_csv_have_the_costs_of_a_run_that_counted(has_counted, tmp_path):
-    """Written and read again."""
-    slices = [counted(n, each) for n, each in enumerate(PER_MESSAGE)] if has_counted else []
-    made = run(measurement(size=64, usage=(usage(), usage())), counted_slices=tuple(slices))
-    of_run = document(load(save(made, tmp_path / "run.jsonl")))
-    table = text_of(cost(of_run), 300)
-    assert ("102 [100, 105]" in table) == has_counted
-    assert ("per cycle" in table) == has_counted
-    row = next(csv.DictReader(io.StringIO(details.csv(of_run))))
-    names = ("instructions_per_message", "cycles_per_message_high", "instructions_per_byte")
-    found = [row[f"responder_{name}"] for name in (*names, "counted")]
-    assert found == (
-        ["102.5", str((105 - 5 / 14) / 2), str(102.5 / 64), "all"] if has_counted else [""] * 4
-    )
 
 
 QUIET = runs.usage()

@@ -3,7 +3,6 @@
 import re
 import sys
 
-import msgspec
 import pytest
 
 from halftrip.cli.run_against import Asked, plan_against
@@ -26,10 +25,9 @@ def base_file(tmp_path, keys=None, *records):
     plan = make_plan(
         python_layer({"transport": "shm", "sizes": "8,64", "launches": 1} | (keys or {}))
     )
-    run = runs.run(runs.measurement())
-    header = msgspec.structs.replace(run.header, plan=plan_record(plan))
     path = tmp_path / "base.jsonl"
-    path.write_bytes(encode(header) + b"".join(map(encode, (*records, *run.measurements))))
+    every = (runs.planned(**plan_record(plan)), *records, runs.measurement())
+    path.write_bytes(b"".join(map(encode, every)))
     return str(path)
 
 
@@ -96,8 +94,7 @@ def test_a_run_against_another_may_be_a_base_itself(tmp_path):
     record = plan_record(planned(base_file(tmp_path), env=["X=1"]))
     assert record["against"]["env"] == [["X", "1"]]
     path = tmp_path / "again.jsonl"
-    header = msgspec.structs.replace(runs.run(runs.measurement()).header, plan=record)
-    path.write_bytes(encode(header))
+    path.write_bytes(encode(runs.planned(**record)))
     plan = planned(str(path))
     assert (plan.vary, plan.against) == ((), Against(file=str(path)))
 
@@ -141,9 +138,8 @@ def test_what_has_no_plan_that_can_be_made_again_is_refused(tmp_path):
         planned(base_file(tmp_path, {}, source))
     with pytest.raises(UsageError, match=r"^--against: X: with --peer, halftrip serve starts"):
         planned(base_file(tmp_path, {"peer": "b", "transport": "tcp"}), env=["X=1"])
-    header = msgspec.structs.replace(runs.run(runs.measurement()).header, plan={"cases": 3})
     path = tmp_path / "old.jsonl"
-    path.write_bytes(encode(header))
+    path.write_bytes(encode(runs.planned(cases=3)))
     with pytest.raises(UsageError, match=r"old.jsonl: its plan: cases: no such key"):
         planned(str(path))
 

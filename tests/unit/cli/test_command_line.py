@@ -1,11 +1,19 @@
-"""The command line as a whole: the help has every command, and does not take as long as they do."""
+"""The command line as a whole: its help, its man page, and what may follow typed words."""
 
+import re
+import shutil
 import subprocess
 import sys
 
+import pytest
 import typer
 
 from halftrip.cli import COMMANDS, command_line
+from halftrip.cli.completion import candidates
+from halftrip.cli.help import EXAMPLES, man_page
+from halftrip.plan.options import GROUPS, OPTIONS
+from halftrip.plan.recipes import names
+from harness.need import need
 
 # What reads, measures, judges and draws; and what a table is made with.
 SLOW = ("numpy", "rich", "halftrip.api", "halftrip.analysis", "halftrip.report", "halftrip.measure")
@@ -32,3 +40,93 @@ def test_options_are_declared_without_what_the_commands_need():
 def test_a_command_is_declared_without_the_others():
     ours = {name for name in imported("fit") if name.startswith("halftrip.cli.")}
     assert ours == {f"halftrip.cli.{name}" for name in ("fit", "inputs", "output")}
+
+
+def words_after(*typed):
+    return [word for word, _ in candidates(typer.main.get_command(command_line()), typed)]
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        (("ru",), ["run"]),
+        (("run", "--ref"), ["--refine"]),
+        (("run", "-W", "4", "-t", "u"), ["unix", "udp"]),
+        (("run", "-t", "unix,u"), ["unix,udp"]),
+        (("run", "--wait", "spin:"), ["spin:block", "spin:spin", "spin:adaptive"]),
+        (("run", "--nothing=c"), []),
+        (("run", "--verify", "-c", "pers"), ["persistent"]),
+        (("run", "paper", ""), []),
+        (("help", "doc"), ["doctor"]),
+        (("history", "--format", "j"), ["json"]),
+        (("report", "--format", ""), ["html", "md"]),
+        (("fit", "--format", "json", "--model", "p"), ["piecewise"]),
+        (("run", "--format", "j"), ["json"]),
+        (("run", "--resume", "a.jsonl", "--again", "cau"), ["caution"]),
+        (("import", "--from", "netpi"), ["netpipe"]),
+        (("recipes", "pap"), ["paper"]),
+        (("export", "--to", "go"), ["google-benchmark"]),
+        (("show", "-p", "pingpong,ex"), ["pingpong,exchange"]),
+        (("completion", ""), ["bash", "zsh", "fish"]),
+        (("unknown", "ru"), ["run"]),
+    ],
+)
+def test_candidates_for_the_last_word(typed, offered):
+    assert words_after(*typed) == offered
+
+
+def test_all_options_are_offered():
+    forms = {f"--{name.replace('_', '-')}" for name, option in OPTIONS.items() if option.help}
+    assert forms | {"--resume", "--again", "--help"} <= set(words_after("run", "--"))
+    assert words_after() == words_after("")
+
+
+def test_plans_of_the_directory_are_offered(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "paths.toml").touch()
+    assert words_after("run", "pa") == ["paper", "patterns", "paths.toml"]
+
+
+def test_what_is_offered_is_read():
+    for name in ("transport", "pattern", "mode", "wait", "pairs", "preset"):
+        offered = words_after("run", f"--{name}", "")
+        assert offered
+        for word in offered:
+            OPTIONS[name].read(word)
+
+
+@pytest.fixture(scope="module")
+def page():
+    commands = typer.main.get_command(command_line())
+    return man_page(commands, commands.make_context("halftrip", [], resilient_parsing=True))
+
+
+def plain(page):
+    """The text without its escapes and requests."""
+    return re.sub(r"\\f[BR]|\\&", "", page).replace(r"\-", "-").replace(r"\(dq", '"')
+
+
+def test_it_has_every_command_option_recipe_and_example(page):
+    text = plain(page)
+    assert re.findall(r"^\.SS \"(.*)\"$", text, re.MULTILINE)[: len(GROUPS)] == [*GROUPS.values()]
+    for name, command in typer.main.get_command(command_line()).commands.items():
+        assert (f'.SH "HALFTRIP {name.upper()}"' in text) is not command.hidden
+    for name, option in OPTIONS.items():
+        if option.help:
+            assert f"--{name.replace('_', '-')}" in text
+            assert f"\n{option.help}\n" in text
+    for term in (*names(), *(command for command, _ in EXAMPLES), "HALFTRIP_CONFIG", "128 + N"):
+        assert f".TP\n{term}\n" in text
+
+
+def test_no_text_is_taken_for_a_request(page):
+    requests = {line.split()[0] for line in page.splitlines() if line[0] in ".'"}
+    assert requests == {".TH", ".SH", ".SS", ".TP", ".PP", ".br"}
+    assert set(re.findall(r"\\(.)", page)) <= set("-fe(&")
+
+
+def test_groff_has_nothing_to_say_about_it(page):
+    need(shutil.which("groff") is not None, "groff is not installed")
+    command = ("groff", "-man", "-Tutf8", "-ww", "-z")
+    made = subprocess.run(command, input=page, capture_output=True, text=True, check=True)
+    assert made.stderr == ""

@@ -1,7 +1,9 @@
-"""The first screen while a run goes on: what it says, how it fits, and where there is none."""
+"""The first screen while a run goes on: what it says, how it fits, and where there is none. What
+is shown is found out once."""
 
 import io
 import sys
+from collections import Counter
 from types import SimpleNamespace
 from unittest import mock
 
@@ -11,16 +13,20 @@ from hypothesis import strategies as st
 from rich.console import Console
 from rich.text import Text
 
+from halftrip.analysis import flags, states, summaries
 from halftrip.analysis.expectation import Expectations
 from halftrip.cli.live import LiveScreen, fitted, progress_view
 from halftrip.errors import Stopped
 from halftrip.report.document import document, document_so_far
 from halftrip.report.progress import ProgressLine
 from halftrip.results.run_file import assemble, decode, load
+from halftrip.stats import series
 from halftrip.views.screen import first_screen
 from harness import runs
 from harness.files import ROOT
+from harness.moving import moving
 from harness.screens import text_of
+from harness.shell import call
 
 FORMATS = ROOT / "tests" / "golden" / "formats"
 SIZES = (8, 64, 1024, 65536, 1 << 20)
@@ -200,3 +206,39 @@ def test_the_work_for_the_screen_is_a_small_share_of_the_run(monkeypatch):
         clock.now += 0.1
     assert 0.3 * len(began) <= 0.05 * 100
     assert len(began) >= 10
+
+
+@pytest.mark.parametrize("options", [(), ("--expect", "latency=1ms"), ("--why",), ("-j",)])
+def test_medians_and_states_are_computed_once(tmp_path, monkeypatch, options):
+    run = moving(launches=4)
+    runs.save(run, tmp_path / "a.jsonl")
+    calls = Counter()
+
+    def counted(module, name):
+        function = getattr(module, name)
+
+        def call_it(*args, **named):
+            calls[name] += 1
+            return function(*args, **named)
+
+        monkeypatch.setattr(module, name, call_it)
+
+    def counts_slices(module):
+        function = module.slice_times
+
+        def call_it(slices, *args):
+            some = list(slices)
+            calls["slices"] += len(some)
+            return function(some, *args)
+
+        monkeypatch.setattr(module, "slice_times", call_it)
+
+    counts_slices(series)
+    counts_slices(flags)
+    counted(states, "levels")
+    counted(summaries.series, "configuration_times")
+    result = call(tmp_path, "show", "a.jsonl", *options)
+    assert result.status == 0
+    of_states = 3  # shm has two, tcp none
+    assert (calls["slices"], calls["levels"]) == (len(run.measurements), 1)
+    assert calls["configuration_times"] == 1 + of_states

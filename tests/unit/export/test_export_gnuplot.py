@@ -12,10 +12,9 @@ from halftrip.report.document import Document, document
 from halftrip.results.counts import Delivery
 from halftrip.results.run_file import load
 from harness import runs
-from harness.files import ROOT
+from harness.files import RUN_FILES
 from harness.need import need
 
-GOLDEN = sorted((ROOT / "tests" / "golden" / "formats").glob("*.jsonl"))
 SIZES = (1, 64, 4096, 65536)
 
 
@@ -77,7 +76,7 @@ def test_whatever_a_run_has_is_drawn(gnuplot, tmp_path):
     draw(gnuplot, tmp_path, found._replace(rows=rows))
 
 
-@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", RUN_FILES, ids=lambda path: path.stem)
 def test_runs_of_every_kind_are_drawn(gnuplot, tmp_path, path):
     draw(gnuplot, tmp_path, load(path))
 

@@ -1,27 +1,30 @@
-"""CSV and Parquet: one line for each measurement, and one for each sample."""
+"""CSV and Parquet, a line for each measurement or sample; and the schema of the JSON."""
 
+import copy
 import csv
 import io
+import json
 import sys
 
+import jsonschema
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from halftrip.analysis.expectation import Expectations
 from halftrip.analysis.figure import names
 from halftrip.api import load as load_run
 from halftrip.errors import HalftripError, UsageError
 from halftrip.export import csv as csv_files
+from halftrip.export import documents
 from halftrip.export import parquet as parquet_files
 from halftrip.export.measurements import MEASUREMENT, SAMPLE
 from halftrip.report.document import document
-from halftrip.results.reported import Reported, Source
+from halftrip.results.reading import FORMAT
 from halftrip.results.run_file import load
 from harness import runs
-from harness.files import ROOT
-
-GOLDEN = sorted((ROOT / "tests" / "golden" / "formats").glob("*.jsonl"))
+from harness.files import ROOT, RUN_FILES, module
 
 
 def a_run():
@@ -33,15 +36,6 @@ def a_run():
         runs.stream(),
         environments=(runs.environment(0, host='a,"b"\n'), runs.environment(1, host="node2")),
     )
-
-
-def imported():
-    source = Source(tool="osu", file="a.txt", place=1, statistic="mean")
-    reported = Reported(place=3, figures={"Size": "8"})
-    measured = runs.measurement(
-        at=None, first=None, warm_up=None, stopped=None, reported=reported, rtts=None
-    )
-    return runs.run(measured, sources=(source,), environments=())
 
 
 def read_csv(text):
@@ -61,9 +55,8 @@ def read_parquet(content):
 
 RUNS = [
     pytest.param(a_run, id="measured"),
-    pytest.param(imported, id="imported"),
     pytest.param(lambda: runs.run(runs.measurement("simulated")), id="simulated"),
-    *(pytest.param(lambda path=path: load(path), id=path.stem) for path in GOLDEN),
+    *(pytest.param(lambda path=path: load(path), id=path.stem) for path in RUN_FILES),
 ]
 
 
@@ -129,7 +122,7 @@ def test_a_frame_of_samples_has_the_table_of_csv(tmp_path):
 def test_types_do_not_depend_on_the_values_and_pyarrow_may_be_missing(monkeypatch):
     first, second = (
         read_parquet(parquet_files.files(document(make()))[".parquet"])
-        for make in (a_run, imported)
+        for make in (a_run, lambda: load(RUN_FILES[0]))
     )
     assert first.schema == second.schema
     monkeypatch.setitem(sys.modules, "pyarrow", None)
@@ -155,3 +148,120 @@ def test_any_samples_and_hosts_are_read_back(times, host, size):
     table = read_parquet(parquet_files.files(found)[".parquet"])
     assert table.column("initiator_host").to_pylist() == [line["initiator_host"]]
     assert int(line["size_bytes"]) == size
+
+
+SCHEMA = ROOT / "docs" / "schema" / f"halftrip-{FORMAT}.schema.json"
+
+
+@pytest.fixture(scope="module")
+def schema():
+    return json.loads(SCHEMA.read_text())
+
+
+@pytest.fixture(scope="module")
+def check(schema):
+    return jsonschema.Draft202012Validator(schema)
+
+
+def exported(run, expectations=None):
+    made = documents.json(document(run, expectations=expectations))
+    return json.loads(made[".json"])
+
+
+@pytest.fixture(scope="module")
+def golden():
+    """The JSON of a run with every kind of record; of each list, what comes first."""
+
+    def shortened(value):
+        if isinstance(value, list):
+            return [shortened(each) for each in value[:1]]
+        if isinstance(value, dict):
+            return {name: shortened(each) for name, each in value.items()}
+        return value
+
+    return shortened(exported(load(RUN_FILES[-1])))
+
+
+def test_it_is_a_schema_and_up_to_date(schema):
+    assert SCHEMA.read_text() == module("scripts/json_schema.py").text(), "make golden"
+    jsonschema.Draft202012Validator.check_schema(schema)
+
+
+@pytest.mark.parametrize("path", RUN_FILES, ids=lambda path: path.stem)
+def test_the_json_of_every_kind_of_run_fits(check, path):
+    check.validate(exported(load(path)))
+
+
+def test_a_staged_row_and_a_device_of_which_little_is_known_fit(check):
+    found = exported(
+        runs.run(
+            runs.measurement(memory="cuda", staging=4096),
+            devices=(runs.device(numa_node=None, ecc=None),),
+        )
+    )
+    assert found["devices"]
+    check.validate(found)
+
+
+def test_what_falls_short_fits(check):
+    hosts = (runs.environment(0), runs.environment(1, host="node2"))
+    found = exported(
+        runs.run(runs.measurement(), environments=hosts), Expectations({"latency": 1e-9})
+    )
+    assert found["expectations"]
+    check.validate(found)
+
+
+def objects(instance, path=()):
+    """The places of all objects whose fields the schema names, with the names."""
+    if isinstance(instance, list):
+        for number, each in enumerate(instance):
+            yield from objects(each, (*path, number))
+    if isinstance(instance, dict) and path != ("plan",):
+        yield path, list(instance)
+        for name, each in instance.items():
+            yield from objects(each, (*path, name))
+
+
+RECORDS = {"connections", "devices", "device_copies", "device_latencies", "sources"}
+
+
+def test_a_field_that_is_renamed_removed_or_of_another_type_does_not_fit(check, golden):
+    check.validate(golden)
+    fields = [(path, name) for path, names in objects(golden) for name in names]
+    assert len(fields) > 150
+    for path, name in fields:
+
+        def fits(change, path=path, name=name):
+            changed = place = copy.deepcopy(golden)
+            for each in path:
+                place = place[each]
+            change(place, name)
+            return check.is_valid(changed)
+
+        assert not fits(lambda of, name: of.update({f"{name}_x": of.pop(name)})), (path, name)
+        assert not fits(lambda of, name: of.update({name: 1 if name == "plan" else {"a": ["b"]}}))
+        # What is left out of a record of the run file has its default.
+        if not RECORDS.intersection(path):
+            assert not fits(lambda of, name: of.pop(name)), (path, name)
+
+
+def test_every_field_is_described(schema):
+    def walk(schema):
+        for name, each in schema.get("properties", {}).items():
+            assert "description" in each or "$ref" in each, name
+            yield name, each
+            yield from walk(each)
+        if isinstance(schema.get("items"), dict):
+            yield from walk(schema["items"])
+        for each in schema.get("$defs", {}).values():
+            yield from walk(each)
+
+    found = dict(walk(schema))
+    units = {"_ns": "ns", "_bytes": "bytes", "_per_s": "per second", "_s": "s"}
+    for name, each in found.items():
+        for ending, unit in units.items():
+            if name.endswith(ending) and name not in ("elapsed_s", "load_s"):
+                words = each["description"]
+                assert unit in words, (name, words)
+                break

@@ -5,7 +5,6 @@ from itertools import islice
 import msgspec
 import pytest
 
-from halftrip.analysis.verdict import verdicts
 from halftrip.job.resumption import resumption, rounds
 from halftrip.plan.launches import plan_of_launch
 from halftrip.plan.plan import Plan
@@ -13,6 +12,7 @@ from halftrip.plan.slices import planned_slices
 from halftrip.results.records import Again, Failure, RunEnd, Skip
 from halftrip.transports.refusals import plans_of
 from harness import runs
+from harness.flags import verdicts_of
 
 SIZES = (8, 64, 512)
 
@@ -138,7 +138,7 @@ def test_rows_that_are_measured_again_are_judged_by_that_alone(reason):
     """Their older measurements were in doubt; two launches would have a far wider interval."""
     doubtful, fine = measured(8, wander=0.2), measured(64)
     again = a_run(*doubtful, *fine, *measured(8, launch=1), reason=reason, again=(Again(launch=1),))
-    found = {each.size: verdict for each, verdict in verdicts(again).items()}
+    found = {each.size: verdict for each, verdict in verdicts_of(again).items()}
     assert found[8].width < 0.02
     assert {m.launch for m in again.by_configuration[doubtful[0].configuration]} == {1}
     assert {m.launch for m in again.by_configuration[fine[0].configuration]} == {0}

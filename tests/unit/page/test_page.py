@@ -1,4 +1,5 @@
-"""The page of a run: what it may run and load, and that nothing of a run can change it."""
+"""The page of a run: what it may run and load, that nothing of a run can change it, and what it
+says: the answer, the rules, the environments, how to repeat a run."""
 
 import base64
 import hashlib
@@ -6,22 +7,27 @@ import html as entities
 import itertools
 import json
 import re
+import tomllib
 from unittest import mock
 
 import msgspec
 import pytest
 
 from halftrip.page import html
+from halftrip.page.answer import answer
 from halftrip.page.drawing import script_json, specification
 from halftrip.page.html import _safe, bundle
+from halftrip.page.rules import rules
+from halftrip.plan.layers import make_plan, python_layer
 from halftrip.render.html import escaped
+from halftrip.render.markdown import escaped as markdown_escaped
+from halftrip.report.document import document
 from halftrip.results.run_file import load
 from harness import runs
-from harness.files import ROOT
+from harness.files import ROOT, RUN_FILES
 from harness.imports import imported_run
-from harness.pages import elements, page_of, report_of
+from harness.pages import elements, markdown_of, page_of, report_of, section
 
-GOLDEN = sorted((ROOT / "tests" / "golden" / "formats").glob("*.jsonl"))
 IMPORTS = sorted((ROOT / "tests" / "golden" / "imports").glob("*/*"))
 # The script that draws is not there: to make it takes seconds.
 BASE_BYTES, BYTES_OF_A_MEASUREMENT = 1_550_000, 1024
@@ -144,7 +150,7 @@ ANY = [pytest.param(path, marks=pytest.mark.extended) for path in IMPORTS]
 
 
 @pytest.mark.parametrize(
-    "path", [*GOLDEN, *ANY], ids=lambda path: f"{path.parent.name}-{path.name}"
+    "path", [*RUN_FILES, *ANY], ids=lambda path: f"{path.parent.name}-{path.name}"
 )
 def test_the_page_of_any_run_is_small(path):
     run = load(path) if path.suffix == ".jsonl" else imported_run(path.read_bytes())
@@ -172,3 +178,135 @@ def test_an_empty_run_has_a_page_and_an_interrupted_one_says_so():
     made = page_of(runs.run(runs.measurement("shm", 8)), runs.run(runs.measurement("tcp", 1024)))
     for letter in "AB":
         assert f'<th scope="col">{letter} <small>us</small></th>' in made
+
+
+SAMPLES_OF_TOOLS = ROOT / "tests" / "golden" / "imports"
+
+
+def slices(transport, size, half_ns, launches=1, **changes):
+    """A row of ten slices in each launch."""
+    return [
+        runs.measurement(
+            transport, size, half_ns=half_ns, seed=n, slice=n % 10, launch=n // 10, **changes
+        )
+        for n in range(10 * launches)
+    ]
+
+
+def answered(*measurements, **changes):
+    return answer(document(runs.run(*measurements, **changes)))
+
+
+def imported(name):
+    return imported_run((SAMPLES_OF_TOOLS / name).read_bytes())
+
+
+def kept(run):
+    """How the run keeps each rule, by its number."""
+    found = rules([document(run)])
+    assert len(found) == 12
+    return {number: rule.state for number, rule in enumerate(found, 1)}
+
+
+def test_the_answer_has_the_fastest_path_and_its_interval():
+    ranked, latency, bandwidth, trust = answered(
+        *slices("shm", 8, 100.0), *slices("tcp", 8, 5000.0), *slices("shm", 65536, 8000.0)
+    )
+    assert ranked.startswith("8 B: shm is 50.")
+    assert latency.startswith("The lowest latency of messages of 8 B is 0.0999")
+    assert "over shm (95 % interval" in latency
+    assert "the highest is " in latency
+    assert bandwidth.startswith("The highest bandwidth is 8.")
+    assert "over shm by pingpong of messages of 64 KiB" in bandwidth
+    assert "of 3 rows" in trust.lower() or "All 3 rows" in trust
+
+
+def test_a_single_row_is_no_lowest_and_an_empty_run_has_no_answer():
+    latency, bandwidth, trust = answered(*slices("shm", 8, 100.0))
+    assert latency.startswith("The latency of messages of 8 B is")
+    assert bandwidth.startswith("The bandwidth is")
+    assert "only row" in trust
+    assert answered() == ["Nothing was measured."]
+
+
+def test_what_another_tool_or_a_model_says_is_said_to_be():
+    latency, _, trust = answer(document(imported("mpptest/cit.txt")))
+    assert "a single figure without an interval" in latency
+    assert "cannot be told" in trust
+    first, second, _ = answer(document(imported("hpcbench/exponential.txt")))
+    assert first == "No row's result is the time of a single message."
+    assert second.startswith("The highest bandwidth is 620 MB/s")
+    latency, rate, _ = answer(document(imported("sockperf/ping-pong.txt")))
+    assert "of a size that is not known" in latency
+    assert "messages/s" in rate
+    assert "computed from a model" in answered(*slices("simulated", 8, 100.0))[-1]
+    ranked, latency, *_ = answered(*slices("shm", 8, 100.0), *slices("shm", 8, 300.0, pair=(2, 3)))
+    assert "shm ranks 0-1 is 3.00 (" in ranked
+    assert "ranks 0-1" in latency
+    assert "ranks 2-3" in latency
+
+
+def test_a_run_keeps_what_it_can_of_the_rules():
+    measured = [*slices("shm", 8, 100.0), *slices("tcp", 8, 5000.0)]
+    found = kept(runs.run(*measured))
+    assert [found[rule] for rule in (1, 5, 7, 9)] == ["does not apply", "in part", "kept", "kept"]
+    assert kept(runs.run(*slices("shm", 8, 100.0, launches=6)))[5] == "kept"
+    found = kept(imported("osu/latency.txt"))
+    assert [found[rule] for rule in (5, 7, 9, 11)] == ["not kept"] * 4
+    # Bounds are of the run.
+    without = slices("shm", 8, 100.0, rtts=None)
+    assert kept(runs.run(*measured))[11] == "kept"
+    assert kept(runs.run(*without, copy_times=()))[11] == "not kept"
+
+
+def test_several_runs_keep_a_rule_as_the_worst_of_them():
+    documents = [
+        document(runs.run(*slices("shm", 8, 100.0, launches=6))),
+        document(imported("osu/latency.txt")),
+    ]
+    fifth = rules(documents)[4]
+    assert fifth.state == "not kept"
+    assert [line[:3] for line in fifth.found] == ["A: ", "B: "]
+
+
+def test_hosts_that_differ_are_marked():
+    environments = (
+        runs.environment(0, host="one"),
+        runs.environment(1, host="two", kernel="Linux 6.2"),
+    )
+    run = runs.run(*slices("tcp", 8, 100.0), environments=environments)
+    said = section(report_of(run), "environment")
+    assert "| ≠ kernel | Linux 6.1 | Linux 6.2 |" in said
+    assert "| processor | A Processor | A Processor |" in said
+
+
+def test_the_plan_of_the_page_is_that_of_the_run():
+    run = runs.run(*slices("shm", 8, 100.0))
+    said = section(report_of(run), "repeat")
+    toml = said.split("The plan:\n\n```\n")[1].split("\n```")[0]
+    again = make_plan(python_layer(tomllib.loads(toml)))
+    assert again == make_plan(python_layer(run.header.plan))
+
+
+def test_a_part_of_a_run_is_not_measured_again():
+    run = runs.run(*slices("shm", 8, 100.0))
+    end = msgspec.structs.replace(run.end, reason="stopped by SIGINT")
+    stopped = msgspec.structs.replace(run, end=end)
+    assert "--resume" in section(report_of(stopped), "trust")
+    assert "--resume" not in section(report_of(stopped, whole=False), "trust")
+
+
+def test_texts_in_markdown_are_shown_as_they_are():
+    for text, shown in (
+        ("<b>", r"\<b\>"), ("a_b*c", r"a\_b\*c"), ("0.24", "0.24"), ("1. first", r"1\. first"),
+        ("- x", r"\- x"), ("a\nb", "a b"), ("[x](y)", r"\[x\](y)"),
+    ):  # fmt: skip
+        assert markdown_escaped(text) == shown
+
+
+def test_markdown_has_every_section_and_table():
+    said = markdown_of(runs.run(*slices("shm", 8, 100.0), *slices("tcp", 8, 5000.0)))
+    for title in ("What was asked", "The answer", "Tables", "Twelve rules of good measuring"):
+        assert f"\n## {title}\n" in said
+    assert "\n| transport | " in said
+    assert "\n12. " in said

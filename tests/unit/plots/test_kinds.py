@@ -7,7 +7,6 @@ import re
 from itertools import pairwise
 from pathlib import Path
 
-import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -25,7 +24,7 @@ from halftrip.report.document import document
 from halftrip.results.records import Failure, RunEnd, Skip
 from halftrip.results.run_file import load
 from harness import runs
-from harness.imports import imported_run, reference
+from harness.imports import imported_run
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 FORMATS = sorted((GOLDEN / "formats").glob("*.jsonl"))
@@ -147,15 +146,6 @@ def test_of_imported_runs(path):
     assert drawn[usual_kind([found])] or drawn["bandwidth"] or not has_sizes
 
 
-@pytest.mark.extended
-@pytest.mark.parametrize("number", range(5))
-def test_of_published_tables(number):
-    found = subject(imported_run(reference(number)))
-    charts = charts_of(usual_kind([found]), [found]) or charts_of("bandwidth", [found])
-    assert charts
-    check(charts)
-
-
 def test_pairs_are_a_map_with_the_slowest_named():
     pairs = [(0, 1), (0, 2), (1, 2), (0, 3), (1, 3), (2, 3)]
     measured = [
@@ -205,9 +195,8 @@ def test_a_curve_is_cut_where_it_jumps():
         for size in sizes
         for n in range(10)
     ]
-    header = runs.run().header
-    refined = msgspec.structs.replace(header, plan=header.plan | {"refine": True})
-    (chart,) = charts_of("latency", [subject(runs.run(*measured, header=refined))])
+    run = runs.run(*measured, header=runs.planned(refine=True))
+    (chart,) = charts_of("latency", [subject(run)])
     check([chart])
     assert [(each["low"], each["high"]) for each in chart.data["bends"]] == [(512, 576)]
     pieces = {record["x"]: record["piece"] for record in chart.data["points"]}

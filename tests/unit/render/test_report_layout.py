@@ -1,22 +1,47 @@
-"""Tables: which columns there is room for, and what Markdown and LaTeX make of them."""
+"""Tables: which columns there is room for, what Markdown and LaTeX make of them; every view has
+every format."""
 
+import csv
+import io
+import json
 import re
+from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from halftrip.analysis.compared_run import ComparedRun
+from halftrip.analysis.comparison import compare
 from halftrip.analysis.figure import ALWAYS, BRIEF, MORE
+from halftrip.analysis.history import history
+from halftrip.analysis.loop_ratios import LoopRatio, LoopRow, Ratio
+from halftrip.analysis.run_figures import run_figures
+from halftrip.cli.compare import compare as compare_command
+from halftrip.cli.output import LEAST_WIDTH, VIEW_FORMATS, put_view
+from halftrip.cli.recipes import recipes
 from halftrip.cli.show import ShowRequest, show_runs
+from halftrip.errors import UsageError
 from halftrip.export import documents
+from halftrip.registry import VIEWS
+from halftrip.render import csv as as_csv
+from halftrip.render import json as as_json
 from halftrip.render import markdown
-from halftrip.render.blocks import Column, Table, TableLine, View
-from halftrip.render.blocks import table as made
+from halftrip.render.blocks import Column, Table, TableLine, View, table, text_table
 from halftrip.render.latex import tabular
+from halftrip.render.terminal import lines
 from halftrip.report.document import document
-from halftrip.results.run_file import load
+from halftrip.results.run_file import encode, load, newest
+from halftrip.stats.estimate import Estimate
+from halftrip.telemetry.doctor import Check
+from halftrip.views import compare as compare_view
+from halftrip.views import details, models, screen, side_by_side
+from halftrip.views.doctor import doctor, loops
+from halftrip.views.history import history as history_view
 from harness import runs
 from harness.files import ROOT
 from harness.screens import text_of
+from harness.shell import call
 
 words = st.text(st.characters(whitelist_categories=("Lu", "Ll", "Nd")), min_size=1, max_size=12)
 ranks = st.sampled_from([ALWAYS, BRIEF, MORE, MORE + 3])
@@ -37,7 +62,7 @@ def tables(draw):
     of_each = draw(st.lists(ranks, min_size=count, max_size=count))
     columns = columns_of(zip(names, of_each, strict=True))
     lines = draw(st.lists(st.lists(words, min_size=count, max_size=count), min_size=1, max_size=5))
-    return made(lines, columns)
+    return table(lines, columns)
 
 
 @settings(max_examples=50)
@@ -63,7 +88,7 @@ def test_columns_that_say_nothing_are_named_instead():
         *columns_of([("size", ALWAYS), ("lost", MORE), ("jitter", MORE), ("wait", MORE)]),
         Column("errors", "", lambda line: line[4], is_rare=True),
     ]
-    found = made(
+    found = table(
         [[str(n), "-", "1.0" if n else "-", "spin", "0"] for n in range(4)], columns, say_once=True
     )
     assert [column.name for column in found.columns] == ["size", "jitter"]
@@ -71,13 +96,13 @@ def test_columns_that_say_nothing_are_named_instead():
 
 
 def test_sections_are_apart():
-    found = made("aab", columns_of([("x", ALWAYS)]), section=str)
+    found = table("aab", columns_of([("x", ALWAYS)]), section=str)
     assert text_of(View([found]), 80).splitlines() == ["x", "a", "a", "", "b"]
 
 
 def test_markdown_escapes_bars():
-    table = made(["a|b"], [Column("x", "us", str, rank=ALWAYS)])
-    assert markdown.render(View([table])) == "| x (us) |\n| ---: |\n| a\\|b |\n"
+    found = table(["a|b"], [Column("x", "us", str, rank=ALWAYS)])
+    assert markdown.render(View([found])) == "| x (us) |\n| ---: |\n| a\\|b |\n"
 
 
 def test_a_file_is_what_show_prints(capsys, tmp_path):
@@ -118,3 +143,142 @@ def test_latex_escapes_what_it_would_obey():
     assert row == (
         "\\&\\%\\$\\#\\_\\{\\}\\textasciitilde{}\\textasciicircum{}\\textbackslash{}$<$$>$$\\pm$"
     )
+
+
+CELLS = st.text("x", max_size=30)
+
+
+@given(
+    st.integers(2, 12).flatmap(
+        lambda n: st.lists(st.lists(CELLS, min_size=n, max_size=n), min_size=1, max_size=4)
+    ),
+    st.integers(LEAST_WIDTH, 120),
+)
+def test_no_table_is_wider_than_its_terminal_and_columns_that_are_missing_are_named(rows, width):
+    names = [f"c{n}" for n in range(len(rows[0]))]
+    found = [line.plain for line in lines([text_table("", names, rows)], width)]
+    least = sum(max(2, *(len(row[n]) for row in rows)) for n in (0, 1)) + 1
+    assert max(map(len, found)) <= max(width, least)
+    said = " ".join(found)
+    assert all(name in said.replace(",", " ").replace(":", " ").split() for name in names)
+
+
+def test_recipes_fit_a_terminal_and_no_help_of_a_command_is_cut_off(tmp_path, monkeypatch, capsys):
+    assert "exit with 1 if anything will" in " ".join(call(tmp_path, "--help").out.split())
+    monkeypatch.setenv("COLUMNS", "80")
+    recipes()
+    assert all(len(line) <= 80 for line in capsys.readouterr().out.splitlines())
+
+
+def test_a_run_without_rows_is_not_the_newest_unless_there_is_no_other(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    empty = runs.run()
+    Path("halftrip-2.jsonl").write_bytes(encode(empty.header))
+    assert newest().name == "halftrip-2.jsonl"
+    path = runs.save(runs.run(runs.measurement()), tmp_path / "halftrip-1.jsonl")
+    assert path.stat().st_mtime >= Path("halftrip-2.jsonl").stat().st_mtime
+    Path("halftrip-3.jsonl").write_bytes(encode(empty.header))
+    assert newest().name == "halftrip-1.jsonl"
+    Path("halftrip-4.jsonl").mkdir()
+    assert newest().name == "halftrip-1.jsonl"
+
+
+RUN = load(ROOT / "tests/golden/formats/1.jsonl")
+
+
+def of_run(view):
+    return lambda: view(document(RUN))
+
+
+def of_loops():
+    ratio = LoopRatio(
+        LoopRow("pipe", "pingpong", 8), 100.0, 102.0, Ratio(1.02, 1.0, 1.04), None, 12
+    )
+    return loops([ratio], {"mpi": "no mpiexec"})
+
+
+EVERY = {
+    "first screen": of_run(screen.first_screen),
+    "rows": of_run(details.in_short),
+    **{name: of_run(VIEWS.load(name)) for name in VIEWS.built_in},
+    "side by side": lambda: side_by_side.side_by_side([document(RUN)] * 2, ["a", "b"]),
+    "models": lambda: models.models(models.fitted(RUN, models.MODELS, lambda _: True)),
+    "compare": lambda: compare_view.compare(
+        compare(ComparedRun.of(RUN, "a"), [ComparedRun.of(RUN, "b")]), True
+    ),
+    "history": lambda: history_view(history([run_figures("a", RUN)]), True, True),
+    "loops": of_loops,
+    "doctor": lambda: doctor([Check("governor", "warning", "powersave\non all", "set it")]),
+}
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_view_has_every_format(name, capsys):
+    view = EVERY[name]()
+    for format_ in VIEW_FORMATS:
+        put_view(view, format_)
+        said = capsys.readouterr().out
+        match format_:
+            case "json":
+                assert json.loads(said) is not None
+            case "csv":
+                heading, *lines = csv.reader(io.StringIO(said)) if said else [[]]
+                assert len(set(heading)) == len(heading)
+                assert all(len(line) == len(heading) for line in lines)
+            case "latex":
+                assert said.count("\\begin") == said.count("\\end") - said.count("\\endhead")
+            case "html":
+                assert said.startswith("<!DOCTYPE html>")
+                assert f"<title>{view.title}</title>" in said
+                assert view.title
+            case _:
+                assert said.isprintable() or "\n" in said
+
+
+def test_what_a_check_found_and_its_advice_are_told_apart(capsys):
+    view = EVERY["doctor"]()
+    found = []
+    for format_ in ("markdown", "latex"):
+        put_view(view, format_)
+        found.append(capsys.readouterr().out)
+    assert found[0] == "- governor **warning**: powersave; on all; set it\n"
+    assert "\\item governor \\textbf{warning}: powersave; on all; set it\n" in found[1]
+
+
+def test_objects_within_a_record_are_json_in_csv():
+    (_, (plain, whole)) = csv.reader(io.StringIO(as_csv.text([{"a": 1, "b": {"c": [None, "d"]}}])))
+    assert (plain, json.loads(whole)) == ("1", {"c": [None, "d"]})
+
+
+def test_a_table_without_records_of_its_own_is_records_with_values():
+    columns = [
+        Column("path", "", lambda line: line[0], is_text=True),
+        Column("size", "bytes", lambda line: line[1]),
+        Column("adds", "us", lambda line: "about 2", value=lambda line: line[2]),
+        Column("95 %", "", lambda line: "± 3 %"),
+    ]
+    made = table(
+        [("8", "1,024", Estimate(2.0, 1.5)), ("tcp", "-", Estimate(1.0, 0.5, 2.0))], columns
+    )
+    view = View([made.titled("Layers")])
+    assert as_csv.render(view) == (
+        "path,size_bytes,adds_us,adds_us_low,adds_us_high,95_percent\n"
+        "8,1024,2.0,1.5,,± 3 %\n"
+        "tcp,,1.0,0.5,2.0,± 3 %\n"
+    )
+    (found,) = json.loads(as_json.render(view))["tables"]
+    assert found["title"] == "Layers"
+    assert found["rows"][0]["adds_us_high"] is None
+    several = as_csv.render(View([made, made]))
+    assert several.startswith("table,path,")
+    assert several.count("\n") == 5
+
+
+def test_what_a_format_has_in_any_case_is_refused(tmp_path):
+    paths = [str(runs.save(RUN, tmp_path / f"{name}.jsonl")) for name in "ab"]
+    for changes, said in (
+        ({"every": True, "format_": "csv"}, "--all: --format csv has all rows; leave it out"),
+        ({"wide": True, "format_": "markdown"}, "--wide: --format markdown has all columns"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            compare_command(paths, **changes)

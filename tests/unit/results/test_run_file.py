@@ -1,4 +1,5 @@
-"""The run file: what is written is read, whatever happened while it was written."""
+"""The run file: what is written is read, whatever happened while it was written, and while it is
+written."""
 
 import contextlib
 import os
@@ -7,14 +8,17 @@ import threading
 from datetime import datetime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-import halftrip
 from halftrip.errors import Stopped, UsageError
 from halftrip.plan.plan import Plan, plan_record
+from halftrip.results.following import FollowedRun
 from halftrip.results.reading import FORMAT
 from halftrip.results.records import Header, RunEnd
 from halftrip.results.run_file import RunFile, default_name, encode, load, utc_now
 from harness import runs
+from harness.files import ROOT
 from harness.threads import in_thread
 
 HEADER = Header(
@@ -146,9 +150,38 @@ def test_default_names_are_new(tmp_path, monkeypatch):
     assert default_name(now) == "halftrip-20260131-120000-2.jsonl"
 
 
-def test_a_loaded_run_has_a_frame_with_a_row_for_each_slice(tmp_path):
-    path = write(tmp_path / "run.jsonl", a_measurement(), a_measurement())
-    assert len(halftrip.load(path).frame()) == 1
-    frame = halftrip.load(path).frame(slices=True)
-    assert frame["latency_ns"].tolist() == [1.0, 1.0]
-    assert frame["size_bytes"].tolist() == [8, 8]
+FORMATS = ROOT / "tests" / "golden" / "formats"
+LINES = (FORMATS / "1.jsonl").read_bytes().splitlines(keepends=True)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    return tmp_path_factory.mktemp("run") / "run.jsonl"
+
+
+@given(st.lists(st.integers(1, len(LINES)), max_size=5))
+def test_what_is_read_in_parts_is_the_run(path, ends):
+    followed = FollowedRun(path)
+    ends = sorted({1, *ends, len(LINES)})
+    for end in ends:
+        path.write_bytes(b"".join(LINES[:end]))
+        followed.read()
+        found = followed.run()
+        assert found.end is None
+        assert len(found.measurements) == sum(
+            line.startswith(b'{"record":"measurement"') for line in LINES[:end]
+        )
+    whole, found = load(path), followed.run()
+    assert found.header == whole.header
+    assert found.by_configuration.keys() == whole.by_configuration.keys()
+    assert found.environments == whole.environments
+    assert found.skips == whole.skips
+
+
+def test_a_run_that_goes_on_has_no_end(path):
+    """That of its first part is in the file."""
+    path.write_bytes(b"".join(LINES))
+    assert load(path).end is not None
+    followed = FollowedRun(path)
+    followed.read()
+    assert followed.run().end is None

@@ -9,10 +9,7 @@ from harness import runs
 
 
 def measurement(launch, side, *more):
-    made = runs.measurement("shm", 8, launch=launch)
-    variant = tuple(sorted(((SIDE, side), *more)))
-    configuration = msgspec.structs.replace(made.configuration, variant=variant)
-    return msgspec.structs.replace(made, configuration=configuration)
+    return runs.measurement("shm", 8, launch=launch, variant=tuple(sorted(((SIDE, side), *more))))
 
 
 def a_run(*measurements, **changes):
@@ -66,8 +63,7 @@ def test_another_run_has_no_sides():
     run = runs.run(runs.measurement())
     assert (run.sides, run.base_file) == (None, None)
     # A plan may be anything: anybody may have written the file.
-    odd = msgspec.structs.replace(run.header, plan={"against": 3})
-    assert msgspec.structs.replace(run, header=odd).base_file is None
+    assert runs.run(header=runs.planned(against=3)).base_file is None
 
 
 def test_what_was_counted_is_of_its_side():

@@ -99,16 +99,6 @@ def test_what_is_slow_is_named_alone(kind, sizes, pairs_of, most_missed, network
     assert not covered or networks < 100 or len(sizes) == 1 or np.mean(covered) >= 0.9
 
 
-@pytest.mark.extended
-@pytest.mark.parametrize("kind", [nothing, node_and_link])
-def test_many_hosts(kind):
-    generator = np.random.default_rng(3)
-    nodes, links = kind(generator, 128)
-    found = fit(network(generator, 128, nodes, links))
-    assert named(found) == {(i,) for i in nodes} | set(links)
-    assert [each.links for each in suspects(found) if len(each.hosts) == 1] == [127] * len(nodes)
-
-
 def test_two_hosts_tell_nothing():
     found = fit({(0, 1): np.array([100.0, 101.0, 102.0])})
     assert found.typical == pytest.approx(101, rel=0.01)

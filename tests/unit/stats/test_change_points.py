@@ -5,7 +5,6 @@ import math
 
 import numpy as np
 import pytest
-import ruptures
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,7 +13,6 @@ from halftrip.stats.change_points import (
     SHORTEST_LEVEL,
     Levels,
     LevelStep,
-    _partitions,
     changed_series,
     standard_error,
 )
@@ -72,18 +70,6 @@ def test_levels_of_any_series_are_long_enough_and_steps_lie_within_their_interva
     assert all(length >= SHORTEST_LEVEL for length in np.diff(bounds))
     assert all(0 < step.low <= step.first <= step.high < len(values) for step in found)
     assert levels.detectable(level) > 0.0
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_the_best_partitions_are_those_of_ruptures(seed):
-    series = noisy(seed, 24, at=[7, 15])
-    errors, ends = _partitions(series, np.ones(24))
-    theirs = ruptures.Dynp(model="l2", min_size=SHORTEST_LEVEL, jump=1).fit(series[:, None])
-    for count in (1, 2, 3):
-        *places, _ = theirs.predict(n_bkps=count)
-        assert ends[count] == places
-        cost = theirs.cost.sum_of_costs([*places, 24])
-        assert errors[count] == pytest.approx(cost)
 
 
 def test_few_series_without_a_step_show_one():

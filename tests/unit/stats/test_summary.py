@@ -1,12 +1,20 @@
-"""The variance between launches and within them, and the interval of a bandwidth."""
+"""What counts of the slices of a configuration, and their summary."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from halftrip.stats.series import (
+    by_state,
+    configuration_times,
+    rtt_states,
+    summarize_configuration,
+)
+from halftrip.stats.states import State
 from halftrip.stats.summary import summarize, variance_components
 
 values = st.floats(1, 1e6)
@@ -62,3 +70,105 @@ def test_a_time_that_is_not_above_0_bounds_no_bandwidth(times):
     assert found.value == 5.0
     assert math.isnan(found.low)
     assert math.isnan(found.high)
+
+
+class Series(NamedTuple):
+    launch: int
+    one_way_blocks: list[np.ndarray]
+    core_to_core_rtts: tuple[float, ...]
+
+    @property
+    def one_way_times(self):
+        return np.concatenate(self.one_way_blocks) if self.one_way_blocks else np.empty(0)
+
+
+def level(value, launch=0, rtts=(), n=40, seed=1):
+    """A slice of two blocks about this time."""
+    times = np.random.default_rng([seed, int(value)]).normal(value, 0.001 * value, n)
+    return Series(launch, np.array_split(times, 2), rtts)
+
+
+def test_leading_slices_of_a_path_that_was_warming_up_do_not_count():
+    slices = [level(value) for value in (130, 109, *range(100, 108))]
+    found = configuration_times(slices)
+    assert list(found.counted) == [False, *[True] * 9]
+    assert len(found.slices) == 10
+    assert len(found.steady) == 9
+    summary = summarize_configuration(found)
+    assert summary.samples == 9 * 40
+    assert 103 < summary.latency < 105
+
+
+def test_each_launch_warms_up_by_itself():
+    cold, warm = [150, *[100, 101, 102] * 3], [100, 101, 102] * 3 + [150]
+    launches = [level(value, 0) for value in cold] + [level(value, 1) for value in warm]
+    found = configuration_times(launches)
+    assert [n for n, counts in enumerate(found.counted) if not counts] == [0]
+    assert {launch: len(slices) for launch, slices in found.by_launch.items()} == {0: 9, 1: 10}
+
+
+def test_slices_without_samples_are_left_out():
+    found = configuration_times([level(100), Series(0, [np.empty(0)], ()), Series(1, [], ())])
+    assert len(found.slices) == 1
+    assert found.launches_begun == 2
+    assert math.isnan(summarize_configuration(found).low)
+    nothing = summarize_configuration(configuration_times([Series(0, [], ())]))
+    assert nothing.samples == 0
+
+
+def test_the_only_launch_of_several_with_samples_has_no_interval():
+    slices = [level(value) for value in range(100, 110)]
+    assert not math.isnan(summarize_configuration(configuration_times(slices)).low)
+    other = Series(1, [], ())
+    assert math.isnan(summarize_configuration(configuration_times([*slices, other])).low)
+
+
+def test_slices_have_a_round_trip_and_blocks_a_state():
+    moved = level(100, rtts=(100.0, 101.0, 250.0))
+    far = level(200, rtts=(250.0, 251.0, 252.0))
+    unknown = level(300)
+    *rtts, none = (each.rtt for each in configuration_times([moved, far, unknown]).slices)
+    assert rtts == [101.0, 251.0]
+    assert math.isnan(none)
+    states = rtt_states([moved, far, unknown])
+    assert states == [State(100.0, 101.0), State(250.0, 252.0)]
+    near_times, far_times = by_state([moved, far, unknown], states)
+    assert near_times.tolist() == moved.one_way_blocks[0].tolist()
+    assert far_times.tolist() == far.one_way_times.tolist()
+
+
+def test_times_are_known_to_the_unit_they_were_recorded_in():
+    slices = [Series(0, [np.full(30, 84.0)], ()) for _ in range(6)]
+    summary = summarize_configuration(configuration_times(slices, unit=0.5))
+    assert (summary.low, summary.high) == (83.75, 84.25)
+
+
+def slices(launch, count, level=100.0):
+    """So many slices of a launch."""
+    generator = np.random.default_rng(launch)
+    return [
+        Series(launch, [generator.normal(level, 1.0, 50)], [150.0, 150.0]) for _ in range(count)
+    ]
+
+
+def test_a_launch_that_was_cut_short_and_gone_on_with_leaves_an_interval():
+    """Its slices do not count; those of the launch after it are as good as a single one's."""
+    times = configuration_times([*slices(0, 3), *slices(1, 10)])
+    assert times.launches_begun == 1
+    summary = summarize_configuration(times)
+    assert summary.low < summary.latency < summary.high
+
+
+def test_slow_launches_have_fewer_slices_and_count():
+    """In the same time there are fewer of them."""
+    times = configuration_times(
+        [*slices(0, 10), *slices(1, 4, 120.0), *slices(2, 5, 110.0), *slices(3, 9), *slices(4, 2)]
+    )
+    assert times.launches_begun == 4
+    assert sorted(times.by_launch) == [0, 1, 2, 3]
+
+
+def test_a_launch_counts_whose_first_slices_were_still_warming_up():
+    warming_up = [*slices(1, 2, 150.0), *slices(1, 4)]
+    times = configuration_times([*slices(0, 6), *warming_up, *slices(2, 6)])
+    assert sorted(times.by_launch) == [0, 1, 2]

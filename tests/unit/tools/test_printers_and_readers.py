@@ -17,7 +17,7 @@ from halftrip.plan.recipes import path_of
 from halftrip.registry import IMPORTERS, STYLES
 from halftrip.report.document import document
 from harness import runs
-from harness.imports import SAMPLES, imported_run, in_style, one_way, reference, sample
+from harness.imports import SAMPLES, imported_run, in_style, one_way, sample
 
 
 class Prints(NamedTuple):
@@ -220,17 +220,3 @@ def test_iperf3_s_intervals_are_slices_and_both_ways_have_a_sum():
     ended = test["end"]["sum_received"]
     assert ended == test["end"]["sum_received_bidir_reverse"]
     assert (ended["bytes"], ended["bits_per_second"]) == (60_000, pytest.approx(2e9))
-
-
-def figures(run):
-    """What was printed of each configuration and launch; in which order does not matter."""
-    return {(each.configuration, each.launch): each.reported.figures for each in run.measurements}
-
-
-@pytest.mark.parametrize("tool", PUBLISHED)
-def test_published_figures_are_printed_again_to_the_last_digit(tool):
-    run = imported_run(reference(PUBLISHED.index(tool)))
-    text = in_style(run, tool)
-    again = imported_run(text)
-    assert figures(again) == figures(run)
-    assert in_style(again, tool) == text

@@ -5,12 +5,9 @@ import re
 
 import pytest
 
-from halftrip.analysis.verdict import verdicts
 from halftrip.report.document import document
-from halftrip.tools.hpcbench import files
-from halftrip.tools.hpcbench.throughput import throughput
 from harness.files import ROOT
-from harness.imports import causes, figures, imported_run, in_style, reference, sample, table
+from harness.imports import causes, imported_run, in_style, reference, sample
 
 MPI4PY_VE, EIGHT, DRAGON, ONE_BOX, HPCBENCH = range(5)
 STYLES = {
@@ -20,66 +17,12 @@ STYLES = {
     ONE_BOX: "one-box",
     HPCBENCH: "hpcbench",
 }
-MPI4PY_VE_TABLES = {
-    "mpi4py-ve-vh-vh": "VH-VH",
-    "mpi4py-ve-vh-ve": "VH-VE",
-    "mpi4py-ve-ve-ve-same-node": "VE-VE (same VE node)",
-    "mpi4py-ve-ve-ve-two-nodes": "VE-VE (different VE node)",
-}
+ENDS = ("VH-VH", "VH-VE", "VE-VE (same VE node)", "VE-VE (different VE node)")
 
 
 @pytest.fixture(scope="module")
 def runs():
     return {number: imported_run(reference(number)) for number in STYLES}
-
-
-@pytest.mark.parametrize(("name", "between"), MPI4PY_VE_TABLES.items())
-def test_mpi4py_ve_figures(runs, name, between):
-    run = runs[MPI4PY_VE]
-    found = figures(run, variant=(("between", between),))
-    assert [tuple(each.values()) for each in found] == [tuple(row.values()) for row in table(name)]
-    rows = {
-        row.configuration.size: row
-        for row in document(run).rows
-        if row.configuration.variant == (("between", between),)
-    }
-    for row in table(name):
-        shown = rows[int(row["size_bytes"])]
-        assert shown.summary.latency == pytest.approx(1e9 * float(row["one_way_s"]))
-        assert shown.summary.bandwidth == pytest.approx(float(row["bandwidth_gib_per_s"]) * 2**30)
-
-
-def test_eight_measurements_figures(runs):
-    run = runs[EIGHT]
-    for row in table("eight-measurements"):
-        size, *totals = row.values()
-        measured = [m for m in run.measurements if m.configuration.size == int(size)]
-        assert [m.launch for m in measured] == list(range(8))
-        assert [m.reported.figures["total (ms)"] for m in measured] == totals
-        assert {m.iterations for m in measured} == {100_000}
-        times = [m.samples[0] / m.iterations / 2 for m in measured]
-        assert times == pytest.approx([float(total) * 10 / 2 for total in totals])
-
-
-@pytest.mark.parametrize(("name", "launch", "column"), [
-    ("dragon-latency", 0, "Lat"),
-    ("dragon-message-rate", 1, "Msg/Sec"),
-    ("dragon-bandwidth", 2, "Bandwidth"),
-])  # fmt: skip
-def test_dragon_figures(runs, name, launch, column):
-    run = runs[DRAGON]
-    wanted = {}
-    for row in table(name):
-        node, *_, value = row.values()
-        wanted.setdefault(int(node), []).append((row["size_bytes"], value))
-    for node, cells in wanted.items():
-        found = [
-            m
-            for m in run.measurements
-            if m.launch == launch and m.configuration.pair == (node, node ^ 1)
-        ]
-        said = [(m.reported.figures["MsgSize"], m.reported.figures[column]) for m in found]
-        assert said == cells
 
 
 def test_one_box_figures(runs):
@@ -130,22 +73,10 @@ def test_its_own_style_has_the_lines_of_the_text(runs, number, line, count):
 def test_cold_first_rows_and_the_outlier_are_found(runs):
     found = causes(runs[MPI4PY_VE])
     cold = {place for place, cause in found.items() if cause.name == "cold start"}
-    assert cold == {((between,), 8) for between in MPI4PY_VE_TABLES.values()}
+    assert cold == {((between,), 8) for between in ENDS}
     outlier = found[("VH-VH",), 2048]
     assert outlier.name == "contradicted"
     assert "36.1 us, where 4K take 5.90 us" in outlier.seen
-
-
-def test_the_measurement_in_another_mode_is_found(runs):
-    found = causes(runs[EIGHT])
-    assert {size for (_, size), cause in found.items() if cause is not None} == {
-        4 << power for power in range(11)
-    }
-    # At 8192 it is so little off that the interval over the eight launches is within 2 %.
-    for (_, size), cause in found.items():
-        if size <= 4096:
-            assert cause.name == "another mode"
-            assert cause.seen.startswith("launch 0 took")
 
 
 def test_the_contradiction_of_two_programs_is_found(runs):
@@ -159,14 +90,6 @@ def test_the_contradiction_of_two_programs_is_found(runs):
         assert row.verdict.word == "no"
         assert row.verdict.cause.name == "contradicted"
         assert "7.6 times as long as another" in row.verdict.cause.seen
-
-
-def test_the_clock_of_one_microsecond_is_found(runs):
-    found = causes(runs[ONE_BOX])
-    assert {place for place, cause in found.items() if cause.name == "coarse clock"} == {
-        (("One Box",), 4),
-        (("One Box",), 4000),
-    }
 
 
 def test_each_row_has_the_table_that_it_is_in(runs):
@@ -183,28 +106,6 @@ def test_each_row_has_the_table_that_it_is_in(runs):
 
 
 NETWORKS = {"gigabit-ethernet": "Gigabit Ethernet", "myrinet": "Myrinet"}
-TESTS = (
-    "blocking-ping-pong-fixed",
-    "blocking-stream-exponential",
-    "blocking-stream-fixed",
-    "blocking-stream-fixed-with-syslog",
-    "nonblocking-ping-pong-exponential",
-    "nonblocking-ping-pong-fixed",
-    "nonblocking-stream-fixed",
-)
-ROUND_TRIPS = {
-    ("gigabit-ethernet", 64): (72.694, 72.716, 72.763, 72.541, 72.749),
-    ("myrinet", 1024): (32.261, 32.312, 32.328, 32.261, 32.246),
-}
-
-
-def of(runs, network, test):
-    """The measurements of a table, in the order of its lines."""
-    mode, pattern, name, logged = re.fullmatch(
-        r"(\w+)-(stream|ping-pong)-(\w+)(-with-syslog)?", test
-    ).groups()
-    name += " with system log" * (logged is not None)
-    return named(runs, network, name, mode=mode, pattern=pattern.replace("-", ""))
 
 
 def named(runs, network, name, **wanted):
@@ -217,26 +118,8 @@ def named(runs, network, name, **wanted):
     return sorted(found, key=lambda each: each.reported.place)
 
 
-@pytest.mark.parametrize("network", NETWORKS)
-@pytest.mark.parametrize("test", TESTS)
-def test_all_figures_of_a_table_are_there(runs, network, test):
-    """All messages of a row take the elapsed time, which is rounded to 10 ms."""
-    rows = [list(row.values()) for row in table(f"hpcbench-{network}-{test}")]
-    found = of(runs, network, test)
-    assert [list(each.reported.figures.values()) for each in found] == rows
-    for each in found:
-        (total,) = each.samples
-        elapsed = float(each.reported.figures["Master-node Elapsed-time"])
-        # The throughput, too, is rounded.
-        rounding = 1e-9 * total * each.reported.step / each.one_way_blocks[0][0]
-        assert abs(total / 1e9 - elapsed) <= 0.005 + rounding
-        rate = float(each.reported.figures["Throughput"])
-        again = throughput(each.configuration, each.iterations, total / 1e9)
-        assert again == pytest.approx(rate, rel=1e-6)
-
-
 def test_the_settings_are_those_of_the_experiment(runs):
-    (each, *others) = of(runs, "myrinet", "nonblocking-ping-pong-fixed")
+    (each, *others) = named(runs, "myrinet", "fixed", mode="nonblocking", pattern="pingpong")
     configuration = each.configuration
     assert (configuration.pattern, configuration.mode) == ("pingpong", "nonblocking")
     assert (configuration.transport, configuration.size) == ("mpi", 1 << 20)
@@ -245,22 +128,12 @@ def test_the_settings_are_those_of_the_experiment(runs):
     assert [other.slice for other in others] == [1, 2, 3, 4, 5]
     # The sum of both ways.
     assert each.reported.bandwidth == pytest.approx(3776.2298e6 / 8 / 2)
-    (blocking, *_) = of(runs, "myrinet", "blocking-ping-pong-fixed")
+    (blocking, *_) = named(runs, "myrinet", "fixed", mode="blocking", pattern="pingpong")
     assert blocking.reported.bandwidth == pytest.approx(1910.7564e6 / 8)
     # Without the acknowledgement of 2 bytes.
-    (first, *_) = of(runs, "gigabit-ethernet", "blocking-stream-exponential")
+    (first, *_) = named(runs, "gigabit-ethernet", "exponential", mode="blocking")
     assert first.iterations == 10_000
     assert first.reported.bandwidth == pytest.approx(0.0081e6 / 8 / 1.0002)
-
-
-def test_round_trips_are_halved(runs):
-    for (network, size), times in ROUND_TRIPS.items():
-        name = f"round trip of {'1K' if size == 1024 else size}"
-        found = named(runs, network, name)
-        assert [each.samples[0] for each in found] == [round(1000 * time) for time in times]
-        one_way = [each.one_way_blocks[0][0] for each in found]
-        assert one_way == pytest.approx([500 * time for time in times])
-        assert {each.configuration.size for each in found} == {size}
 
 
 def test_every_table_has_its_date_hosts_and_logs(runs):
@@ -276,26 +149,6 @@ def test_every_table_has_its_date_hosts_and_logs(runs):
         assert {len(listing.rows) for listing in each.listings} == {1, 7}
     eth0 = logged[0].listings[2]
     assert dict(zip(eth0.columns, eth0.rows[1], strict=True))["SentByte"] == "586438922"
-
-
-def test_the_milliseconds_of_gigabit_are_found(runs):
-    """1 to 8 bytes cost 1 ms each, 16 bytes 11 us: the author "couldn't figure out" why."""
-    found = {
-        (dict(each.variant)["network"], each.pattern, each.size): verdict.cause
-        for each, verdict in verdicts(runs[HPCBENCH]).items()
-        if verdict.cause is not None and verdict.cause.name != "no interval"
-    }
-    assert set(found) == {("Gigabit Ethernet", "stream", size) for size in (1, 2, 4, 8)}
-    assert {cause.name for cause in found.values()} == {"contradicted"}
-    assert all("wait for a timer" in cause.advice for cause in found.values())
-    assert re.search("where 16 take 10.6 us: more goes faster", found[min(found)].seen)
-
-
-def test_hpcbenchs_logs_are_files_of_their_own(runs):
-    found = files(document(runs[HPCBENCH]))
-    assert len(found) == 18 + 4
-    assert found["-13.m_log"].startswith("# mk3 syslog -- Wed Jul 14 20:10:55 2004\n")
-    assert found["-14.s_log"].startswith("# mk4 syslog -- Wed Jul 14 20:19:47 2004\n")
 
 
 def test_networks_of_hpcbench_are_programs_where_nothing_is_said_of_them():

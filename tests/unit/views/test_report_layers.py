@@ -41,13 +41,8 @@ def slices(transport, size, count=10, wander=0.01, **changes):
     generator = np.random.default_rng([size, latency, window, len(transport)])
     levels = generator.permutation(np.linspace(-1, 1, count)) if count > 1 else [0.0]
     wait = changes.pop("wait", "spin" if transport.startswith("mpi") else "block")
-    return [
-        runs.measurement(
-            transport, size, wait, half * (1 + wander * level), seed=n, slice=n,
-            rtts=(60.0, 61.0), **changes,
-        )
-        for n, level in enumerate(levels)
-    ]  # fmt: skip
+    levels = half * (1 + wander * np.array(levels))
+    return runs.slices(transport, size, wait, levels=levels, rtts=(60.0, 61.0), **changes)
 
 
 def run_of(*transports, sizes=SIZES, **changes):

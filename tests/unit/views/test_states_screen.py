@@ -56,13 +56,8 @@ def test_of_one_state_it_is_a_part_of_the_first_line():
 def test_each_of_two_hosts_has_its_own():
     def host(name, pair, **options):
         ranks = [runs.environment(rank, host=name) for rank in pair]
-        found = [
-            msgspec.structs.replace(
-                each, configuration=msgspec.structs.replace(each.configuration, pair=pair)
-            )
-            for each in moving(**options).measurements
-        ]
-        return ranks, found
+        found = moving(**options).measurements
+        return ranks, [runs.with_settings(each, pair=pair) for each in found]
 
     one, other = host("a", (0, 1), share=0.0), host("b", (2, 3), share=0.0, near=150.0)
     run = runs.run(*one[1], *other[1], environments=(*one[0], *other[0]))
@@ -145,9 +140,7 @@ def _three_pairs(run):
     hosts = tuple(runs.environment(rank, host=f"n{rank}") for rank in range(3))
     return runs.run(
         *(
-            msgspec.structs.replace(
-                each, configuration=msgspec.structs.replace(each.configuration, pair=pair)
-            )
+            runs.with_settings(each, pair=pair)
             for pair in ((0, 1), (0, 2), (1, 2))
             for each in run.measurements
         ),

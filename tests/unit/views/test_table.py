@@ -46,10 +46,8 @@ def four_rows():
     generator = np.random.default_rng(1)
 
     def slices(*args, of=100.0, **changes):
-        return [
-            runs.measurement(*args, of * generator.normal(1, 0.01), seed=n, slice=n, **changes)
-            for n in range(10)
-        ]
+        levels = [of * generator.normal(1, 0.01) for _ in range(10)]
+        return runs.slices(*args, levels=levels, **changes)
 
     return [
         *slices("tcp", 8, "block", of=10_000.0, iterations=1, warm_up=WarmUp(1, 9, False)),
@@ -95,54 +93,6 @@ def test_the_heading_of_streams_says_how_much_memory_their_messages_take():
     assert "places" not in streams(8, transport="simulated")
 
 
-def test_fields_that_differ_between_rows_have_a_column():
-    shown = table(
-        runs.measurement("tcp", wait="spin:block"),
-        runs.measurement("tcp", wait="spin:block", pages="4K:huge"),
-        runs.measurement("unix", memory="host:device", buffers="same"),
-    )
-    heading = shown.splitlines()[0]
-    assert "mode blocking" in heading
-    assert not any(name in heading for name in ("buffers", "pages", "memory"))
-    rows = [line.split()[:6] for line in shown.splitlines() if line.startswith(("tcp ", "unix "))]
-    assert rows == [
-        ["unix", "spin", "same", "4K", "host:device", "8"],
-        ["tcp", "spin:block", "separate", "4K", "host", "8"],
-        ["tcp", "spin:block", "separate", "4K:huge", "host", "8"],
-    ]
-    sizes = (8, 64, 512)
-    same = table(*(runs.measurement(size=size, samples=[2000], pages="4K:huge") for size in sizes))
-    assert "pages 4K:huge" in same.splitlines()[0]
-    assert "samples" not in heading_of(same)
-    assert "samples 1 x10" in same[same.index("\nin all rows: ") :].replace("\n    ", " ")
-
-
-def test_figures_that_do_not_exist_are_dashes():
-    shown = table(
-        runs.measurement(samples=[2000], rtts=None),
-        *(runs.measurement(size=64, slice=n, seed=n) for n in range(10)),
-    )
-    row = first_row(shown)
-    assert (row["size"], row["latency"], row["95 %"]) == ("8", "0.100", "± ?")
-    assert (row["samples"], row["core-to-core"]) == ("1 x10", "-")
-    assert (row["verdict"], row["cause"]) == ("no", "few slices")
-    # Others have as many digits as their interval supports.
-    widths = (math.inf, 0.5, 0.1, 0.014, 0.003, 1e-9)
-    assert [supported_digits(width) for width in widths] == [3, 2, 3, 3, 4, 5]
-
-
-def test_columns_of_lost_messages():
-    shown = table(runs.stream(delivery=Delivery(sent=1000, lost=250, reordered=10, jitter=1500.0)))
-    row = first_row(shown)
-    assert [row[name] for name in ("sent", "lost", "reordered", "jitter", "verdict")] == [
-        "1,000", "25", "1.0", "1.50", "ok",
-    ]  # fmt: skip
-    assert (row["size"], row["bandwidth"]) == ("1000", "750")
-    assert "lost: datagrams that never came" in shown
-    no_jitter = table(runs.measurement(delivery=Delivery(sent=500, lost=100, reordered=0)))
-    assert "jitter" not in heading_of(no_jitter)
-
-
 def test_bandwidth_at_a_rate_has_no_interval():
     paced = runs.stream(
         rate=1e9, delivery=Delivery(sent=1000, lost=0, reordered=0, jitter=5.0),
@@ -181,18 +131,13 @@ def test_round_trips_are_shown_where_something_goes_there_and_back():
     # 200 ns there and back, and 200 ns of an iteration of one message.
     assert rows["pingpong"]["round trip"] == rows["put"]["round trip"]
     half = table(put, ping)
+    # A message has the time of one way.
+    assert {row["bandwidth"] for row in rows.values()} <= {*half.split()}
     assert "\nlatency: median of half a round trip;" in half
     assert "first message: the first iteration, half, cold." in half
 
 
-def refined_header():
-    header = runs.run().header
-    header.plan["refine"] = True
-    return header
-
-
-def refined(*measurements):
-    return table(*measurements, header=refined_header())
+REFINED = runs.planned(refine=True)
 
 
 def test_breakpoints_are_listed_where_refine_was_requested():
@@ -202,7 +147,7 @@ def test_breakpoints_are_listed_where_refine_was_requested():
         for transport, jump in (("shm", 3), ("tcp", 1))
         for size in sizes
     ]
-    shown = refined(*curves)
+    shown = table(*curves, header=REFINED)
     assert "\nbreakpoints: shm pingpong: 4096 to 4104 (0.509 to 1.53 us)\n" in shown
     assert "\nbreakpoints: tcp pingpong: none found\n" in shown
     assert (
@@ -211,34 +156,12 @@ def test_breakpoints_are_listed_where_refine_was_requested():
     assert "breakpoint" not in table(*curves)
     # That of windows is one of a rate.
     rates = (runs.measurement(size=size, pattern="stream", window=10) for size in sizes)
-    (curve,) = document(runs.run(*rates, header=refined_header())).curves
+    (curve,) = document(runs.run(*rates, header=REFINED)).curves
     assert (curve.is_rate, curve.name) == (True, "shm stream")
-    shown = refined(runs.measurement(buffers="same"), runs.measurement(pages="huge"))
+    same, huge = runs.measurement(buffers="same"), runs.measurement(pages="huge")
+    shown = table(same, huge, header=REFINED)
     assert "\nbreakpoints: shm pingpong same pages 4K: none found\n" in shown
     assert "\nbreakpoints: shm pingpong separate huge: none found\n" in shown
-
-
-def test_the_legend_explains_the_columns_that_are_there():
-    def windows(pattern="stream", **changes):
-        return table(runs.measurement(pattern=pattern, window=10, **changes))
-
-    plain = windows()
-    for word in ("receiver:", "each way:", "jitter", "sent:", "verified:", "both directions"):
-        assert word not in plain
-    both = windows(
-        "bidirectional", peer_receive_times=runs.times(2000), receive_times=runs.times(1500)
-    )
-    assert " 400 + 533 " in both
-    assert all(len(line) <= 100 for line in both.splitlines() if ": " in line)
-    assert "\neach way: there + back, each until all of a window had come.\n" in both
-    assert "the sum of both directions where both send" in both
-    assert "receiver:" not in both
-    one = windows(peer_times=runs.times(2000), verified=7)
-    assert "\nreceiver: by its own clock.\n" in one
-    assert "\nverified: messages of which every byte" in one
-    assert "jitter" not in windows(delivery=Delivery(sent=10, lost=0, reordered=0))
-    jitter = windows(delivery=Delivery(sent=10, lost=0, reordered=0, jitter=5.0))
-    assert "; jitter: RFC 3550." in jitter
 
 
 def test_a_setting_that_some_rows_lack_has_a_column_if_nothing_else_tells_them_apart():
@@ -276,6 +199,9 @@ def test_figures_have_significant_digits_and_grouped_thousands():
     )
     assert percent(0.12345) == "12.3"
     assert whole(12345) == "12,345"
+    # Those of a figure are as many as its interval supports.
+    widths = (math.inf, 0.5, 0.1, 0.014, 0.003, 1e-9)
+    assert [supported_digits(width) for width in widths] == [3, 2, 3, 3, 4, 5]
     # One that does not exist is nothing.
     assert [number(None), number(math.nan)] == [NOTHING, NOTHING]
     assert [percent(None), percent(math.nan), whole(None)] == [NOTHING, NOTHING, NOTHING]

@@ -34,7 +34,6 @@ __all__ = [
     "Known",
     "contradictions",
     "evidences",
-    "flags_by_configuration",
     "flags_of",
 ]  # fmt: skip
 
@@ -43,13 +42,6 @@ _AT_ONCE = 256
 
 # In the order of tables.
 NAMES = tuple(dict.fromkeys(cause.flag for cause in CAUSES if cause.flag))
-
-
-def flags_by_configuration(run: Run) -> dict[Configuration, tuple[Flag, ...]]:
-    """The flags of every row of a run."""
-    rows = evidences(run)
-    beside = contradictions(rows)
-    return {row.configuration: flags_of(row, beside.get(row.configuration, [])) for row in rows}
 
 
 class Known(NamedTuple):
