@@ -97,19 +97,6 @@ def test_mpi_and_what_else_needs_no_common_memory(lab, shell, name, joins):
 
 
 @pytest.mark.extended
-def test_a_killed_rank_on_the_other_host_is_named(lab, shell):
-    victim = Victim(
-        shell,
-        *("-t", "tcp", "-s", "8", "--ci", "none", "--time", "60s", *lab.chosen("mpich")),
-        prefix=lab.hosts[0].prefix(),
-    )
-    victim.await_work(1)
-    pid = victim.rank(1)
-    ended = victim.kill(pid)
-    assert ended.err == f"halftrip: rank 1 (process {pid}) died\n"
-
-
-@pytest.mark.extended
 def test_ranks_are_started_by_a_real_ssh_and_nothing_stays_there(lab, shell, tmp_path):
     here, there = lab.hosts
     with sshd.serving((there,), tmp_path) as ssh:

@@ -86,12 +86,6 @@ def test_latencies_fit_the_machine(measured):
     assert latency["shm", 8] > 0.4 * rtt
 
 
-def test_an_option_that_a_view_has_not_is_refused(measured):
-    result = measured.show("--cost", "--rtt")
-    assert (result.status, result.out) == (2, "")
-    assert result.err == "halftrip: --rtt: --cost shows no latency; leave it out\n"
-
-
 def test_each_way_to_wait_and_to_buffer_is_a_row(shell):
     """With ``spin:block`` the initiator polls and the responder sleeps. And the table has round
     trips where that was asked for, also when it is shown again."""
@@ -130,36 +124,6 @@ def test_options_win_over_a_plan_and_that_over_the_defaults_of_a_user(shell):
     assert [e.core for e in result.run.environments] == [None, None]
     assert all("unpinned" in row["flags"] for row in result.rows())
     assert "any core" in result.show().out
-
-
-@pytest.mark.extended
-def test_slices_are_shuffled_and_count_exactly(shell):
-    """Each of three passes has all sizes, and those a few bytes off, in an order of its own; each
-    configuration has as many iterations as were asked for."""
-    result = shell.run(
-        "-t", "shm,tcp", "-s", "1..16", "--perturb", "3", "-r", "3", "--iterations", "1000"
-    )
-    assert result.status == 0, result.err
-    powers = [2**n for n in range(5)]
-    expected = sorted({size + by for size in powers for by in (-3, 0, 3) if size + by > 0})
-    orders = [
-        [
-            (m.configuration.transport, m.configuration.size)
-            for m in result.run.measurements
-            if m.slice == r
-        ]
-        for r in range(3)
-    ]
-    configurations = list(itertools.product(("shm", "tcp"), expected))
-    assert all(sorted(order) == configurations for order in orders)
-    assert len({tuple(order) for order in orders}) == 3
-    passes = [m.slice for m in result.run.measurements]
-    assert passes == sorted(passes)
-    assert len(result.rows()) == len(configurations)
-    for measured in result.run.by_configuration.values():
-        timed = sum(len(m.samples) * m.iterations for m in measured)
-        assert 1000 <= timed < 1000 + sum(len(m.samples) for m in measured)
-        assert {m.stopped for m in measured} == {"count"}
 
 
 def test_cores_are_what_was_asked_for(shell):

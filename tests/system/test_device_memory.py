@@ -142,7 +142,7 @@ def test_without_a_driver_other_memory_is_measured(shell):
 
 
 def test_a_run_leaves_nothing_allocated(shell, cuda, tmp_path):
-    """And says what was measured with, which was a stand-in."""
+    """And says what was measured with, which was a stand-in, and what bounds each device has."""
     ledger = tmp_path / "ledger"
     ledger.mkdir()
     result = shell.run(
@@ -161,6 +161,11 @@ def test_a_run_leaves_nothing_allocated(shell, cuda, tmp_path):
     assert (device.index, device.name) == (1, "Stand-in 1")
     assert device.reaches == ["GPU-a05a5a5a-5a5a-5a5a-5a5a-5a5a5a5a5a5a"]
     assert (device.link_generation, device.link_width_max) == (3, 16)
+    devices = ["cuda@0", "cuda@1"]
+    assert sorted({copy.memory for copy in result.run.device_copies}) == devices
+    assert [each.memory for each in result.run.device_latencies] == devices
+    details = result.show("--details").out
+    assert all(f"bound: copies of {name}, GB/s, of " in details for name in devices)
 
 
 @pytest.mark.parametrize("hangs", extended(True, False))

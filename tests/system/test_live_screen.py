@@ -101,15 +101,6 @@ def test_a_run_that_ends_by_itself_prints_its_screen_once(shell):
     assert_left(terminal, load(shell.path))
 
 
-def test_without_a_terminal_for_the_output_there_is_a_line_alone(shell):
-    result, seen = shell.on_a_terminal("-t", "shm", "-s", "8,1K", "--time", "60ms")
-    assert result.status == 0
-    assert b" \xc2\xb7 slice " in seen
-    assert b"\x1b[?1049h" not in seen
-    assert "\x1b" not in result.out
-    assert result.out.count("Trust:") == 1
-
-
 @pytest.mark.extended
 def test_a_terminal_without_a_second_screen_has_a_line(shell):
     terminal = Terminal(shell, *PATHS, "--time", "60ms", TERM="vt100")

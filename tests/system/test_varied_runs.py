@@ -61,20 +61,6 @@ def test_a_variable_reaches_every_rank_of_its_launches(shell):
 
 
 @pytest.mark.extended
-def test_cores_are_varied_in_a_plan(shell):
-    (shell.directory / "plan.toml").write_text('[vary]\ncores = ["0,1", [1, 0], "none"]\n')
-    result = shell.run("plan.toml", *QUICK)
-    assert (result.status, result.err) == (0, "")
-    ranks = {
-        variant[0][1]: [each.core for each in found]
-        for variant, found in result.run.first_environments.items()
-    }
-    assert ranks == {"0,1": [0, 1], "1,0": [1, 0], "none": [None, None]}
-    # The heading names no cores that only some launches had.
-    assert "cores 0 and 1" not in result.out.splitlines()[0]
-
-
-@pytest.mark.extended
 @pytest.mark.parametrize("way", ["openmpi", "mpich", "ssh"])
 def test_a_variable_reaches_ranks_however_they_are_started(shell, tmp_path, way):
     options = ("--mpiexec", f"mpiexec.{way}")

@@ -58,24 +58,6 @@ def test_every_local_pattern_is_verified_however_receivers_wait(shell, sizes):
     )
 
 
-@pytest.mark.extended
-def test_every_pattern_in_python_is_verified_whatever_is_sent(shell):
-    result = shell.run(
-        *(*QUICK, "-s", "0,300000", "-t", ",".join(IN_PYTHON), "-p", PATTERNS, "-r", "1"),
-        *("--object", "buffer,bytes,array,dict", "--socket", "pair,req"),
-    )
-    configurations = check_verified(result)
-    expected = {(name, *kind) for name in IN_PYTHON for kind in possible(name)}
-    assert kinds(configurations) == expected
-    for name in IN_PYTHON:
-        found = [each for each in configurations if each.transport == name]
-        choices = TRANSPORTS.load(name).capabilities.choices
-        assert {each.object for each in found} == set(choices.get("object", ["buffer"]))
-        assert {each.socket for each in found} == set(choices.get("socket", [None]))
-    assert "not measured: mp-pipe bidirectional, exchange, pingping" in result.out
-    assert "--socket req: a request has to be answered before the next" in result.out
-
-
 @pytest.mark.parametrize(
     ("name", "sizes"),
     [("wheel", "1021"), *extended(*((each, SIZES) for each in ("wheel", "openmpi", "mpich")))],

@@ -4,7 +4,6 @@ import math
 from itertools import pairwise
 
 import msgspec
-import numpy as np
 import pytest
 
 from halftrip.analysis.summaries import summarize_configuration
@@ -29,22 +28,6 @@ def test_a_path_without_noise_takes_the_time_of_its_model():
         assert summary.latency == pytest.approx(STILL.one_way(size) * 1e9, abs=0.5)
         # No narrower than the rounding of the clock.
         assert summary.latency - 0.5 <= summary.low <= summary.high <= summary.latency + 0.5
-
-
-def test_each_launch_has_all_slices_of_all_configurations_pass_after_pass():
-    configurations = [configuration(8), configuration(64), configuration(512)]
-    run = simulate(STILL, configurations, Plan(launches=2, slices=3))
-    places = [(m.launch, m.slice) for m in run.measurements]
-    assert places == [
-        (launch, number) for launch in (0, 1) for number in range(3) for _ in configurations
-    ]
-    sizes = [m.configuration.size for m in run.measurements]
-    passes = [sizes[at : at + 3] for at in range(0, len(sizes), 3)]
-    assert all(sorted(order) == [8, 64, 512] for order in passes)
-    # In an order that is not always the same.
-    assert len({tuple(order) for order in passes}) > 1
-    moments = [m.at for m in run.measurements if m.launch == 0]
-    assert moments == sorted(moments)
 
 
 def test_blocks_follow_each_other_with_a_round_trip_in_between():
@@ -100,10 +83,3 @@ def test_the_first_iteration_of_every_configuration_is_cold():
         one = 2 * model.one_way(measurement.configuration.size)
         assert measurement.first == round((one + 1e-3) * 1e9)
         assert measurement.samples.max() < 1e6
-
-
-def test_a_window_takes_its_messages_and_an_acknowledgement():
-    stream = configuration(1 << 20, pattern="stream", window=16)
-    measurement, *_ = slices_of(STILL, Plan(), stream)
-    expected = 16 * (1 << 20) / 10e9 + 2 * 10e-6
-    assert np.median(measurement.samples) == pytest.approx(expected * 1e9, abs=1)

@@ -250,19 +250,6 @@ def test_a_row_that_only_failed_is_not_enough_and_one_that_failed_once_may_be():
     assert not intervals.are_narrow(4)
 
 
-def test_launches_end_at_the_first_that_are_narrow(tmp_path):
-    run_file = created(tmp_path)
-    numbers = []
-
-    def launch(task):
-        numbers.append(task.number)
-        task.records.append(encode(runs.measurement(launch=task.number, samples=[2000] * 50)))
-
-    launch_all(UNTIL, run_file, NoView(), launch, Resumption())
-    run_file.close()
-    assert numbers == [0, 1, 2]
-
-
 # A launch that fails.
 
 

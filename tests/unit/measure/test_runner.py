@@ -199,7 +199,7 @@ def test_what_gets_no_answer_is_not_tried_again_while_other_pairs_go_on(monkeypa
 @pytest.mark.parametrize("threads", [1, 2])
 def test_every_rank_reports_where_pairs_are_reciprocal(threads):
     """Two ranks keep a path for each of their two pairs."""
-    transports = ("shm", "pipe", "unix", "tcp")
+    transports = ("shm", "shm-ring", "pipe", "unix", "tcp", "udp")
     keys = {"pairs": "reciprocal", "transport": ",".join(transports), "verify": True}
     records, _ = walk("none", ranks=4, threads=threads, sizes="64", slices=3, iterations=30, **keys)
     found = Counter(
