@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from harness.limits import AMPLE_SECONDS, END_SECONDS
+from harness.limits import AMPLE_SECONDS, END_SECONDS, until
 from harness.served import Served, served
 from harness.victim import Victim
 from lab.faults import processes
@@ -24,10 +24,7 @@ WORK = ("-t", "tcp", "-s", "8", "--ci", "none", "--time", "60s", "-r", "600")
 
 def await_nothing(host, before):
     """Until only what was there before is on a host."""
-    deadline = time.monotonic() + AMPLE_SECONDS
-    while (left := processes(host)) != before:
-        assert time.monotonic() < deadline, left
-        time.sleep(0.1)
+    until(lambda: processes(host) == before, f"something is left on {host.name}")
 
 
 def plug_in(lab):

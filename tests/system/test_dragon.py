@@ -2,7 +2,6 @@
 what fails, and what is left of it."""
 
 import os
-import shlex
 import signal
 import time
 from collections import Counter
@@ -89,12 +88,8 @@ exit 3
     ],
 )
 def test_a_runtime_that_does_not_start_is_quoted_and_the_rest_measured(shell, launcher, said):
-    path = shell.directory / "dragon"
-    path.write_text(_SAYS_WHY)
-    path.chmod(0o755)
-    result = shell.run(
-        "-t", "shm,dragon", "-s", "8", "--dragon", shlex.quote(str(path)), *launcher, *BRIEFLY
-    )
+    dragon = shell.script("dragon", _SAYS_WHY)
+    result = shell.run("-t", "shm,dragon", "-s", "8", "--dragon", dragon, *launcher, *BRIEFLY)
     assert result.status == 0, result.err
     assert [row["transport"] for row in result.rows()] == ["shm"]
     (skip,) = result.run.skips

@@ -27,8 +27,7 @@ def drained(shell):
         ("scontrol", f'printf "%s\\n" "$@" >"{said}"\n'),
         ("halftrip", f'[ "$2$3" = "--hostsn[0-2]" ] && exec {show}\n'),
     ):
-        (directory / name).write_text(f"#!/bin/bash\n{content}")
-        (directory / name).chmod(0o755)
+        shell.script(f"bin/{name}", f"#!/bin/bash\n{content}")
     job = {"SLURM_JOB_NODELIST": "n[0-2]", "SLURM_JOB_ID": "7"}
 
     def run():

@@ -6,7 +6,7 @@ import pytest
 
 from halftrip.analysis.summaries import summarize_configuration
 
-MODEL = ("-t", "simulated", "-s", "8,64K", "--time", "50ms")
+MODEL = ("-t", "simulated", "-s", "8,64K", "--time", "50ms", "--launches", "5")
 BENT = """
 transport = "simulated"
 sizes = "1..4M"
@@ -53,7 +53,7 @@ def test_a_planted_bend_is_found_with_its_lines(shell):
 
 
 @pytest.mark.extended
-def test_a_run_is_judged_by_an_earlier_one(shell):
+def test_a_run_is_judged_by_an_earlier_one_and_compared_with_it(shell):
     (shell.directory / "path.toml").write_text('[simulated]\nlatency = "2us"\n')
     (shell.directory / "slow.toml").write_text('[simulated]\nlatency = "3us"\n')
     assert shell.run("path.toml", *MODEL).status == 0
@@ -61,8 +61,10 @@ def test_a_run_is_judged_by_an_earlier_one(shell):
     result = shell.run("path.toml", *MODEL, "--baseline", base.name)
     assert result.status == 0, result.err
     assert "as expected: 2 rows against base.jsonl, within 10 %" in result.out
+    assert shell.call("compare", base.name, "run.jsonl", "--threshold", "10%").status == 0
     result.path.unlink()
     result = shell.run("slow.toml", *MODEL, "--baseline", base.name, "--tolerance", "20%")
     assert result.status == 1
     assert "falls short: rank 0 to rank 1: simulated pingpong 8 latency 3.0" in result.out
     assert result.run.header.plan["baseline"] == base.name
+    assert shell.call("compare", base.name, "run.jsonl", "--threshold", "10%").status == 1

@@ -1,6 +1,5 @@
 """A run of a simulated path within this process: samples, blocks, launches, and when it stops."""
 
-import math
 from itertools import pairwise
 
 import msgspec
@@ -50,19 +49,6 @@ def test_blocks_follow_each_other_with_a_round_trip_in_between():
 
 def slices_of(model, plan, the_configuration=None):
     return simulate(model, [the_configuration or configuration()], plan).measurements
-
-
-def test_a_configuration_has_its_time_or_its_count_in_slices():
-    noisy = msgspec.structs.replace(STILL, noise=Noise(kind="lognormal", spread=0.3))
-    by_time = slices_of(noisy, Plan(ci=None, time=0.1))
-    assert [m.slice for m in by_time] == list(range(20))
-    assert {m.stopped for m in by_time} == {"time"}
-    # How many samples fit is told by their median, and their mean is larger.
-    mean = math.exp(noisy.noise.spread**2 / 2)
-    assert sum(m.samples.sum() for m in by_time) == pytest.approx(0.1e9 * mean, rel=0.05)
-    by_count = slices_of(noisy, Plan(iterations=777))
-    assert {m.stopped for m in by_count} == {"count"}
-    assert [m.samples.size for m in by_count] == [39] * 17 + [38] * 3
 
 
 def test_a_configuration_that_is_narrow_enough_gets_no_more_slices():

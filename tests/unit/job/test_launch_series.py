@@ -150,19 +150,6 @@ def test_a_launch_that_the_end_of_the_time_stops_ends_a_run_that_has_all_rows(tm
         )
 
 
-def test_what_the_last_launch_lacks_is_missing_only_if_none_has_it(tmp_path):
-    short = "--max-duration: 5 s were not enough for 1 row"
-    for number, reason in ((0, short), (3, None)):
-        directory = tmp_path / str(number)
-        directory.mkdir()
-        run, done = dealt_to(
-            directory,
-            lambda *_: 100,
-            end=lambda launch, last=number: short if launch == last else None,
-        )
-        assert (len(done), run.interrupted) == (number + 1, reason)
-
-
 # Where hosts are lost.
 
 
