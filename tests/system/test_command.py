@@ -1,6 +1,5 @@
 """``halftrip run`` and ``show`` with real ranks: measurements are in the file and in the table."""
 
-import itertools
 import json
 import os
 
@@ -84,26 +83,6 @@ def test_latencies_fit_the_machine(measured):
     assert latency["shm", 8] < latency["shm", 4096] < latency["shm", 256 << 10]
     rtt = min(m.core_to_core_rtts[0] for m in run.measurements)
     assert latency["shm", 8] > 0.4 * rtt
-
-
-def test_each_way_to_wait_and_to_buffer_is_a_row(shell):
-    """With ``spin:block`` the initiator polls and the responder sleeps. And the table has round
-    trips where that was asked for, also when it is shown again."""
-    result = shell.run(
-        *("-t", "unix,tcp", "-s", "64K", "--wait", "block,spin,spin:block"),
-        *("--buffers", "same,separate", "--rtt", *QUICK),
-    )
-    assert result.status == 0, result.err
-    waits = {"block": ("block",) * 2, "spin": ("spin",) * 2, "spin:block": ("spin", "block")}
-    rows = sorted(itertools.product(("unix", "tcp"), waits, ("same", "separate")))
-    shown = [(row["transport"], row["wait"], row["buffers"]) for row in result.rows()]
-    assert sorted(shown) == rows
-    configurations = [m.configuration for m in result.run.measurements]
-    found = {(c.transport, c.initiator.wait, c.responder.wait, c.buffers) for c in configurations}
-    assert found == {(name, *waits[wait], buffers) for name, wait, buffers in rows}
-    assert "round trip" in result.out
-    assert "round trip" in result.show().out
-    assert '"latency_ns"' in result.show("--format", "json").out
 
 
 def test_options_win_over_a_plan_and_that_over_the_defaults_of_a_user(shell):

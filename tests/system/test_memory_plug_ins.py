@@ -67,8 +67,7 @@ class FarRegion(Region):
 
     def read(self, data):
         self._kept.read(data)
-"""
-WITH_ARRAYS = """
+
     def array(self, offset, size):
         return self._kept.array(offset, size)
 """
@@ -90,7 +89,7 @@ CARELESS = "class Kind:\n    of_host = True\n    def __init__(self, device): 1 /
 
 MODULES = {
     "mapped": (MAPPED, "MappedMemory"),
-    "arrays": (FAR + WITH_ARRAYS, "FarMemory"),
+    "arrays": (FAR, "FarMemory"),
     "slow": (SLOW, "SlowMemory"),
     "careless": (CARELESS, "Kind"),
 }

@@ -10,7 +10,6 @@ from halftrip.results.patterns import SHAPES
 from harness.choice import FULL, extended
 from harness.mpi import ONE_HOST, chosen, quick_start
 from harness.paths import IN_PYTHON
-from harness.wrong_bytes import check_failure, is_checked, spoiled
 
 LOCAL = [name for name in DEFAULT_TRANSPORTS if name != "mpi"]
 PATTERNS = ",".join(SHAPES)
@@ -152,6 +151,41 @@ def test_cold_unaligned_and_common_buffers_are_verified(shell):
         found = [c for c in configurations if (c.cache, c.buffers) == (cache, buffers)]
         assert kinds(found) == expected[buffers]
     assert "only a ping-pong in turn sends from the buffer that it receives into" in result.out
+
+
+# A rank that sends a wrong byte, and what has to be found then.
+
+_SPOIL = """
+from halftrip.memory.ring import Ring
+fill = Ring.fill
+def spoil(self, slots, seeds):
+    fill(self, slots, seeds)
+    if self._configuration.size > {offset}:
+        sent = slots[seeds >> 48 == {rank}]
+        self.region.bytes[sent * self._layout.stride + {offset}] ^= 0x40
+Ring.fill = spoil
+"""
+
+
+def spoiled(shell, rank, offset):
+    """An environment in which the byte at `offset` of every message that `rank` sends is not what
+    it should be."""
+    return shell.patched(_SPOIL.format(rank=rank, offset=offset))
+
+
+def is_checked(pattern, rank):
+    """Whether somebody receives, and so checks, what that rank sends in a pattern."""
+    if pattern == "get":
+        return rank == 1
+    return rank == 0 or SHAPES[pattern].initiator
+
+
+def check_failure(failure, rank, offset):
+    """The failure of a row says which byte is wrong, at the rank that received it."""
+    assert failure.reason.startswith(f"rank {1 - rank}: byte {offset} is 0x")
+    words = failure.reason.split()
+    found, expected = int(words[5].rstrip(","), 16), int(words[6], 16)
+    assert found ^ expected == 0x40
 
 
 @pytest.mark.parametrize(

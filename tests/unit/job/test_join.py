@@ -34,8 +34,11 @@ def test_cores_are_one_for_each_thread_of_each_rank():
     [
         ({"launcher": "local"}, "--launcher: the job that this runs in has been started"),
         ({"ranks": 4}, "--ranks: 4 asked for, but this job has 2"),
-        ({"launches": 2}, "--launches: this job was started once"),
-        ({"until_ci": True}, "--until-ci: this job was started once"),
+        (
+            {"launches": 2},
+            "--launches: this job was started once; start it again as often by itself",
+        ),
+        ({"until_ci": True}, "--until-ci: this job was started once; start it again as often"),
     ],
 )
 def test_an_option_that_does_not_fit_the_job_is_one_line(keys, said):
