@@ -67,11 +67,10 @@ class Host:
         """The file that this host has in place of that of the name in /etc."""
         return _SETTINGS / self.name / name
 
-    def limit(self, rate: int, burst: int, queue: int = 1 << 24) -> None:
-        """Lets so many bits per second out; `burst` and `queue` are bytes: what may go at once
-        after a pause, and what may wait."""
+    def limit(self, rate: int, burst: int) -> None:
+        """Lets so many bits per second out; `burst` bytes may go at once after a pause."""
         self.tc("qdisc", "replace", "dev", self.device, "root", "tbf", "rate", f"{rate}bit",
-                "burst", str(burst), "limit", str(queue))  # fmt: skip
+                "burst", str(burst), "limit", str(1 << 24))  # fmt: skip
 
     def limiter(self) -> dict[str, int]:
         """What has gone through the limit: `bytes`, `packets`, `drops`, ..."""

@@ -45,24 +45,6 @@ def test_a_limit_is_measured(lab, shell, transport):
     assert [host.limiter()["drops"] for host in lab.hosts] == [0, 0]
 
 
-def test_bandwidth_is_what_arrives_not_what_a_queue_takes(lab, shell):
-    """More is offered than the link carries: a queue takes it for a while, and then drops what is
-    too much. No more arrives than the link lets through in the time, and the queue, 64 kB, holds
-    when it begins: 0.5 % of a second's. It may be less: a sender that was stopped for longer than
-    the queue lasts has left the link idle.
-    """
-    for host in lab.hosts:
-        host.limit(100_000_000, 16384, queue=65536)
-    run = lab.measure(
-        shell, "-t", "udp", "-p", "stream", "-s", str(PAYLOAD["udp"]), "--window", "256",
-        "--rate", "25MB", "--ci", "none", "--time", "1s", "-r", "1",
-    )  # fmt: skip
-    (m,) = run.measurements
-    assert m.delivery.lost > 0
-    left = 100_000_000 / 8 * PAYLOAD["udp"] / FRAME
-    assert summarize_configuration([m]).bandwidth <= 1.01 * left
-
-
 def wire(size):
     """How many bytes of frames, as tbf counts them, go each way for a message of a ping-pong. The
     second of two segments is acknowledged at once (RFC 5681, 4.2), in a frame of its own, as the

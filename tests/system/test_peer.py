@@ -140,6 +140,11 @@ def test_a_server_that_ends_is_named(shell, tmp_path, number):
     assert re.fullmatch(
         rf"halftrip: {server.peer[1]}: no way to port \d+: 127.0.0.1: .*refused\n", result.err
     )
+    # The next one is soon there.
+    with served(tmp_path, port=server.port) as again:
+        work = ("run", "-o", "again.jsonl", *QUICK, *again.peer)
+        result = shell.halftrip(*work, HALFTRIP_SECRET=again.secret)
+        assert (result.status, result.err) == (0, "")
 
 
 @pytest.mark.extended

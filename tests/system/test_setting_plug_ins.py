@@ -182,17 +182,6 @@ def test_the_schema_has_it(tasty):
     jsonschema.Draft202012Validator(schema).validate(shown)
 
 
-def test_a_run_is_shown_where_the_package_is_not_installed(tasty):
-    made = tasty.halftrip("show", "run.jsonl", "--format", "json")
-    assert (made.status, made.err) == (0, "")
-    rows = [row for row in json.loads(made.out)["rows"] if row["transport"] == "tasty"]
-    # Its numbers are texts, as nothing says what they are.
-    assert [(row["flavour"], int(row["depth"])) for row in rows] == EXPECTED
-    table = tasty.halftrip("show", "run.jsonl").out
-    assert "flavour" in table
-    assert "sharp" in table
-
-
 def test_a_run_goes_on_with_it(tasty):
     path = tasty.directory / "resumed.jsonl"
     lines = tasty.path.read_text().splitlines(keepends=True)

@@ -1,11 +1,10 @@
 """The stand-in itself: what other tests take from it is as they believe."""
 
-import os
 import signal
 
 import pytest
 
-from harness.cuda import begun_python, python, stand_in
+from harness.cuda import python, stand_in
 
 _TEST = """
 import ctypes
@@ -28,9 +27,8 @@ def test_the_host_cannot_touch_memory_of_a_device(cuda_libraries, touch):
 
 
 def test_what_a_killed_process_held_is_told(cuda_libraries, tmp_path):
-    environment = stand_in(cuda_libraries, ledger=tmp_path)
-    with begun_python(f"{_TEST}input()", environment) as owner:
-        owner.stdout.readline()
-        os.kill(owner.pid, signal.SIGKILL)
-        assert owner.wait(timeout=60) == -signal.SIGKILL
-    assert (tmp_path / str(owner.pid)).read_text() == "2 8\n"
+    code = f"{_TEST}import os\nprint(os.getpid(), flush=True)\nos.kill(os.getpid(), 9)"
+    result = python(code, stand_in(cuda_libraries, ledger=tmp_path))
+    assert result.returncode == -signal.SIGKILL
+    _, pid = result.stdout.split()
+    assert (tmp_path / pid).read_text() == "2 8\n"
