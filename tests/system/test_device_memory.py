@@ -11,7 +11,7 @@ from harness.victim import Victim
 
 # Whether bytes arrive, a few iterations tell.
 QUICK = ("-i", "20", "--warmup", "2", "--slices", "1", "--no-message-rate")
-BOTH_WAYS = ("-p", "pingpong,stream,bidirectional", "-W", "4", "--verify")
+BOTH_WAYS = "pingpong,stream,bidirectional"
 
 
 def shortest(measurements):
@@ -20,41 +20,33 @@ def shortest(measurements):
 
 
 @pytest.mark.parametrize(
-    ("transports", "memory", "more"),
+    ("transports", "memory", "patterns", "more"),
     [
-        ("cuda-ipc", "cuda,cuda@0:cuda@1", ("--device-copy", "driver,engine")),
+        ("cuda-ipc", "cuda,cuda@0:cuda@1", BOTH_WAYS, ("--device-copy", "driver,engine")),
         *extended(
-            ("tcp,shm,unix,pipe", "cuda,cuda:host,host:cuda", ("--staging", "whole,chunk=4K")),
-            ("nccl", "cuda@0:cuda@1", ()),
-            ("shm,tcp", "pinned,managed,host:pinned", ()),
+            *(
+                (transports, "cuda@0:cuda@1", patterns, ("--mode", mode, "--align", "8"))
+                for transports, mode, patterns in (
+                    ("cuda-ipc,nccl", "blocking", "pingpong,stream,exchange,pingping"),
+                    ("cuda-ipc,nccl", "nonblocking", BOTH_WAYS),
+                    ("cuda-ipc", "onesided", "put,get"),
+                )
+            ),
+            ("tcp,shm,unix,pipe", "cuda,cuda:host,host:cuda", BOTH_WAYS,
+             ("--staging", "whole,chunk=4K")),
+            ("nccl", "cuda@0:cuda@1", BOTH_WAYS, ()),
+            ("shm,tcp", "pinned,managed,host:pinned", BOTH_WAYS, ()),
         ),
     ],
-)
-def test_all_bytes_arrive_between_all_memory(shell, cuda, transports, memory, more):
-    options = ("--memory", memory, "-s", "8,10001", *BOTH_WAYS, *more)
+)  # fmt: skip
+def test_all_bytes_arrive_between_all_memory(shell, cuda, transports, memory, patterns, more):
+    options = ("--memory", memory, "-p", patterns, "-s", "8,10001", "-W", "4", "--verify", *more)
     result = shell.run("-t", transports, *options, *QUICK, **cuda())
     assert result.status == 0, result.err
     found = result.cells("transport", "memory", "pattern", "size_bytes")
-    assert len(found) == 6 * len(memory.split(",")) * len(transports.split(","))
+    numbers = [len(each.split(",")) for each in (transports, memory, patterns)]
+    assert len(found) == 2 * numbers[0] * numbers[1] * numbers[2]
     assert not result.run.failures
-
-
-@pytest.mark.parametrize(
-    ("mode", "patterns"),
-    extended(
-        ("blocking", "pingpong,stream,exchange,pingping"),
-        ("nonblocking", "pingpong,stream,bidirectional"),
-        ("onesided", "put,get"),
-    ),
-)
-def test_calls_that_begin_and_calls_into_memory_carry_every_byte(shell, cuda, mode, patterns):
-    result = shell.run(
-        *("-t", "cuda-ipc,nccl", "--memory", "cuda@0:cuda@1", "-p", patterns, "--mode", mode),
-        *("-s", "8,64K", "-W", "3", "--verify", "--align", "8", *QUICK),
-        **cuda(),
-    )
-    assert result.status == 0, result.err
-    assert ("cuda-ipc",) in result.cells("transport")
 
 
 def test_planted_delays_come_out(shell, cuda):

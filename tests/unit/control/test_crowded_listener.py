@@ -28,21 +28,21 @@ def test_those_who_claim_to_be_a_guest_do_not_push_out_the_guest(door):
     """Whoever has not proven anything is in nobody's way, whatever it says of itself."""
     most = module._MOST_PENDING
     with contextlib.ExitStack() as open_ones:
-        for _ in range(most + 1):
-            open_ones.enter_context(claim(door))
-            door._handle(0.0)
+
+        def crowd(count):
+            for _ in range(count):
+                open_ones.enter_context(claim(door))
+                door._handle(0.0)
+
+        crowd(most + 1)
         # It has connected, and not said anything yet, while others go on.
         ours = open_ones.enter_context(open_connection(door.address))
         serve_some(door)
-        for _ in range(most // 2):
-            open_ones.enter_context(claim(door))
-            door._handle(0.0)
+        crowd(most // 2)
         greeting = Greeting(TOKEN, HELLO)
         ours.sendall(greeting.claim)
         serve_some(door)
-        for _ in range(most // 2):
-            open_ones.enter_context(claim(door))
-            door._handle(0.0)
+        crowd(most // 2)
         ours.settimeout(10)
         ours.sendall(greeting.answer(ours))
         serve_some(door)

@@ -59,13 +59,3 @@ def test_a_configuration_that_is_narrow_enough_gets_no_more_slices():
     assert 6 <= len(measured) <= 10
     summary = summarize_configuration(measured)
     assert summary.high - summary.low <= 2 * 0.02 * summary.latency
-
-
-def test_the_first_iteration_of_every_configuration_is_cold():
-    model = msgspec.structs.replace(STILL, first=1e-3)
-    run = simulate(model, [configuration(8), configuration(64)], Plan(slices=2))
-    assert len(run.measurements) == 4
-    for measurement in run.measurements:
-        one = 2 * model.one_way(measurement.configuration.size)
-        assert measurement.first == round((one + 1e-3) * 1e9)
-        assert measurement.samples.max() < 1e6
