@@ -7,6 +7,8 @@ AMPLE_SECONDS = 120.0
 # What halftrip promises: after the end of a run, or of one of its processes, nothing is left for
 # longer.
 END_SECONDS = 5.0
+# The same of a run over Dragon.
+DRAGON_SECONDS = 20.0
 
 
 def until(is_so, said="", seconds=AMPLE_SECONDS):

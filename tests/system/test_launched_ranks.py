@@ -7,8 +7,6 @@ import pytest
 
 from harness.shell import opened_shell
 
-QUICK = ("--time", "10ms")
-
 
 @pytest.fixture(scope="module")
 def launched(tmp_path_factory):

@@ -13,8 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from harness.dragon import DRAGON_SECONDS
-from harness.limits import END_SECONDS, until
+from harness.limits import DRAGON_SECONDS, END_SECONDS, until
 from harness.mpi import chosen, job, quick_start
 from harness.victim import LOCAL, WITH_MPI, Victim
 
