@@ -106,10 +106,15 @@ def test_options_win_over_a_plan_and_that_over_the_defaults_of_a_user(shell):
 
 
 def test_cores_are_what_was_asked_for(shell):
-    """Two ranks on one core still get along, are flagged, and have no core-to-core round trip."""
+    """Two ranks on one core still get along, are flagged, and have no core-to-core round trip. What
+    cannot be measured is left out with the reason."""
     core = max(os.sched_getaffinity(0))
-    result = shell.run("-t", "shm,pipe", "-s", "8", "--cores", f"{core},{core}", *QUICK)
+    work = ("-t", "mpi,shm,pipe", "--launcher", "local", "-s", "8", "--cores", f"{core},{core}")
+    result = shell.run(*work, *QUICK)
     assert result.status == 0, result.err
+    said = "the ranks were not started by an mpiexec (--launcher mpiexec)"
+    assert result.reasons() == {said}
+    assert f"not measured: mpi: {said}" in result.out
     assert [e.core for e in result.run.environments] == [core, core]
     assert all("oversubscribed" in row["flags"] for row in result.rows())
     assert all(m.core_to_core_rtts == [] for m in result.run.measurements)
