@@ -24,14 +24,10 @@ def shortest(measurements):
     [
         ("cuda-ipc", "cuda,cuda@0:cuda@1", BOTH_WAYS, ("--device-copy", "driver,engine")),
         *extended(
-            *(
-                (transports, "cuda@0:cuda@1", patterns, ("--mode", mode, "--align", "8"))
-                for transports, mode, patterns in (
-                    ("cuda-ipc,nccl", "blocking", "pingpong,stream,exchange,pingping"),
-                    ("cuda-ipc,nccl", "nonblocking", BOTH_WAYS),
-                    ("cuda-ipc", "onesided", "put,get"),
-                )
-            ),
+            ("cuda-ipc,nccl", "cuda@0:cuda@1", "pingpong,stream,exchange,pingping",
+             ("--align", "8")),
+            ("cuda-ipc,nccl", "cuda@0:cuda@1", BOTH_WAYS, ("--mode", "nonblocking")),
+            ("cuda-ipc", "cuda@0:cuda@1", "put,get", ("--mode", "onesided")),
             ("tcp,shm,unix,pipe", "cuda,cuda:host,host:cuda", BOTH_WAYS,
              ("--staging", "whole,chunk=4K")),
             ("nccl", "cuda@0:cuda@1", BOTH_WAYS, ()),
