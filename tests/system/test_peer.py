@@ -142,7 +142,7 @@ def test_a_server_that_ends_is_named(shell, tmp_path, number):
     )
     # The next one is soon there.
     with served(tmp_path, port=server.port) as again:
-        work = ("run", "-o", "again.jsonl", *QUICK, *again.peer)
+        work = ("run", "-o", "last.jsonl", *QUICK, *again.peer)
         result = shell.halftrip(*work, HALFTRIP_SECRET=again.secret)
         assert (result.status, result.err) == (0, "")
 
