@@ -72,7 +72,6 @@ class Measured(NamedTuple):
     slices: list[Measurement | None]
     problem: str | None
     timed_ns: list[int]
-    sampler: Sampler
 
     @property
     def only(self):
@@ -80,10 +79,6 @@ class Measured(NamedTuple):
         assert self.problem is None
         (measurement,) = self.slices
         return measurement
-
-    @property
-    def blocks(self):
-        return [block for each in self.slices if each is not None for block in each.blocks]
 
 
 def measure(
@@ -128,6 +123,6 @@ def measure(
             timed.append(slice_.timed_ns)
             problem = slice_.ended and slice_.ended.problem.reason
         own.close()
-        return Measured(found, problem, timed, sampler)
+        return Measured(found, problem, timed)
 
     return on_two_ranks(take_part)[0]

@@ -1,7 +1,6 @@
 """Many ranks in one process, over the simulated transport in virtual time: each is a greenlet,
 which runs until it waits for a message, and messages are handed over in memory."""
 
-import dataclasses
 from collections import Counter, defaultdict, deque
 
 from greenlet import getcurrent, greenlet
@@ -13,7 +12,8 @@ from halftrip.measure.setup import Setup
 from halftrip.measure.slice_runner import SliceRunner
 from halftrip.plan.pairing import Schedules
 from halftrip.registry import TRANSPORTS
-from halftrip.transports.base import PairContext, ProcessContext
+from halftrip.telemetry.topology import Place
+from halftrip.transports.base import ProcessContext
 
 
 class Posts:
@@ -70,22 +70,6 @@ class MemoryGroup(Group):
         pass
 
 
-@dataclasses.dataclass(frozen=True)
-class CrowdSetup(Setup):
-    """A set-up without cores: no two ranks share a host."""
-
-    def context(self, ranks, thread):
-        initiator, responder = ranks
-        own = self.group.rank
-        return PairContext(
-            peer=responder if own == initiator else initiator,
-            initiates=own == initiator,
-            same_host=False,
-            shares_core=False,
-            thread=thread,
-        )
-
-
 class Crowd:
     """`size` ranks that take the turns `turns`. `rounds` is how many their schedule has. `sent` has
     for each turn the messages of each rank, `reports` what rank 0 got, `open_pairs` how many pairs
@@ -98,19 +82,21 @@ class Crowd:
         self.open_pairs = self.kept = 0
         self._turns = turns
         self._posts = posts = Posts()
-        hosts = ["host"] * size
+        # No two ranks share a host, nor need clocks be compared.
+        hosts, of_clocks = [f"host{rank}" for rank in range(size)], ["host"] * size
+        places = [[Place(None, False)]] * size
         schedule = Schedules(size, plan.pairs, plan.limits)
         self.rounds = schedule.rounds
         self._ranks = []
         for rank in range(size):
             group = MemoryGroup(rank, size, posts)
             process = ProcessContext.from_plan(plan, rank, "token")
-            setup = CrowdSetup(
-                plan=plan, group=group, hosts=hosts, places=[], environments=[],
+            setup = Setup(
+                plan=plan, group=group, hosts=hosts, places=places, environments=[],
                 cache_bytes=1 << 20, kept_bytes=1 << 20, schedule=schedule,
                 transports={"simulated": TRANSPORTS.load("simulated")(process)}, **setup_parts,
             )  # fmt: skip
-            self._ranks.append((group, SliceRunner(setup, HostClocks(group, hosts), 0, 0.0)))
+            self._ranks.append((group, SliceRunner(setup, HostClocks(group, of_clocks), 0, 0.0)))
 
     def run(self):
         self._posts.run([greenlet(lambda rank=rank: self._follow(*rank)) for rank in self._ranks])

@@ -1,7 +1,6 @@
 """A stand-in for CUDA's driver, NVML and NCCL, built from C: device memory that the host cannot
 touch, and planted times. It proves halftrip's code, never a figure."""
 
-import contextlib
 import subprocess
 import sys
 
@@ -33,6 +32,13 @@ def stand_in(folder, **settings):
     return {"LD_LIBRARY_PATH": str(folder)} | variables
 
 
+def said(folder, code, **settings):
+    """What such a program in Python prints; it complains of nothing."""
+    result = python(code, stand_in(folder, **settings))
+    assert (result.returncode, result.stderr) == (0, "")
+    return result.stdout
+
+
 def python(code, environment):
     """Runs a program in Python in a process of its own: its result."""
     return subprocess.run(
@@ -43,21 +49,3 @@ def python(code, environment):
         text=True,
         timeout=60,
     )
-
-
-@contextlib.contextmanager
-def begun_python(code, environment):
-    """The same, begun: its process, with pipes, which does not outlive the block."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", code],
-        env=environment,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    with process:
-        try:
-            yield process
-        finally:
-            process.kill()

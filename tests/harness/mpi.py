@@ -5,17 +5,12 @@ import shutil
 import sys
 from pathlib import Path
 
-import pytest
-
 # Both families, whose handles are pointers or integers.
 MPIEXECS = {
     "wheel": str(Path(sys.executable).with_name("mpiexec")),
     "openmpi": "mpirun.openmpi",
     "mpich": "mpirun.mpich",
 }
-# Names for parametrize: every change is tested with the wheel alone.
-EXTENDED = [pytest.param(name, marks=pytest.mark.extended) for name in ("openmpi", "mpich")]
-EVERY_MPI = ["wheel", *EXTENDED]
 # Ranks on one host start a second sooner if Open MPI 5 does not look for networks. For Open MPI 4
 # shared memory has another name, so this is for the wheel alone.
 ONE_HOST = {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "self,sm"}

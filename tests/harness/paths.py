@@ -63,15 +63,22 @@ def connect(paths):
 
 
 @contextlib.contextmanager
-def opened(name, waits=("spin", "spin"), tuning=UNTUNED, **fields):
-    """Both ends of a connected path, closed in the end."""
+def made(name, waits=("spin", "spin"), tuning=UNTUNED, **fields):
+    """Both ends of a path, not yet connected, closed in the end."""
     paths = make_paths(name, waits, tuning, **fields)
     try:
-        connect(paths)
         yield paths
     finally:
         for path in paths:
             path.close()
+
+
+@contextlib.contextmanager
+def opened(name, waits=("spin", "spin"), tuning=UNTUNED, **fields):
+    """Both ends of a connected path, closed in the end."""
+    with made(name, waits, tuning, **fields) as paths:
+        connect(paths)
+        yield paths
 
 
 class OneEnd:

@@ -296,27 +296,9 @@ def counters(**changes):
 
 def save(run, path):
     """Writes a run to a file and returns its path."""
-    kinds = (
-        run.sources,
-        run.environments,
-        run.devices,
-        run.skips,
-        run.measurements,
-        run.again,
-        run.lost,
-        run.failures,
-        run.aggregates,
-        run.connections,
-        run.thresholds,
-        run.clock_comparisons,
-        run.copy_times,
-        run.device_copies,
-        run.device_latencies,
-        run.host_counters,
-        run.counted_slices,
-        run.notices,
-    )
-    records = [run.header, *(record for kind in kinds for record in kind)]
+    kinds = [getattr(run, name) for name in run.__struct_fields__]
+    several = [kind for kind in kinds if isinstance(kind, tuple) and kind is not run.problems]
+    records = [run.header, *(record for kind in several for record in kind)]
     if run.end is not None:
         records.append(run.end)
     path.write_bytes(b"".join(encode(record) for record in records))

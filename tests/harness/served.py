@@ -10,7 +10,7 @@ import time
 
 import psutil
 
-from harness.limits import AMPLE_SECONDS
+from harness.limits import AMPLE_SECONDS, until
 from harness.shell import HALFTRIP
 
 
@@ -67,11 +67,8 @@ class Served:
         return found
 
     def await_ranks(self, count):
-        deadline = time.monotonic() + AMPLE_SECONDS
-        while len(found := self.ranks()) != count:
-            assert time.monotonic() < deadline, (found, self.said)
-            time.sleep(0.02)
-        return found
+        until(lambda: len(self.ranks()) == count, f"not {count} ranks")
+        return self.ranks()
 
     def end(self, number=signal.SIGTERM):
         """Ends it, and returns its status."""

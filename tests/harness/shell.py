@@ -3,8 +3,10 @@
 import contextlib
 import csv
 import io
+import json
 import os
 import pty
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -54,6 +56,16 @@ class Result:
     def rows(self):
         """The rows of the run, as CSV has them, each in the state of the machine that held most."""
         return first_states(csv.DictReader(io.StringIO(self.show("--format", "csv").out)))
+
+    def cells(self, *columns):
+        """These cells of the rows of the run, as JSON has them."""
+        rows = json.loads(self.show("--format", "json").out)["rows"]
+        return {tuple(row[column] for column in columns) for row in rows}
+
+    def reasons(self, *transports):
+        """Why something was skipped, of these transports or of all."""
+        skips = self.run.skips
+        return {each.reason for each in skips if each.transport in transports or not transports}
 
     def show(self, *arguments):
         """``halftrip show`` of the run file."""
@@ -198,6 +210,13 @@ class Shell:
                 seen += part
         out, _ = self._communicate(process, AMPLE_SECONDS)
         return Result(process.returncode, out, "", self.path), seen
+
+    def script(self, name, text):
+        """Writes a program into the directory; its path, quoted."""
+        path = self.directory / name
+        path.write_text(text)
+        path.chmod(0o755)
+        return shlex.quote(str(path))
 
     def patched(self, code):
         """An environment in which every Python process runs `code` first."""

@@ -6,9 +6,8 @@ import secrets
 import shutil
 import socket
 import subprocess
-import time
 
-from harness.limits import AMPLE_SECONDS
+from harness.limits import until
 from harness.need import need_root
 
 CONFIGURATION = """\
@@ -77,7 +76,7 @@ def run_daemons(directory, environment, running):
              "log-file": "munged.log", "seed-file": "seed"}  # fmt: skip
     files = [f"--{option}={directory / name}" for option, name in munge.items()]
     start_daemon(["munged", "--foreground", "--force", *files], environment, running)
-    await_true((directory / "munge.sock").exists, "no munged")
+    until((directory / "munge.sock").exists, "no munged")
     start_daemon(["slurmctld", "-D"], environment, running)
     for node in ("n1", "n2"):
         start_daemon(["slurmd", "-D", "-N", node], environment, running)
@@ -92,7 +91,7 @@ def run_daemons(directory, environment, running):
         )
         return said.stdout.strip() == "idle 2"
 
-    await_true(is_idle, "the nodes do not become idle")
+    until(is_idle, "the nodes do not become idle")
 
 
 def start_daemon(command, environment, running):
@@ -109,10 +108,3 @@ def start_daemon(command, environment, running):
             process.wait()
 
     running.callback(end)
-
-
-def await_true(is_so, said):
-    deadline = time.monotonic() + AMPLE_SECONDS
-    while not is_so():
-        assert time.monotonic() < deadline, said
-        time.sleep(0.1)

@@ -47,7 +47,7 @@ def framed(payload):
     return LENGTH.pack(len(payload)) + payload
 
 
-class RecordedGreeting:
+class Greeting:
     """What a caller says in one connection: its `claim` at once, its `answer` after it has heard
     the `challenge`."""
 
@@ -66,10 +66,6 @@ class RecordedGreeting:
         self.challenge = payload
         nonce = payload[: len(greeting.new_nonce())]
         return framed(greeting._proof(self._token, greeting._CALLER, nonce, self._claim))
-
-
-def record_greeting(token, hello):
-    return RecordedGreeting(token, hello)
 
 
 def _exactly(end, size):

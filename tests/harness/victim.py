@@ -95,18 +95,6 @@ class Victim:
         """Until the file holds so many: what happens now, happens while others are made."""
         self._await(lambda: self._count(b'"record":"measurement"') >= count, "no measurement")
 
-    def await_launch(self, number):
-        """Until both ranks of the launch of that number are there; their processes, by rank."""
-        found = {}
-
-        def is_there():
-            here = [e for e in self._environments() if e.launch == number]
-            found.update({e.rank: e.pid for e in here})
-            return len(here) == 2
-
-        self._await(is_there, f"no launch {number}")
-        return found
-
     def await_work(self, number, seconds=0.2):
         """Until that rank has computed for so long since its set-up: it is in a timed loop, or
         waits in one."""
@@ -133,9 +121,6 @@ class Victim:
     def _count(self, part):
         return self.path.read_bytes().count(part) if self.path.exists() else 0
 
-    def _environments(self):
-        return load(self.path).environments if self._count(b"\n") else ()
-
     # The processes.
 
     def _command(self):
@@ -156,7 +141,7 @@ class Victim:
 
     def rank(self, number):
         """The process of a rank, as the file has it."""
-        return self._environments()[number].pid
+        return load(self.path).environments[number].pid
 
     def launcher(self):
         """The mpiexec that halftrip has started."""

@@ -11,12 +11,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 import uuid
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from harness.limits import until
 from harness.mpi import mpiexec
 from harness.need import need, need_root
 from lab.journal import Journal
@@ -67,14 +67,10 @@ class Host:
         """The file that this host has in place of that of the name in /etc."""
         return _SETTINGS / self.name / name
 
-    def sysctl(self, setting: str, value: str) -> None:
-        run("ip", "netns", "exec", self.name, "sysctl", "-q", "-w", f"{setting}={value}")
-
-    def limit(self, rate: int, burst: int, queue: int = 1 << 24) -> None:
-        """Lets so many bits per second out; `burst` and `queue` are bytes: what may go at once
-        after a pause, and what may wait."""
+    def limit(self, rate: int, burst: int) -> None:
+        """Lets so many bits per second out; `burst` bytes may go at once after a pause."""
         self.tc("qdisc", "replace", "dev", self.device, "root", "tbf", "rate", f"{rate}bit",
-                "burst", str(burst), "limit", str(queue))  # fmt: skip
+                "burst", str(burst), "limit", str(1 << 24))  # fmt: skip
 
     def limiter(self) -> dict[str, int]:
         """What has gone through the limit: `bytes`, `packets`, `drops`, ..."""
@@ -90,20 +86,20 @@ class Host:
 
     def await_link(self) -> None:
         """Returns when the device is up and its addresses are settled."""
-        deadline = time.monotonic() + _READY_SECONDS
-        while True:
+
+        def is_settled() -> bool:
             said = self.ip("addr", "show", "dev", self.device)
-            if "LOWER_UP" in said and "tentative" not in said:
-                return
-            assert time.monotonic() < deadline, said
-            time.sleep(0.02)
+            return "LOWER_UP" in said and "tentative" not in said
+
+        until(is_settled, f"{self.device} is not up", _READY_SECONDS)
 
     def await_addresses(self) -> None:
         """Returns when no neighbour is being asked for its address."""
-        deadline = time.monotonic() + _READY_SECONDS
-        while "INCOMPLETE" in (said := self.ip("neigh", "show", "dev", self.device)):
-            assert time.monotonic() < deadline, said
-            time.sleep(0.05)
+
+        def are_known() -> bool:
+            return "INCOMPLETE" not in self.ip("neigh", "show", "dev", self.device)
+
+        until(are_known, f"neighbours of {self.device}", _READY_SECONDS)
 
 
 class Relay:

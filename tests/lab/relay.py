@@ -28,9 +28,8 @@ import struct
 import sys
 import time
 from dataclasses import dataclass, fields, replace
-from typing import NamedTuple
 
-ICMP, TCP, UDP = 1, 6, 17
+TCP, UDP = 6, 17
 
 # linux/if_tun.h
 _TUNSETIFF = 0x400454CA
@@ -40,45 +39,17 @@ _MOST = 1 << 16
 # So many packets of a direction at most before those that are due go on.
 _BATCH = 16
 
-# How much of each packet is kept: the headers of IPv4 and UDP, and what halftrip puts first.
-HEAD = 64
-# direction, protocol, fate, held, length, read, due, written, went, head; see `journal.KEPT`.
-RECORD = struct.Struct(f"<BBBBIqqqq{HEAD}s")
+# How much of each packet is kept: the header of IPv4 without options.
+HEAD = 20
+# direction, protocol, fate, length, read, written, head; see `journal.KEPT`.
+RECORD = struct.Struct(f"<BBBxIqq{HEAD}s")
 # REFUSED: the device that it was to go out of is not up.
 SENT, DROPPED, WAITING, REFUSED = 0, 1, 2, 3
 
 
-class Header(NamedTuple):
-    """What there is to know of an IP packet: `length` in bytes, with all headers; `offset` in bytes
-    is where a fragment belongs, and `more` whether others follow."""
-
-    protocol: int
-    length: int
-    identification: int = 0
-    offset: int = 0
-    more: bool = False
-    payload: int = 20  # where it begins
-
-    @property
-    def is_fragment(self) -> bool:
-        return self.more or self.offset > 0
-
-
-def parse(packet: bytes) -> Header:
-    """The header of a packet, or of the beginning of one. Raises ValueError if it is none of IP."""
-    version = packet[0] >> 4 if packet else 0
-    if version == 4 and len(packet) >= 20:
-        # RFC 791, 3.1.
-        first, _, length, identification, part, _, protocol = struct.unpack_from(">BBHHHBB", packet)
-        offset = 8 * (part & 0x1FFF)
-        return Header(
-            protocol, length, identification, offset, bool(part & 0x2000), 4 * (first & 15)
-        )
-    if version == 6 and len(packet) >= 40:
-        # RFC 8200, 3.
-        length, protocol = struct.unpack_from(">HB", packet, 4)
-        return Header(protocol, 40 + length, payload=40)
-    raise ValueError("no packet of IP")
+def protocol_of(packet: bytes) -> int:
+    """The protocol of an IP packet (RFC 791, 3.1; RFC 8200, 3)."""
+    return packet[9] if packet[0] >> 4 == 4 else packet[6]
 
 
 @dataclass(frozen=True)
@@ -103,45 +74,32 @@ class Dice:
         self._rule = rule
         self._random = random.Random(seed)
 
-    def throw(self, protocol: int) -> tuple[int, bool] | None:
-        """How long a packet is delayed, ns, and whether it is held; None: it is dropped."""
+    def throw(self, protocol: int) -> int | None:
+        """How long a packet is delayed, ns; None: it is dropped."""
         rule = self._rule
         if rule.protocol not in (0, protocol):
-            return rule.delay, False
+            return rule.delay
         # Both always, so that a share of one does not change which packets the other hits.
         lost, held = self._random.random() < rule.loss, self._random.random() < rule.reorder
         if lost:
             return None
-        return rule.delay + held * rule.hold, held
+        return rule.delay + held * rule.hold
 
 
 class Kept:
-    """A packet, and what became of it; times are ns of CLOCK_MONOTONIC, `went` counts writes."""
+    """A packet, and what became of it; times are ns of CLOCK_MONOTONIC."""
 
-    __slots__ = (
-        "direction",
-        "due",
-        "fate",
-        "held",
-        "length",
-        "packet",
-        "protocol",
-        "read",
-        "went",
-        "written",
-    )
+    __slots__ = ("direction", "fate", "packet", "protocol", "read", "written")
 
     def __init__(self, direction: int, packet: bytes, read: int) -> None:
         self.direction, self.packet, self.read = direction, packet, read
-        self.length, self.protocol = len(packet), parse(packet).protocol
-        self.fate, self.held = WAITING, False
-        self.due = self.written = 0
-        self.went = -1
+        self.protocol = protocol_of(packet)
+        self.fate, self.written = WAITING, 0
 
     def record(self) -> bytes:
         return RECORD.pack(
-            *(self.direction, self.protocol, self.fate, self.held, self.length),
-            *(self.read, self.due, self.written, self.went, self.packet[:HEAD]),
+            *(self.direction, self.protocol, self.fate, len(self.packet)),
+            *(self.read, self.written, self.packet[:HEAD]),
         )
 
 
@@ -177,7 +135,6 @@ class Relay:
         self._devices = devices
         self._schedule = Schedule()
         self._kept: list[Kept] = []
-        self._went = 0
         self._said = b""
         self._set(Rule(), 0)
 
@@ -205,13 +162,11 @@ class Relay:
                 packet = os.read(device, _MOST)
                 kept = Kept(direction, packet, time.monotonic_ns())
                 self._kept.append(kept)
-                fate = self._dice[direction].throw(kept.protocol)
-                if fate is None:
+                delay = self._dice[direction].throw(kept.protocol)
+                if delay is None:
                     kept.fate = DROPPED
                 else:
-                    delay, kept.held = fate
-                    kept.due = kept.read + delay
-                    self._schedule.add(kept.due, kept)
+                    self._schedule.add(kept.read + delay, kept)
                     # Nothing that is due waits for what may still come.
                     self._write()
 
@@ -225,8 +180,7 @@ class Relay:
                 kept.fate = REFUSED
                 continue
             kept.written = time.monotonic_ns()
-            kept.fate, kept.went = SENT, self._went
-            self._went += 1
+            kept.fate = SENT
 
     def _listen(self) -> bool:
         """Does what it is told; whether there may be more."""

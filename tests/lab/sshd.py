@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextlib
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from harness.limits import AMPLE_SECONDS
+from harness.limits import AMPLE_SECONDS, until
 from harness.need import need
 from lab.hosts import Host, run
 
@@ -51,17 +50,11 @@ def serving(hosts: tuple[Host, ...], directory: Path) -> Iterator[str]:
                 stderr=subprocess.DEVNULL,
             )
             started.callback(_end, process)
-            _await_port(host)
+            listed = ("ip", "netns", "exec", host.name, "ss", "-tlnH")
+            until(lambda listed=listed: ":22 " in run(*listed), "no sshd")
         yield f"ssh -F {client}"
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     process.terminate()
     process.wait(AMPLE_SECONDS)
-
-
-def _await_port(host: Host) -> None:
-    deadline = time.monotonic() + AMPLE_SECONDS
-    while ":22 " not in run("ip", "netns", "exec", host.name, "ss", "-tlnH"):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)

@@ -10,8 +10,8 @@ import time
 
 import pytest
 
-from harness.limits import AMPLE_SECONDS, END_SECONDS
-from harness.served import Served, served
+from harness.limits import AMPLE_SECONDS, END_SECONDS, until
+from harness.served import served
 from harness.victim import Victim
 from lab.faults import processes
 
@@ -24,10 +24,7 @@ WORK = ("-t", "tcp", "-s", "8", "--ci", "none", "--time", "60s", "-r", "600")
 
 def await_nothing(host, before):
     """Until only what was there before is on a host."""
-    deadline = time.monotonic() + AMPLE_SECONDS
-    while (left := processes(host)) != before:
-        assert time.monotonic() < deadline, left
-        time.sleep(0.1)
+    until(lambda: processes(host) == before, f"something is left on {host.name}")
 
 
 def plug_in(lab):
@@ -133,18 +130,3 @@ def test_the_others_go_on_where_one_of_three_hosts_is_cut_off(three, shell, tmp_
     assert hosts == {here.name, there.name}
     # The stand-in for ssh is still connected: its end tells the agent.
     await_nothing(gone, before)
-
-
-def test_a_server_that_is_killed_is_soon_there_again(lab, shell, tmp_path):
-    here, there = lab.hosts
-    where = {"address": there.address, "prefix": there.prefix()}
-    server = Served(tmp_path, **where)
-    victim = started_with(shell, here, server.peer, {"HALFTRIP_SECRET": server.secret})
-    assert server.end(signal.SIGKILL) == -signal.SIGKILL
-    with served(tmp_path, port=server.port, **where) as again:
-        ended = victim.wait(AMPLE_SECONDS)
-        assert (ended.status, ended.err) == (1, f"halftrip: {server.peer[1]} died\n")
-        assert len(ended.run.measurements) >= 2
-        assert ended.run.interrupted == f"{server.peer[1]} died"
-        measure_again(lab, shell, again.peer, {"HALFTRIP_SECRET": again.secret})
-    assert processes(there) == set()

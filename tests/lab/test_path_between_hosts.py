@@ -107,35 +107,3 @@ def test_the_route_depends_on_the_device_that_a_socket_is_bound_to_and_on_its_po
     assert look(first, "SOCK_DGRAM", "10.99.0.1").interface.name == "other"
     path = look(first, "SOCK_DGRAM", "10.99.0.1", first.device)
     assert (path.interface.name, path.gateway) == (first.device, second.address)
-
-
-@pytest.mark.parametrize("timestamps", ["1", "0"])
-def test_a_segment_and_its_headers_are_a_packet_of_the_mtu(ends, timestamps):
-    """What `payload_rate` takes for the headers is what the kernel leaves for them."""
-    first, second = ends
-    for host in ends:
-        run(*host.prefix(), "sysctl", "-q", "-w", f"net.ipv4.tcp_timestamps={timestamps}")
-    for address, header in ((second.address, 20), ("fd77::2", 40)):
-        path = look(first, "SOCK_STREAM", address)
-        assert path.tcp.timestamps == (timestamps == "1")
-        headers = header + 20 + (12 if path.tcp.timestamps else 0)
-        assert path.tcp.pmtu == 1500
-        assert path.tcp.snd_mss == 1500 - headers
-        assert path.tcp.min_rtt_us <= path.tcp.rtt_us
-        assert path.congestion == "reno"
-
-
-def test_frames_are_as_long_as_payload_rate_says(ends):
-    """Also where the MTU of the peer, and not that of the path, limits a segment."""
-    first, second = ends
-    # Each segment is counted with its headers only where the device gets it by itself.
-    first.ip("link", "set", first.device, "gso_max_segs", "1")
-    second.ip("link", "set", second.device, "mtu", "1400")
-    before = first.sent_bytes
-    path = look(first, "SOCK_STREAM", second.address)
-    assert (path.tcp.pmtu, path.tcp.snd_mss) == (1500, 1348)
-    # What is sent again goes in full frames, too. Without what Ethernet adds on the wire.
-    full = 1348 + 52 + 14
-    sent = (1_000_000 // 1348 + path.tcp.total_retrans) * full + 1_000_000 % 1348 + 66
-    # The handshake and a few acknowledgements come on top.
-    assert 0 < first.sent_bytes - before - sent < 2000

@@ -97,19 +97,6 @@ def test_mpi_and_what_else_needs_no_common_memory(lab, shell, name, joins):
 
 
 @pytest.mark.extended
-def test_a_killed_rank_on_the_other_host_is_named(lab, shell):
-    victim = Victim(
-        shell,
-        *("-t", "tcp", "-s", "8", "--ci", "none", "--time", "60s", *lab.chosen("mpich")),
-        prefix=lab.hosts[0].prefix(),
-    )
-    victim.await_work(1)
-    pid = victim.rank(1)
-    ended = victim.kill(pid)
-    assert ended.err == f"halftrip: rank 1 (process {pid}) died\n"
-
-
-@pytest.mark.extended
 def test_ranks_are_started_by_a_real_ssh_and_nothing_stays_there(lab, shell, tmp_path):
     here, there = lab.hosts
     with sshd.serving((there,), tmp_path) as ssh:
@@ -145,42 +132,6 @@ def test_every_pair_of_three_hosts_is_measured_and_called_by_them(three, shell):
     pairs = [f"{a.name} to {b.name}" for a in three.hosts for b in three.hosts if a is not b]
     assert any(f" 8 B, {pair}: " in trust for pair in pairs)
     assert "0-1" not in result.out
-
-
-@pytest.mark.extended
-def test_there_by_one_link_and_back_by_another(lab, shell):
-    here, there = lab.hosts
-    back = f"w{there.device[1:]}"
-    hosts.run("ip", "link", "add", f"w{here.device[1:]}", "netns", here.name, "type", "veth",
-              "peer", "name", back, "netns", there.name)  # fmt: skip
-    for number, host in enumerate(lab.hosts):
-        device = f"w{host.device[1:]}"
-        host.ip("addr", "add", f"10.78.0.{number + 1}/24", "dev", device)
-        host.ip("link", "set", device, "up", "mtu", "1400")
-        # What comes does so by another way than the one that leads back.
-        for name in ("all", host.device, device):
-            host.sysctl(f"net.ipv4.conf.{name}.rp_filter", "0")
-    there.ip("route", "add", f"{here.address}/32", "dev", back)
-    before = here.sent_bytes
-    result = shell.run(
-        *("-t", "tcp,udp", "-s", "64", "-p", "stream", "--time", "100ms"),
-        *("--interface", "10.77.0.0/24", *lab.by_ssh),
-        prefix=here.prefix(),
-    )
-    assert (result.status, result.err) == (0, "")
-    ends = {(each.transport, each.rank): each.path for each in result.run.connections}
-    for name in ("tcp", "udp"):
-        first, second = ends[name, 0], ends[name, 1]
-        assert (first.interface.name, first.interface.mtu) == (here.device, 1500)
-        assert (second.interface.name, second.interface.mtu) == (back, 1400)
-    # It is as they say.
-    payload = 64 * payload_of(result.run)
-    assert here.sent_bytes - before > payload
-    assert there.sent_bytes < payload / 10
-    (line,) = [line for line in result.out.splitlines() if line.startswith("network: ")]
-    assert f"{here.device} {here.address} to {there.name} {back} {there.address}: " in line
-    assert "MTU 1,500" in line
-    assert "MTU 1,400" in line
 
 
 @pytest.mark.extended

@@ -2,10 +2,17 @@
 
 import pytest
 
+from harness.cuda import stand_in
 from harness.shell import opened_shell
 
 # In one launch: of ten, each would have 3 ms of so little time.
 QUICK = ("--time", "30ms", "--slices", "10", "--launches", "1")
+
+
+@pytest.fixture
+def cuda(cuda_libraries):
+    """Makes the environment that has the stand-in for CUDA's driver, with these settings."""
+    return lambda **settings: stand_in(cuda_libraries, **settings)
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,6 @@
 """An earlier run's configurations measured again, base and new in turn, by real ranks."""
 
 import re
-import shlex
 
 import pytest
 
@@ -28,13 +27,6 @@ def base(shell, measured_base):
     """The file of a base's run, of the directory of the command."""
     (shell.directory / "base.jsonl").write_bytes(measured_base)
     return "base.jsonl"
-
-
-def program(shell, name, script):
-    path = shell.directory / name
-    path.write_text(f"#!/bin/bash\n{script}\n")
-    path.chmod(0o755)
-    return shlex.quote(str(path))
 
 
 @pytest.mark.extended
@@ -79,7 +71,8 @@ def test_base_and_new_are_measured_in_turn(shell, base):
 
 @pytest.mark.extended
 def test_another_installation_measures_the_launches_of_the_base(shell, base):
-    command = program(shell, "old halftrip", f'echo "$*" >> calls\nexec "{HALFTRIP}" "$@"')
+    script = f'#!/bin/bash\necho "$*" >> calls\nexec "{HALFTRIP}" "$@"\n'
+    command = shell.script("old halftrip", script)
     result = shell.run("--against", base, *QUICK, "--base-command", command)
     assert result.status in MEASURED
     assert result.err == ""
@@ -93,15 +86,3 @@ def test_another_installation_measures_the_launches_of_the_base(shell, base):
     assert all(e.halftrip == run.header.halftrip for e in sides.base.environments)
     assert {e.halftrip for e in sides.new.environments} == {None}
     assert max(len(found) for found in sides.base.by_configuration.values()) == 4
-
-
-def test_what_cannot_be_is_one_line(shell, base):
-    for options, said in (
-        (("--against", base, "-s", "8"), "--sizes: --against measures what base.jsonl has"),
-        (("--against", base, "--base-command", "nope"), "--base-command: 'nope' is not a program"),
-        (("--resume", base, "--against", base), "--resume takes what --against said"),
-    ):
-        result = shell.call("run", *options)
-        assert result.status == 2
-        assert result.err.startswith(f"halftrip: {said}")
-        assert result.err.count("\n") == 1

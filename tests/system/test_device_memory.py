@@ -2,28 +2,16 @@
 plants times and traps when the host touches what it cannot reach. It proves that the code works,
 never a figure."""
 
-import json
 import time
 
 import pytest
 
 from harness.choice import extended
-from harness.cuda import stand_in
 from harness.victim import Victim
 
 # Whether bytes arrive, a few iterations tell.
 QUICK = ("-i", "20", "--warmup", "2", "--slices", "1", "--no-message-rate")
-BOTH_WAYS = ("-p", "pingpong,stream,bidirectional", "-W", "4", "--verify")
-
-
-@pytest.fixture
-def cuda(cuda_libraries):
-    return lambda **settings: stand_in(cuda_libraries, **settings)
-
-
-def rows(result, *columns):
-    found = json.loads(result.show("--format", "json").out)["rows"]
-    return {tuple(row[column] for column in columns) for row in found}
+BOTH_WAYS = "pingpong,stream,bidirectional"
 
 
 def shortest(measurements):
@@ -32,41 +20,29 @@ def shortest(measurements):
 
 
 @pytest.mark.parametrize(
-    ("transports", "memory", "more"),
+    ("transports", "memory", "patterns", "more"),
     [
-        ("cuda-ipc", "cuda,cuda@0:cuda@1", ("--device-copy", "driver,engine")),
+        ("cuda-ipc", "cuda,cuda@0:cuda@1", BOTH_WAYS, ("--device-copy", "driver,engine")),
         *extended(
-            ("tcp,shm,unix,pipe", "cuda,cuda:host,host:cuda", ("--staging", "whole,chunk=4K")),
-            ("nccl", "cuda@0:cuda@1", ()),
-            ("shm,tcp", "pinned,managed,host:pinned", ()),
+            ("cuda-ipc,nccl", "cuda@0:cuda@1", "pingpong,stream,exchange,pingping",
+             ("--align", "8")),
+            ("cuda-ipc,nccl", "cuda@0:cuda@1", BOTH_WAYS, ("--mode", "nonblocking")),
+            ("cuda-ipc", "cuda@0:cuda@1", "put,get", ("--mode", "onesided")),
+            ("tcp,shm,unix,pipe", "cuda,cuda:host,host:cuda", BOTH_WAYS,
+             ("--staging", "whole,chunk=4K")),
+            ("nccl", "cuda@0:cuda@1", BOTH_WAYS, ()),
+            ("shm,tcp", "pinned,managed,host:pinned", BOTH_WAYS, ()),
         ),
     ],
-)
-def test_all_bytes_arrive_between_all_memory(shell, cuda, transports, memory, more):
-    options = ("--memory", memory, "-s", "8,10001", *BOTH_WAYS, *more)
+)  # fmt: skip
+def test_all_bytes_arrive_between_all_memory(shell, cuda, transports, memory, patterns, more):
+    options = ("--memory", memory, "-p", patterns, "-s", "8,10001", "-W", "4", "--verify", *more)
     result = shell.run("-t", transports, *options, *QUICK, **cuda())
     assert result.status == 0, result.err
-    found = rows(result, "transport", "memory", "pattern", "size_bytes")
-    assert len(found) == 6 * len(memory.split(",")) * len(transports.split(","))
+    found = result.cells("transport", "memory", "pattern", "size_bytes")
+    numbers = [len(each.split(",")) for each in (transports, memory, patterns)]
+    assert len(found) == 2 * numbers[0] * numbers[1] * numbers[2]
     assert not result.run.failures
-
-
-@pytest.mark.parametrize(
-    ("mode", "patterns"),
-    extended(
-        ("blocking", "pingpong,stream,exchange,pingping"),
-        ("nonblocking", "pingpong,stream,bidirectional"),
-        ("onesided", "put,get"),
-    ),
-)
-def test_calls_that_begin_and_calls_into_memory_carry_every_byte(shell, cuda, mode, patterns):
-    result = shell.run(
-        *("-t", "cuda-ipc,nccl", "--memory", "cuda@0:cuda@1", "-p", patterns, "--mode", mode),
-        *("-s", "8,64K", "-W", "3", "--verify", "--align", "8", *QUICK),
-        **cuda(),
-    )
-    assert result.status == 0, result.err
-    assert ("cuda-ipc",) in rows(result, "transport")
 
 
 def test_planted_delays_come_out(shell, cuda):
@@ -102,12 +78,6 @@ def test_planted_delays_come_out(shell, cuda):
     ("arguments", "settings", "reason"),
     [
         (("--memory", "cuda@7"), {}, "there is no CUDA device 7; there is 0 (Stand-in 0"),
-        (("--memory", "cuda"), {"devices": 0}, "cuInit: CUDA_ERROR_NO_DEVICE"),
-        (
-            ("--memory", "cuda"),
-            {"compute_mode": 3, "busy": 1},
-            "compute mode Exclusive_Process, and another process has it",
-        ),
         (
             ("--memory", "cuda@0:cuda@1", "-t", "cuda-ipc"),
             {"no_peer": 1},
@@ -135,14 +105,14 @@ def test_without_a_driver_other_memory_is_measured(shell):
     result = shell.run("-t", "shm", "--memory", "host,cuda", "-s", "8", *QUICK, **none)
     assert result.status == 0
     assert "--memory cuda: no CUDA driver: there is no libcuda-none.so.1" in result.out
-    assert rows(result, "memory") == {("host",)}
+    assert result.cells("memory") == {("host",)}
 
 
 # A device that fails, and ends that die.
 
 
 def test_a_run_leaves_nothing_allocated(shell, cuda, tmp_path):
-    """And says what was measured with, which was a stand-in."""
+    """And says what was measured with, which was a stand-in, and what bounds each device has."""
     ledger = tmp_path / "ledger"
     ledger.mkdir()
     result = shell.run(
@@ -161,6 +131,11 @@ def test_a_run_leaves_nothing_allocated(shell, cuda, tmp_path):
     assert (device.index, device.name) == (1, "Stand-in 1")
     assert device.reaches == ["GPU-a05a5a5a-5a5a-5a5a-5a5a-5a5a5a5a5a5a"]
     assert (device.link_generation, device.link_width_max) == (3, 16)
+    devices = ["cuda@0", "cuda@1"]
+    assert sorted({copy.memory for copy in result.run.device_copies}) == devices
+    assert [each.memory for each in result.run.device_latencies] == devices
+    details = result.show("--details").out
+    assert all(f"bound: copies of {name}, GB/s, of " in details for name in devices)
 
 
 @pytest.mark.parametrize("hangs", extended(True, False))

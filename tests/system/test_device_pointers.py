@@ -1,12 +1,9 @@
 """Pointers to a device's memory in the hands of real MPI libraries. The driver is a stand-in whose
 memory traps when a library that does not know it reads there; READABLE plays one that does."""
 
-import json
-
 import pytest
 
 from harness.choice import extended
-from harness.cuda import stand_in
 from harness.mpi import chosen, quick_start
 
 QUICK = ("-i", "20", "--warmup", "2", "--slices", "1", "--no-message-rate", "--verify")
@@ -15,20 +12,6 @@ STAGED = "-t mpi --staging whole sends by way of the host's memory"
 TAKES = "from halftrip.transports import device_pointers\ndevice_pointers._query = lambda: True\n"
 # A library without the question.
 UNASKED = "from halftrip.transports import device_pointers\ndevice_pointers._QUERY = 'MPIX_None'\n"
-
-
-@pytest.fixture
-def cuda(cuda_libraries):
-    return lambda **settings: stand_in(cuda_libraries, **settings)
-
-
-def reasons(result, transport):
-    return {skip.reason for skip in result.run.skips if skip.transport == transport}
-
-
-def measured(result, *columns):
-    rows = json.loads(result.show("--format", "json").out)["rows"]
-    return sorted({tuple(row[column] for column in columns) for row in rows}, key=str)
 
 
 @pytest.mark.parametrize("name", extended("wheel", "openmpi", "mpich"))
@@ -40,16 +23,13 @@ def test_a_library_that_says_no_stages_beside_the_reason(shell, cuda, name):
         **quick_start(name),
     )
     assert result.status == 0, result.err
-    assert measured(result, "transport", "memory", "staging_bytes") == [
-        ("mpi", "cuda", 0),
-        ("mpi", "cuda", 4096),
-        ("mpi", "cuda:host", 0),
-        ("mpi", "cuda:host", 4096),
+    assert result.cells("transport", "memory", "staging_bytes") == {
+        *(("mpi", memory, chunk) for memory in ("cuda", "cuda:host") for chunk in (0, 4096)),
         ("mpi", "host", None),
         ("mpi4py", "host", None),
-    ]
+    }
     for transport in ("mpi", "mpi4py"):
-        (reason,) = reasons(result, transport)
+        (reason,) = result.reasons(transport)
         assert reason.startswith("--memory cuda: ")
         assert reason.endswith(
             f" says that it takes no pointers to devices (MPIX_Query_cuda_support); {STAGED}"
@@ -76,7 +56,7 @@ def test_a_library_that_takes_device_pointers_gets_them(shell, cuda, transports,
         **quick_start("wheel"),
     )
     assert result.status == 0, result.err
-    found = measured(result, "transport", "memory", "pattern", "size_bytes")
+    found = result.cells("transport", "memory", "pattern", "size_bytes")
     names = [len(each.split(",")) for each in (transports, responders, patterns)]
     assert len(found) == 2 * names[0] * names[1] * names[2]
     assert not result.run.skips
@@ -96,11 +76,11 @@ def test_a_library_that_cannot_be_asked_is_tried(shell, cuda, name):
         )
         assert result.status == 0, result.err
         memories = ("cuda", "host") if readable else ("host",)
-        expected = [(transport, memory) for transport in ("mpi", "mpi4py") for memory in memories]
-        assert measured(result, "transport", "memory") == expected
-        for reason in reasons(result, "mpi"):
+        expected = {(transport, memory) for transport in ("mpi", "mpi4py") for memory in memories}
+        assert result.cells("transport", "memory") == expected
+        for reason in result.reasons("mpi"):
             assert "does not take its pointers: a trial was ended by SIGSEGV" in reason
             assert reason.endswith(STAGED)
-        assert bool(reasons(result, "mpi")) == (not readable)
+        assert bool(result.reasons("mpi")) == (not readable)
         assert "Traceback" not in result.out + result.err
         result.path.unlink()

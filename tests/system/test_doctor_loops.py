@@ -3,7 +3,6 @@
 import contextlib
 import re
 import subprocess
-import time
 
 import psutil
 import pytest
@@ -11,7 +10,7 @@ import pytest
 from halftrip.cli.doctor_loops import compare
 from halftrip.job.worker import PROCESS_NAME
 from harness.files import ROOT
-from harness.limits import END_SECONDS
+from harness.limits import END_SECONDS, until
 from harness.loops import LIMIT, check_ratios
 from harness.mpi import ONE_HOST, job
 from harness.preload import preloading
@@ -54,15 +53,15 @@ def test_a_path_without_a_bare_loop_is_named(shell):
 
 def test_a_killed_rank_is_one_line_and_leaves_nothing(shell):
     process = shell.start(HALFTRIP, "doctor", "--loops", "-t", "pipe")
-    ranks = []
-    for _ in range(2000):
+    started = []
+
+    def there():
         with contextlib.suppress(psutil.NoSuchProcess):
-            started = psutil.Process(process.pid).children(recursive=True)
-            ranks = [each for each in started if each.name() == f"{PROCESS_NAME}1"]
-        if ranks:
-            break
-        time.sleep(0.01)
-    (rank,) = ranks
+            started[:] = psutil.Process(process.pid).children(recursive=True)
+            return [each for each in started if each.name() == f"{PROCESS_NAME}1"]
+        return []
+
+    (rank,) = until(there, "no rank")
     rank.kill()
     _, said = process.communicate(timeout=END_SECONDS)
     assert process.returncode == 1

@@ -2,19 +2,21 @@
 what fails, and what is left of it."""
 
 import os
-import shlex
 import signal
+import sys
 import time
 from collections import Counter
 
 import pytest
 
 from harness.choice import FULL, drawn
-from harness.dragon import DRAGON_SECONDS, EVERY_DRAGON, EVERY_OBJECT, RUNTIME
+from harness.limits import DRAGON_SECONDS
 from harness.shell import HALFTRIP
 from harness.victim import Victim
 
 BRIEFLY = ("--time", "10ms", "-r", "1")
+# Starts a runtime on this node, as `dragon -s` does.
+RUNTIME = (sys.executable, "-m", "dragon", "-s")
 # Much to measure: what happens to it happens in its midst.
 _WORK = ("-s", "8,64K", "--ci", "none", "--time", "20s", "-r", "1000")
 LAUNCHERS = {"dragon": (), "attached": ("--launcher", "local")}
@@ -24,7 +26,8 @@ LAUNCHERS = {"dragon": (), "attached": ("--launcher", "local")}
 def test_every_byte_arrives_over_channels_pipes_and_queues(shell):
     ways = ("-p", "pingpong,stream,exchange,bidirectional", "--window", "4")
     result = shell.run(
-        "-t", EVERY_DRAGON, "-s", "1000,70000", "--verify", *ways, *EVERY_OBJECT, *BRIEFLY
+        *("-t", "dragon,dragon-pipe,dragon-queue", "--object", "buffer,bytes,array,dict"),
+        *("-s", "1000,70000", "--verify", *ways, *BRIEFLY),
     )
     assert result.status == 0, result.err
     found = Counter()
@@ -89,12 +92,8 @@ exit 3
     ],
 )
 def test_a_runtime_that_does_not_start_is_quoted_and_the_rest_measured(shell, launcher, said):
-    path = shell.directory / "dragon"
-    path.write_text(_SAYS_WHY)
-    path.chmod(0o755)
-    result = shell.run(
-        "-t", "shm,dragon", "-s", "8", "--dragon", shlex.quote(str(path)), *launcher, *BRIEFLY
-    )
+    dragon = shell.script("dragon", _SAYS_WHY)
+    result = shell.run("-t", "shm,dragon", "-s", "8", "--dragon", dragon, *launcher, *BRIEFLY)
     assert result.status == 0, result.err
     assert [row["transport"] for row in result.rows()] == ["shm"]
     (skip,) = result.run.skips

@@ -1,6 +1,7 @@
 """Jobs that an mpiexec has started, of which ranks leave, or are stopped, before MPI has started:
 the others must not wait for them for ever."""
 
+import contextlib
 import os
 import signal
 import sys
@@ -11,7 +12,7 @@ import psutil
 import pytest
 
 from harness.choice import extended
-from harness.limits import AMPLE_SECONDS, END_SECONDS
+from harness.limits import AMPLE_SECONDS, END_SECONDS, until
 from harness.mpi import AS_ROOT, job, quick_start
 from harness.shell import HALFTRIP
 
@@ -100,16 +101,16 @@ def test_a_signal_ends_a_rank_that_waits_for_mpi(shell, name, number):
 
 def waiting_rank(pid):
     """The process of the rank that runs halftrip, when it has loaded MPI."""
-    deadline = time.monotonic() + AMPLE_SECONDS
-    while time.monotonic() < deadline:
+
+    def found():
         for child in psutil.Process(pid).children(recursive=True):
-            try:
+            with contextlib.suppress(psutil.NoSuchProcess, OSError):
                 # A launcher that is about to become a rank has these words, too, behind its own.
                 is_rank = str(HALFTRIP) in child.cmdline()[:2]
                 if is_rank and "/libmpi" in Path(f"/proc/{child.pid}/maps").read_text():
-                    time.sleep(0.5)
                     return child
-            except (psutil.NoSuchProcess, OSError):
-                continue
-        time.sleep(0.02)
-    raise AssertionError("no rank")
+        return None
+
+    rank = until(found, "no rank")
+    time.sleep(0.5)
+    return rank

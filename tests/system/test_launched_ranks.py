@@ -2,22 +2,10 @@
 
 import json
 import re
-import signal
 
 import pytest
 
-from harness.choice import extended
 from harness.shell import opened_shell
-from harness.victim import Victim
-
-QUICK = ("--time", "10ms")
-# A second launch takes long enough for something to happen to it, and is not the last.
-LONG = ("-t", "shm", "-s", "8", "--launches", "3", "--ci", "none", "--time", "0.3s")
-
-
-def launches_of(run):
-    """The launches that measured something, in the order of the file."""
-    return list(dict.fromkeys(measurement.launch for measurement in run.measurements))
 
 
 @pytest.fixture(scope="module")
@@ -86,20 +74,3 @@ def test_a_terminal_shows_which_launch_it_is_and_how_far(launched):
     # Two slices of six sizes of both, one of which udp refuses.
     assert b"slice 1 of 24" in seen
     assert seen.rstrip().endswith(b"\x1b[2K")
-
-
-@pytest.mark.parametrize("who", extended("a rank", "the user"))
-def test_what_ends_a_later_launch_ends_the_run_and_the_first_stays(shell, who):
-    victim = Victim(shell, *LONG)
-    pids = victim.await_launch(1)
-    if who == "a rank":
-        ended = victim.kill(pids[1])
-        status, reason = 1, f"rank 1 (process {pids[1]}) was killed by SIGKILL"
-    else:
-        ended = victim.interrupt()
-        status, reason = 128 + signal.SIGINT, "stopped by SIGINT"
-    assert ended.status == status
-    assert launches_of(ended.run) == [0]
-    assert ended.run.interrupted == reason
-    assert ended.err == f"halftrip: {reason}\n"
-    assert f"interrupted: {reason}" in ended.out

@@ -38,6 +38,15 @@ def assert_left(terminal, run, end=""):
     assert not re.search("slice|latency|Trust|lines more", found)
 
 
+def assert_interrupted(terminal, shell):
+    """An interrupt leaves the final screen, and says what it was."""
+    terminal.type(b"\x03")
+    assert terminal.await_end() == 128 + signal.SIGINT
+    run = load(shell.path)
+    assert run.interrupted == "stopped by SIGINT"
+    assert_left(terminal, run, "halftrip: stopped by SIGINT\n")
+
+
 @pytest.mark.parametrize(
     ("width", "later"),
     [
@@ -54,11 +63,7 @@ def test_an_interrupt_at_any_moment_leaves_the_final_screen(shell, width, later)
     assert lines[0].startswith("halftrip ")
     assert not any(re.match("Do:|More:|interrupted", line) for line in lines)
     time.sleep(random.uniform(0, 1) if later is None else later)
-    terminal.type(b"\x03")
-    assert terminal.await_end() == 128 + signal.SIGINT
-    run = load(shell.path)
-    assert run.interrupted == "stopped by SIGINT"
-    assert_left(terminal, run, "halftrip: stopped by SIGINT\n")
+    assert_interrupted(terminal, shell)
 
 
 def test_what_does_not_fit_is_left_out_until_the_end(shell):
@@ -75,9 +80,7 @@ def test_what_does_not_fit_is_left_out_until_the_end(shell):
     terminal.await_screen(
         lambda lines: is_drawn(lines) and not any("lines more" in line for line in lines)
     )
-    terminal.type(b"\x03")
-    assert terminal.await_end() == 128 + signal.SIGINT
-    assert_left(terminal, load(shell.path), "halftrip: stopped by SIGINT\n")
+    assert_interrupted(terminal, shell)
 
 
 @pytest.mark.extended
@@ -88,9 +91,7 @@ def test_a_run_that_is_stopped_gives_the_normal_screen_back_meanwhile(shell):
     terminal.await_screen(lambda _: not terminal.is_alternate)
     os.kill(terminal.process.pid, signal.SIGCONT)
     terminal.await_screen(is_drawn)
-    terminal.type(b"\x03")
-    assert terminal.await_end() == 128 + signal.SIGINT
-    assert_left(terminal, load(shell.path), "halftrip: stopped by SIGINT\n")
+    assert_interrupted(terminal, shell)
 
 
 def test_a_run_that_ends_by_itself_prints_its_screen_once(shell):
@@ -99,15 +100,6 @@ def test_a_run_that_ends_by_itself_prints_its_screen_once(shell):
     assert b"\x1b[?1049h" in terminal.seen
     assert not _COLOUR.search(terminal.seen)
     assert_left(terminal, load(shell.path))
-
-
-def test_without_a_terminal_for_the_output_there_is_a_line_alone(shell):
-    result, seen = shell.on_a_terminal("-t", "shm", "-s", "8,1K", "--time", "60ms")
-    assert result.status == 0
-    assert b" \xc2\xb7 slice " in seen
-    assert b"\x1b[?1049h" not in seen
-    assert "\x1b" not in result.out
-    assert result.out.count("Trust:") == 1
 
 
 @pytest.mark.extended

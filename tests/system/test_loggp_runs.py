@@ -60,12 +60,3 @@ def test_rows_with_and_without_a_delay_are_told_apart(shell):
     assert "0 us" in shown
     assert "50 us" in shown
     assert "delay: the initiator computes so long after each send" in shown
-
-
-def test_both_ways_through_shared_memory_are_measured_in_one_run(shell):
-    """Each has memory of its own: neither changes what the other has counted."""
-    kinds = ("-t", "shm,shm-ring", "-p", "pingpong,stream", "-s", "8,64K", "--window", "4")
-    result = shell.run(*kinds, "--iterations", "40", "--verify")
-    assert result.status == 0, result.err
-    assert len(result.rows()) == 2 * 2 * 2
-    assert not result.run.failures

@@ -1,11 +1,10 @@
 """Kinds of memory from another package: one file each is all that is needed."""
 
-import json
 import sys
-import time
 
 import pytest
 
+from harness.limits import until
 from harness.mpi import quick_start
 from harness.packages import install
 
@@ -13,47 +12,32 @@ QUICK = ("-i", "20", "--warmup", "2", "--slices", "1", "--no-message-rate", "--v
 
 # What a trial runs.
 MODULE = "-m halftrip.transports.device_pointers"
-# A file that is mapped, which the processor reaches.
+# Memory that the processor reaches, of devices with names.
 MAPPED = """
-import mmap
-import tempfile
-
-import numpy as np
-
 from halftrip.errors import Unavailable
-from halftrip.memory.allocator import HostRegion, Memory
-
-_ROOM = 1 << 30
+from halftrip.memory.allocator import Memory
+from halftrip.memory.host import HOST
 
 
 class MappedMemory(Memory):
     of_host = True
 
     def __init__(self, device):
-        self.folder = {"": "/dev/shm", "tmp": None}.get(device, device)
         if device not in ("", "tmp"):
             raise Unavailable(f"no folder is called {device}")
 
     def missing(self, pages):
-        return "--pages huge: files have pages of 4 KiB" if pages == "huge" else None
+        return None
 
     def available(self):
-        return _ROOM
+        return 1 << 30
 
     def allocate(self, size, pages):
-        with tempfile.TemporaryFile(dir=self.folder) as file:
-            file.truncate(max(size, 1))
-            mapped = np.frombuffer(mmap.mmap(file.fileno(), 0), dtype=np.uint8)
-        mapped[:] = 0xA5
-        return HostRegion(mapped[:size])
+        return HOST.allocate(size, "4K")
 """
 
 # What only the plug-in reaches, as far as halftrip knows; an MPI library takes its pointers.
 FAR = """
-import mmap
-
-import numpy as np
-
 from halftrip.memory.allocator import Memory, Region
 from halftrip.memory.host import HOST
 
@@ -83,8 +67,7 @@ class FarRegion(Region):
 
     def read(self, data):
         self._kept.read(data)
-"""
-WITH_ARRAYS = """
+
     def array(self, offset, size):
         return self._kept.array(offset, size)
 """
@@ -106,7 +89,7 @@ CARELESS = "class Kind:\n    of_host = True\n    def __init__(self, device): 1 /
 
 MODULES = {
     "mapped": (MAPPED, "MappedMemory"),
-    "arrays": (FAR + WITH_ARRAYS, "FarMemory"),
+    "arrays": (FAR, "FarMemory"),
     "slow": (SLOW, "SlowMemory"),
     "careless": (CARELESS, "Kind"),
 }
@@ -118,15 +101,6 @@ def installed(shell):
     return install(shell.directory, "halftrip.memory", MODULES) | quick_start("wheel")
 
 
-def rows(result, *columns):
-    found = json.loads(result.show("--format", "json").out)["rows"]
-    return {tuple(row[column] for column in columns) for row in found}
-
-
-def reasons(result):
-    return {skip.reason for skip in result.run.skips}
-
-
 @pytest.mark.extended
 def test_memory_that_the_processor_reaches_is_for_every_transport(shell, installed):
     result = shell.run(
@@ -135,10 +109,10 @@ def test_memory_that_the_processor_reaches_is_for_every_transport(shell, install
         **installed,
     )
     assert result.status == 0, result.err
-    assert reasons(result) == {"--memory mapped@attic: no folder is called attic"}
+    assert result.reasons() == {"--memory mapped@attic: no folder is called attic"}
     assert not result.run.failures
     memories, transports = ("mapped", "host:mapped@tmp"), ("mpi", "shm", "tcp", "mpi4py")
-    assert rows(result, "transport", "memory") == {(t, m) for t in transports for m in memories}
+    assert result.cells("transport", "memory") == {(t, m) for t in transports for m in memories}
     assert all(measurement.verified for measurement in result.run.measurements)
     # The table has it, also where the package is not installed.
     assert "host:mapped@tmp" in result.out
@@ -156,9 +130,9 @@ def test_memory_that_the_processor_does_not_reach_is_for_mpi(shell, installed):
     assert result.status == 0, result.err
     assert not result.run.failures
     expected = {(t, m) for t in ("mpi", "mpi4py") for m in ("arrays@3", "host:arrays")}
-    assert rows(result, "transport", "memory") == expected
+    assert result.cells("transport", "memory") == expected
     assert all(measurement.verified for measurement in result.run.measurements)
-    assert reasons(result) == {"native code does not know how to copy from and to this memory"}
+    assert result.reasons() == {"native code does not know how to copy from and to this memory"}
 
 
 @pytest.mark.extended
@@ -171,18 +145,11 @@ def test_a_trial_ends_with_its_process(shell, installed):
         return [pid for pid, words in shell.marked.processes().items() if MODULE in words]
 
     begun = shell.directory / "begun"
-    for _ in range(1200):
-        if begun.exists() or trying.poll() is not None:
-            break
-        time.sleep(0.05)
+    until(lambda: begun.exists() or trying.poll() is not None)
     assert begun.exists()
     assert trials()
     trying.kill()
-    for _ in range(200):
-        if not trials():
-            break
-        time.sleep(0.05)
-    assert not trials()
+    until(lambda: not trials(), seconds=10)
 
 
 def test_one_that_fails_is_a_mistake_in_one_line(shell, installed):

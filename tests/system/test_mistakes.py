@@ -11,9 +11,6 @@ MISTAKES = [
     (("run", "-z"), "-z: no such option; halftrip run --help"),
     (("run", "-x", "-1"), "--warmup: -1 is too few; at least 0"),
     (("run", "-s"), "requires an argument"),
-    (("run", "-t", "pigeon"), "--transport: 'pigeon' is not known; allowed: mpi, shm, pipe"),
-    (("run", "--window", "8"), "--window: pingpong has no window; --pattern stream,"),
-    (("run", "-t", "shm", "--memory", "veram@0"), "--memory: 'veram' is not known"),
     (("run", "which-link"), "--pairs across: all ranks are on one host; --hosts a,b names several"),
     (
         ("run", "-t", "dragon", "--dragon", "no-such-dragon -s"),
@@ -21,15 +18,13 @@ MISTAKES = [
     ),
     (("run", "none.toml"), "none.toml: no such file or directory"),
     (("run", "wrong.toml"), "wrong.toml: szes: no such key; did you mean sizes?"),
-    (("run", "model.toml"), "model.toml: simulated: latncy: no such key; did you mean latency?"),
-    (("run", "parts.toml"), "parts.toml: part 2: sizes: '4Q' is not a size"),
     (("run", "broken.toml"), "broken.toml: not TOML"),
     (("run", "-o", "there.jsonl"), "there.jsonl: exists already; choose another name"),
     (("run", "-o", "nowhere/run.jsonl"), "nowhere/run.jsonl: cannot be written"),
     (("run", "-o", "/dev/full"), "/dev/full: exists already"),
     (("run", "--resume", "none.jsonl"), "none.jsonl: no such file or directory"),
     (("run", "--again", "drift"), "--again: only with --resume, which names the run file"),
-    (("run", "--tolerance", "5%"), "--tolerance: only with --expect or --baseline"),
+    (("run", "--resume", "a", "--against", "a"), "--resume takes what --against said"),
     (("run", "--baseline", "wrong.toml"), "wrong.toml: not a run file of halftrip"),
     (("run", "--base-mpiexec", "a"), "--base-mpiexec: only with --against"),
     (("show", "there.jsonl", "--format", "poem"), "--format: 'poem' is not known; allowed: table"),
@@ -44,9 +39,7 @@ MISTAKES = [
 
 def check_one_line(shell, make, arguments, said):
     (shell.directory / "wrong.toml").write_text('szes = "8"\n')
-    (shell.directory / "parts.toml").write_text('[[part]]\n[[part]]\nsizes = "4Q"\n')
     (shell.directory / "broken.toml").write_text("sizes = \n")
-    (shell.directory / "model.toml").write_text('[simulated]\nlatncy = "7us"\n')
     (shell.directory / "there.jsonl").write_text("")
     before = set(shell.directory.iterdir())
     result = make(*arguments)

@@ -13,16 +13,9 @@ from harness.mpi import ONE_HOST, chosen, mpiexec
 QUICK = ("-s", "8", "--time", "10ms")
 
 
-def program(shell, name, script):
-    path = shell.directory / name
-    path.write_text(script)
-    path.chmod(0o755)
-    return shlex.quote(str(path))
-
-
 def found_instead(shell, script, interpreter="/bin/sh"):
     """An environment in which the mpiexec that is found by itself is this script."""
-    program(shell, "mpiexec", f"#!{interpreter}\n{script}\n")
+    shell.script("mpiexec", f"#!{interpreter}\n{script}\n")
     return ONE_HOST | shell.patched(
         "import shutil\n"
         "which = shutil.which\n"
@@ -99,7 +92,7 @@ def test_an_error_of_mpi_in_a_timed_call_is_said_in_a_line(shell, transport):
     ],
 )
 def test_why_a_requested_mpiexec_fails_is_said_once(shell, transports, script, said, status):
-    path = program(shell, "failing", script) if script else "/nowhere/mpiexec"
+    path = shell.script("failing", script) if script else "/nowhere/mpiexec"
     result = shell.run("-t", transports, "-s", "8", "--mpiexec", path)
     assert result.status == status
     assert (result.out + result.err).count(said) == 1

@@ -60,31 +60,6 @@ def test_all_pairs_talk_two_at_a_time(shell, name):
     assert result.out.count(f"aggregate: {other} stream 8, ranks") == 3
 
 
-@pytest.mark.parametrize(
-    ("pairs", "expected"),
-    extended(
-        ("halves", {(0, 2), (1, 3)}),
-        ("neighbours", {(0, 1), (2, 3)}),
-        ("0-3,1-2", {(0, 3), (1, 2)}),
-    ),
-)
-def test_pairs_are_those_that_were_asked_for(shell, pairs, expected):
-    """Alone and all at once; the ends of a pair have different cores even where these are few."""
-    options = ("-n", "4", "-t", "tcp", "--pairs", pairs, "--concurrent-pairs", "1,all")
-    result = shell.run(*options, *QUICK)
-    assert result.status == 0, result.err
-    run = result.run
-    assert {(c.pair, c.concurrency) for c in run.by_configuration} == {
-        *itertools.product(expected, (1, 2))
-    }
-    assert {len(aggregate.pairs) for aggregate in run.aggregates} == {2}
-    assert "2 pairs at once: tcp pingpong" in result.out
-    if pairs == "halves":
-        core = {e.rank: e.core for e in run.environments}
-        assert core[0] != core[2]
-        assert core[1] != core[3]
-
-
 @pytest.mark.parametrize("name", [None, *extended("wheel", "mpich")])
 def test_threads_talk_at_the_same_time(shell, name):
     threads = ("-p", "pingpong,stream", "--threads", "2", "--verify")

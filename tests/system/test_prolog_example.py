@@ -27,8 +27,7 @@ def drained(shell):
         ("scontrol", f'printf "%s\\n" "$@" >"{said}"\n'),
         ("halftrip", f'[ "$2$3" = "--hostsn[0-2]" ] && exec {show}\n'),
     ):
-        (directory / name).write_text(f"#!/bin/bash\n{content}")
-        (directory / name).chmod(0o755)
+        shell.script(f"bin/{name}", f"#!/bin/bash\n{content}")
     job = {"SLURM_JOB_NODELIST": "n[0-2]", "SLURM_JOB_ID": "7"}
 
     def run():
@@ -39,26 +38,13 @@ def drained(shell):
     return run
 
 
-def measured(pairs, slow=None):
-    return [
-        runs.measurement(
-            "tcp", 8, "block", half_ns=20_000.0 * (2 if slow in pair else 1), pair=pair,
-            slice=slice_, seed=slice_,
-        )
-        for pair in pairs
-        for slice_ in range(8)
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize("wrong", [None, "slow", "lost"])
 def test_the_nodes_that_fall_short_are_drained(shell, drained, wrong):
-    pairs = [(0, 1)] if wrong == "lost" else [(0, 1), (0, 2), (1, 2)]
-    found = measured(pairs, slow=1 if wrong == "slow" else None)
-    there = 2 if wrong == "lost" else 3
-    hosts = tuple(runs.environment(rank, host=f"n{rank}") for rank in range(there))
+    hosts = ["n0", "n1"] if wrong == "lost" else ["n0", "n1", "n2"]
     gone = (LostHost(host="n2", ranks=[2], reason="ssh to n2 ended with status 255"),)
     lost = gone if wrong == "lost" else ()
-    runs.save(runs.run(*found, environments=hosts, lost=lost), shell.path)
+    slow = ["n1"] if wrong == "slow" else []
+    runs.save(runs.between_hosts(hosts, slow, lost=lost), shell.path)
     result, said = drained()
     assert result.err == ""
     if wrong is None:

@@ -13,8 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from harness.dragon import DRAGON_SECONDS
-from harness.limits import END_SECONDS
+from harness.limits import DRAGON_SECONDS, END_SECONDS, until
 from harness.mpi import chosen, job, quick_start
 from harness.victim import LOCAL, WITH_MPI, Victim
 
@@ -111,7 +110,4 @@ def test_nothing_is_lost_and_nothing_left_whoever_dies(shell, seed):
         assert ended.status == 1
         assert ended.err.startswith("halftrip: ")
         assert ended.err.count("\n") == 1, ended.err
-    deadline = time.monotonic() + END_SECONDS
-    while (left := unused(shared_memory() - before)) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not left
+    until(lambda: not unused(shared_memory() - before), "shared memory is left", END_SECONDS)

@@ -2,24 +2,8 @@
 
 import json
 
-import pytest
-
 from halftrip.results.reading import decode
 from halftrip.results.run_file import load
-from harness.victim import Victim
-
-WORK = ("-t", "shm,tcp", "-s", "8,64,1K,64K", "--ci", "none", "--time", "0.1s")
-SLICES = 10
-ROWS = 8
-
-
-def slices(run, launch):
-    """How many slices each configuration has in a launch."""
-    found = {}
-    for measurement in run.measurements:
-        if measurement.launch == launch:
-            found[measurement.configuration] = found.get(measurement.configuration, 0) + 1
-    return found
 
 
 def counted(run, launch):
@@ -30,46 +14,6 @@ def counted(run, launch):
             iterations = each.samples.size * each.iterations
             found[each.configuration] = found.get(each.configuration, 0) + iterations
     return found
-
-
-@pytest.mark.extended
-@pytest.mark.parametrize("cut", [0, 25])
-def test_what_an_interrupted_run_lacks_is_measured_in_a_further_launch(shell, cut):
-    """Also if the last line was cut off, so many bytes before its end."""
-    victim = Victim(shell, *WORK)
-    victim.await_measurements(ROWS * 3)
-    victim.interrupt()
-    content = shell.path.read_bytes()
-    content = content[: len(content) - cut]
-    shell.path.write_bytes(content)
-    whole = content[: content.rindex(b"\n") + 1]
-    done = {
-        configuration
-        for configuration, count in slices(load(shell.path), 0).items()
-        if count == SLICES
-    }
-
-    result = shell.halftrip("run", "--resume", shell.path)
-    assert (result.status, result.err) == (0, "")
-    # What was there stays as it was.
-    assert shell.path.read_bytes().startswith(whole)
-    run = result.run
-    assert run.interrupted is None
-    assert run.problems == ()
-    assert len(run.by_configuration) == ROWS
-    further = slices(run, 1)
-    assert set(further) == set(run.by_configuration) - done
-    # A busy machine gets fewer slices than planned.
-    assert all(0 < count <= SLICES for count in further.values())
-    assert result.out.count("run file:") == 1
-    # Every row has an interval, those of the first launch that were cut short notwithstanding.
-    rows = json.loads(result.show("--format", "json").out)["rows"]
-    assert all(row["low_ns"] <= row["latency_ns"] <= row["high_ns"] for row in rows)
-    # Leading slices that ran while the machine warmed up do not count, but are told.
-    of_both = sorted(len(measurements) for measurements in run.by_configuration.values())
-    told = sorted(row["slices"] + row["left_out_slices"] for row in rows)
-    # Slices in which the machine changed its state count for none.
-    assert told == of_both or any(row["state"] is not None for row in rows)
 
 
 PARTS = """\

@@ -147,27 +147,6 @@ def pairs_of(run):
 
 
 @pytest.mark.extended
-def test_the_others_go_on_where_a_host_is_lost(shell, tmp_path):
-    options = ("--hosts", "a,b,c", "--ssh", stand_in(tmp_path))
-    victim = Victim(shell, *MANY, "-r", "10", *options)
-    victim.await_measurements(4)
-    pid = victim.rank(2)
-    os.kill(pid, signal.SIGKILL)
-    ended = victim.wait(AMPLE_SECONDS)
-    died = f"rank 2 on c (process {pid}) died"
-    assert ended.status == 1
-    assert f"halftrip: warning: {died}; going on without c" in ended.warnings
-    assert ended.err == f"halftrip: without c: {died}\n"
-    whole = [m for m in ended.run.measurements if m.configuration.pair == (0, 1)]
-    # A busy machine gets fewer slices than planned.
-    assert {m.launch for m in whole} >= {1}
-    assert {e.rank for e in ended.run.environments if e.launch == 1} == {0, 1}
-    assert ended.run.lost_hosts == {"c": died}
-    assert ended.run.problems == ()
-    assert shell.marked.await_end(SECONDS) == []
-
-
-@pytest.mark.extended
 def test_a_host_that_cannot_be_reached_is_left_out(shell, tmp_path):
     """It may be the first one."""
     options = ("--hosts", "a,b,c", "--ssh", stand_in(tmp_path, refused=("a",)))

@@ -71,11 +71,11 @@ flavour = "plain"
 """
 
 
-def installed(shell, settings=SETTINGS):
+def installed(shell):
     """The environment in which the package is found."""
     return install_package(
         shell.directory,
-        {"example_settings": settings, "example_tasty": TRANSPORT},
+        {"example_settings": SETTINGS, "example_tasty": TRANSPORT},
         {
             "halftrip.settings": {
                 "flavour": "example_settings:FLAVOUR",
@@ -182,17 +182,6 @@ def test_the_schema_has_it(tasty):
     jsonschema.Draft202012Validator(schema).validate(shown)
 
 
-def test_a_run_is_shown_where_the_package_is_not_installed(tasty):
-    made = tasty.halftrip("show", "run.jsonl", "--format", "json")
-    assert (made.status, made.err) == (0, "")
-    rows = [row for row in json.loads(made.out)["rows"] if row["transport"] == "tasty"]
-    # Its numbers are texts, as nothing says what they are.
-    assert [(row["flavour"], int(row["depth"])) for row in rows] == EXPECTED
-    table = tasty.halftrip("show", "run.jsonl").out
-    assert "flavour" in table
-    assert "sharp" in table
-
-
 def test_a_run_goes_on_with_it(tasty):
     path = tasty.directory / "resumed.jsonl"
     lines = tasty.path.read_text().splitlines(keepends=True)
@@ -219,32 +208,20 @@ def test_a_mistake_is_one_line(tasty, words, said):
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("name", "code", "said"),
     [
-        ("1 / 0",
-         " (example_settings:DEPTH) cannot be loaded: ZeroDivisionError: division by zero"),
-        ("FLAVOUR = DEPTH = 1",
-         ": no Setting of this name, or the name is one of halftrip's own"),
+        ("depth", "1 / 0",
+         " (example_wrong:OWN) cannot be loaded: ZeroDivisionError: division by zero"),
+        ("depth", "OWN = 1", ": no Setting of this name, or the name is one of halftrip's own"),
+        ("resume",
+         "from halftrip.plan.setting import Setting\nOWN = Setting('resume', str, 'Help.')",
+         ": halftrip run has an option of this name already"),
     ],
 )  # fmt: skip
-def test_a_setting_that_is_none_is_a_mistake_in_one_line(shell, settings, said):
-    environment = installed(shell, settings)
+def test_a_setting_that_cannot_be_is_a_mistake_in_one_line(shell, name, code, said):
+    names = {"halftrip.settings": {name: "example_wrong:OWN"}}
+    environment = install_package(shell.directory, {"example_wrong": code}, names)
     for words in (("run", "-t", "shm", "-s", "8"), ("run", "--help")):
         result = shell.halftrip(*words, **environment)
         assert (result.status, result.out) == (2, "")
-        assert result.err == f"halftrip: halftrip.settings 'depth'{said}\n"
-
-
-def test_a_setting_called_as_an_option_of_the_command_is_a_mistake_in_one_line(shell):
-    settings = (
-        'from halftrip.plan.setting import Setting\nRESUME = Setting("resume", str, "Help.")\n'
-    )
-    environment = install_package(
-        shell.directory,
-        {"example_clash": settings},
-        {"halftrip.settings": {"resume": "example_clash:RESUME"}},
-    )
-    result = shell.halftrip("run", "--help", **environment)
-    assert (result.status, result.out) == (2, "")
-    said = "halftrip run has an option of this name already"
-    assert result.err == f"halftrip: halftrip.settings 'resume': {said}\n"
+        assert result.err == f"halftrip: halftrip.settings {name!r}{said}\n"

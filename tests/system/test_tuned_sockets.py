@@ -12,30 +12,22 @@ ALGORITHMS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control").read_te
 
 
 @pytest.mark.extended
-def test_several_connections_are_verified(shell):
+def test_several_connections_and_what_is_sent_in_place_are_verified(shell):
     several = ("--window", "3", "--streams", "1,3", "--wait", "block,spin", "--verify")
-    result = shell.run(*QUICK, "-t", "tcp,shm", "-p", TWO_SIDED, "-s", "8,300000", *several)
+    in_place = ("--zerocopy", "--no-zerocopy")
+    work = ("-t", "tcp,shm", "-p", TWO_SIDED, "-s", "8,300000")
+    result = shell.run(*QUICK, *work, *several, *in_place)
     assert result.status == 0, result.err
     assert all(m.verified > 0 for m in result.run.measurements)
     found = {
         (m.configuration.transport, m.configuration.pattern, m.configuration.tuning)
         for m in result.run.measurements
     }
-    tunings = {("tcp", UNTUNED), ("tcp", Tuning(streams=3)), ("shm", UNTUNED)}
+    tunings = [("tcp", Tuning(streams=3)), ("tcp", Tuning(zerocopy=True))]
+    tunings += [("tcp", UNTUNED), ("shm", UNTUNED)]
     assert found == {
         (name, pattern, tuning) for name, tuning in tunings for pattern in TWO_SIDED.split(",")
     }
-
-
-@pytest.mark.extended
-def test_what_is_sent_in_place_is_verified(shell):
-    both = ("--zerocopy", "--no-zerocopy", "--wait", "block,spin", "--verify", "--window", "3")
-    result = shell.run(*QUICK, "-t", "tcp", "-p", TWO_SIDED, "-s", "8,300000", *both)
-    assert result.status == 0, result.err
-    assert all(m.verified > 0 for m in result.run.measurements)
-    found = {(m.configuration.pattern, m.configuration.tuning) for m in result.run.measurements}
-    tunings = (UNTUNED, Tuning(zerocopy=True))
-    assert found == {(pattern, each) for pattern in TWO_SIDED.split(",") for each in tunings}
 
 
 def test_what_the_kernel_does_not_give_is_said(shell):

@@ -110,29 +110,6 @@ def test_the_log_counts_what_went_through_the_interface(logged):
         assert f" {each['bytes_out']:,} " in shown.out
 
 
-def test_the_log_is_whole_between_a_second_of_rest_before_and_after(logged):
-    run = logged.run
-    before, *between, after = run.host_counters
-    assert (before.phase, after.phase) == ("before", "after")
-    for idle in (before, after):
-        assert idle.seconds >= 1.0
-        assert idle.configurations == []
-    # Each configuration of each slice is in one record, and each record ends where the next begins.
-    in_log = [
-        pair
-        for system in between
-        for pair in zip(system.slices, system.configurations, strict=True)
-    ]
-    assert in_log == [(m.slice, m.configuration) for m in run.measurements]
-    for one, other in itertools.pairwise(between):
-        assert other.at >= one.at + one.seconds - 1e-3
-    for system in between:
-        configurations = set(zip(system.slices, system.configurations, strict=True))
-        times = [m.at for m in run.measurements if (m.slice, m.configuration) in configurations]
-        assert all(system.at <= at <= system.at + system.seconds for at in times)
-    assert run.notices == ()
-
-
 @pytest.mark.extended
 def test_a_busy_neighbour_is_flagged_with_its_share(shell):
     """Somebody else may want the same core as the neighbour that this test has put there: then it

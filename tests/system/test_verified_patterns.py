@@ -10,7 +10,6 @@ from halftrip.results.patterns import SHAPES
 from harness.choice import FULL, extended
 from harness.mpi import ONE_HOST, chosen, quick_start
 from harness.paths import IN_PYTHON
-from harness.wrong_bytes import check_failure, is_checked, spoiled
 
 LOCAL = [name for name in DEFAULT_TRANSPORTS if name != "mpi"]
 PATTERNS = ",".join(SHAPES)
@@ -56,24 +55,6 @@ def test_every_local_pattern_is_verified_however_receivers_wait(shell, sizes):
     assert re.search(
         r"not measured: (\S+, )*pipe\b[^:]* get, put onesided: a byte stream has", said
     )
-
-
-@pytest.mark.extended
-def test_every_pattern_in_python_is_verified_whatever_is_sent(shell):
-    result = shell.run(
-        *(*QUICK, "-s", "0,300000", "-t", ",".join(IN_PYTHON), "-p", PATTERNS, "-r", "1"),
-        *("--object", "buffer,bytes,array,dict", "--socket", "pair,req"),
-    )
-    configurations = check_verified(result)
-    expected = {(name, *kind) for name in IN_PYTHON for kind in possible(name)}
-    assert kinds(configurations) == expected
-    for name in IN_PYTHON:
-        found = [each for each in configurations if each.transport == name]
-        choices = TRANSPORTS.load(name).capabilities.choices
-        assert {each.object for each in found} == set(choices.get("object", ["buffer"]))
-        assert {each.socket for each in found} == set(choices.get("socket", [None]))
-    assert "not measured: mp-pipe bidirectional, exchange, pingping" in result.out
-    assert "--socket req: a request has to be answered before the next" in result.out
 
 
 @pytest.mark.parametrize(
@@ -170,6 +151,41 @@ def test_cold_unaligned_and_common_buffers_are_verified(shell):
         found = [c for c in configurations if (c.cache, c.buffers) == (cache, buffers)]
         assert kinds(found) == expected[buffers]
     assert "only a ping-pong in turn sends from the buffer that it receives into" in result.out
+
+
+# A rank that sends a wrong byte, and what has to be found then.
+
+_SPOIL = """
+from halftrip.memory.ring import Ring
+fill = Ring.fill
+def spoil(self, slots, seeds):
+    fill(self, slots, seeds)
+    if self._configuration.size > {offset}:
+        sent = slots[seeds >> 48 == {rank}]
+        self.region.bytes[sent * self._layout.stride + {offset}] ^= 0x40
+Ring.fill = spoil
+"""
+
+
+def spoiled(shell, rank, offset):
+    """An environment in which the byte at `offset` of every message that `rank` sends is not what
+    it should be."""
+    return shell.patched(_SPOIL.format(rank=rank, offset=offset))
+
+
+def is_checked(pattern, rank):
+    """Whether somebody receives, and so checks, what that rank sends in a pattern."""
+    if pattern == "get":
+        return rank == 1
+    return rank == 0 or SHAPES[pattern].initiator
+
+
+def check_failure(failure, rank, offset):
+    """The failure of a row says which byte is wrong, at the rank that received it."""
+    assert failure.reason.startswith(f"rank {1 - rank}: byte {offset} is 0x")
+    words = failure.reason.split()
+    found, expected = int(words[5].rstrip(","), 16), int(words[6], 16)
+    assert found ^ expected == 0x40
 
 
 @pytest.mark.parametrize(

@@ -33,11 +33,6 @@ _INK: Mapping[Theme, tuple[str, str, str, str]] = MappingProxyType(
 )
 
 
-def background(theme: Theme) -> str:
-    """The colour behind everything."""
-    return _INK[theme][0]
-
-
 def config(theme: Theme) -> dict[str, Any]:
     """The configuration of Vega-Lite."""
     back, ink, lesser, grid = _INK[theme]

@@ -8,14 +8,14 @@ from halftrip.control import listener as module
 from halftrip.control.calling import connect, open_connection
 from halftrip.control.protocol import Closed
 from harness.doors import HELLO, TOKEN
-from harness.strangers import record_greeting
+from harness.strangers import Greeting
 from harness.threads import in_thread
 
 
 def claim(door):
     """A connection that says what a guest does, and cannot prove it."""
     end = open_connection(door.address)
-    end.sendall(record_greeting("another", HELLO).claim)
+    end.sendall(Greeting("another", HELLO).claim)
     return end
 
 
@@ -28,21 +28,21 @@ def test_those_who_claim_to_be_a_guest_do_not_push_out_the_guest(door):
     """Whoever has not proven anything is in nobody's way, whatever it says of itself."""
     most = module._MOST_PENDING
     with contextlib.ExitStack() as open_ones:
-        for _ in range(most + 1):
-            open_ones.enter_context(claim(door))
-            door._handle(0.0)
+
+        def crowd(count):
+            for _ in range(count):
+                open_ones.enter_context(claim(door))
+                door._handle(0.0)
+
+        crowd(most + 1)
         # It has connected, and not said anything yet, while others go on.
         ours = open_ones.enter_context(open_connection(door.address))
         serve_some(door)
-        for _ in range(most // 2):
-            open_ones.enter_context(claim(door))
-            door._handle(0.0)
-        greeting = record_greeting(TOKEN, HELLO)
+        crowd(most // 2)
+        greeting = Greeting(TOKEN, HELLO)
         ours.sendall(greeting.claim)
         serve_some(door)
-        for _ in range(most // 2):
-            open_ones.enter_context(claim(door))
-            door._handle(0.0)
+        crowd(most // 2)
         ours.settimeout(10)
         ours.sendall(greeting.answer(ours))
         serve_some(door)
@@ -74,7 +74,7 @@ def test_a_guest_that_was_dropped_calls_again(door, monkeypatch):
 def test_a_caller_is_in_when_it_is_told_so(door):
     """Not when it has said all it has to: it may be dropped until then."""
     with contextlib.closing(open_connection(door.address)) as ours:
-        greeting = record_greeting(TOKEN, HELLO)
+        greeting = Greeting(TOKEN, HELLO)
         ours.sendall(greeting.claim)
         serve_some(door)
         ours.settimeout(10)

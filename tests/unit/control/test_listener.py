@@ -19,7 +19,7 @@ from halftrip.control.protocol import Address, Bye, Channel, Closed
 from harness.doors import GUEST, HELLO, TOKEN
 from harness.need import need_root
 from harness.paths import NOTHING, added, held
-from harness.strangers import as_nobody, record_greeting
+from harness.strangers import Greeting, as_nobody
 from harness.threads import in_thread
 
 
@@ -47,6 +47,13 @@ def check_let_in(listener):
         assert hello == HELLO
         channel.send(Bye())
         assert accepted.receive() == Bye()
+
+
+def hear_out(end):
+    """Reads until the connection has ended."""
+    with contextlib.suppress(ConnectionResetError):
+        while end.recv(4096):
+            pass
 
 
 def check_refused(listener, hello=HELLO, token=TOKEN):
@@ -106,8 +113,8 @@ GREETINGS = {
     "empty": lambda stranger: stranger.sendall(bytes(4)),
     "nested": lambda stranger: stranger.sendall(struct.pack("!I", 4096) + b"\x91" * 4096),
     "dripping": drip,
-    "half": lambda stranger: stranger.sendall(record_greeting(TOKEN, HELLO).claim[:40]),
-    "claim alone": lambda stranger: stranger.sendall(record_greeting(TOKEN, HELLO).claim),
+    "half": lambda stranger: stranger.sendall(Greeting(TOKEN, HELLO).claim[:40]),
+    "claim alone": lambda stranger: stranger.sendall(Greeting(TOKEN, HELLO).claim),
     "silence": lambda stranger: None,
 }
 
@@ -120,9 +127,7 @@ def test_a_stranger_is_dropped_and_does_not_take_the_guest_s_place(door, greetin
             finish = in_thread(lambda: GREETINGS[greeting](stranger))
             stranger.settimeout(10)
             # At most a challenge, and then the end.
-            with contextlib.suppress(ConnectionResetError):
-                while stranger.recv(4096):
-                    pass
+            hear_out(stranger)
             assert finish() is None
         check_let_in(door)
 
@@ -179,7 +184,7 @@ def test_strangers_do_not_use_up_the_descriptors(door):
         for _ in range(40):
             open_ones.enter_context(open_connection(door.address))
         ours = open_ones.enter_context(open_connection(door.address))
-        ours.sendall(record_greeting(TOKEN, HELLO).claim)
+        ours.sendall(Greeting(TOKEN, HELLO).claim)
         with descriptors_left(5):
             for _ in range(5):
                 door.admit()
@@ -227,7 +232,7 @@ def test_a_wrong_role_or_rank_is_refused(door, hello):
 
 
 def test_of_two_greetings_of_a_rank_at_the_same_time_one_is_let_in(door):
-    first, second = (record_greeting(TOKEN, HELLO) for _ in range(2))
+    first, second = (Greeting(TOKEN, HELLO) for _ in range(2))
     with open_connection(door.address) as one, open_connection(door.address) as other:
         for end, greeting in ((one, first), (other, second)):
             end.sendall(greeting.claim)
@@ -235,14 +240,13 @@ def test_of_two_greetings_of_a_rank_at_the_same_time_one_is_let_in(door):
             for end, greeting in ((one, first), (other, second)):
                 with contextlib.suppress(ConnectionError):
                     end.sendall(greeting.answer(end))
-                    while end.recv(4096):
-                        pass
+                    hear_out(end)
         assert hellos == [HELLO]
 
 
 def test_a_recorded_greeting_cannot_be_replayed(door):
     """Neither to the same listener, which then waits for the rank again, nor to another."""
-    recorded = record_greeting(TOKEN, HELLO)
+    recorded = Greeting(TOKEN, HELLO)
     with in_background(door) as hellos, open_connection(door.address) as end:
         end.sendall(recorded.claim)
         answer = recorded.answer(end)
@@ -255,9 +259,7 @@ def test_a_recorded_greeting_cannot_be_replayed(door):
     door.awaited.add(GUEST)
     with in_background(door) as hellos, open_connection(door.address) as end:
         end.sendall(recorded.claim + answer)
-        with contextlib.suppress(ConnectionResetError):
-            while end.recv(4096):
-                pass
+        hear_out(end)
     assert hellos == []
 
 
@@ -297,7 +299,7 @@ def refused_call(address):
         end.settimeout(10)
         end.connect(f"\0{address.unix}")
         with contextlib.suppress(BrokenPipeError):
-            end.sendall(record_greeting(TOKEN, HELLO).claim)
+            end.sendall(Greeting(TOKEN, HELLO).claim)
         try:
             return end.recv(1) == b""
         except ConnectionResetError:

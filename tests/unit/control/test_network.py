@@ -1,7 +1,6 @@
 """How a host is reached from others: its addresses, and the ports that may be used."""
 
 import contextlib
-import socket
 
 import pytest
 
@@ -11,14 +10,10 @@ from halftrip.control.listener import Listener
 from halftrip.control.network import ANY, Network
 from halftrip.control.protocol import Address
 from harness.groups import TOKEN
+from harness.served import free_port
 from harness.threads import in_thread
 
 GUEST = Guest("control", 1)
-
-
-def free_port():
-    with socket.create_server(("", 0)) as server:
-        return server.getsockname()[1]
 
 
 def test_a_listener_keeps_to_the_ports():

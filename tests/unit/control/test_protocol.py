@@ -1,6 +1,5 @@
 """Messages between processes."""
 
-import socket
 import struct
 import subprocess
 import sys
@@ -10,18 +9,9 @@ import pytest
 from halftrip.control.protocol import (
     Abort,
     Bye,
-    Channel,
     Closed,
 )
 from halftrip.errors import HalftripError, Interrupted, UsageError
-
-
-@pytest.fixture
-def pair():
-    ends = [Channel(end) for end in socket.socketpair()]
-    yield ends
-    for end in ends:
-        end.close()
 
 
 @pytest.mark.parametrize(
@@ -49,28 +39,26 @@ def test_an_abort_says_why_a_rank_s_work_ended(error, abort):
         b"\x82\xa4type\xa5Abort\xa6reason\xa2\xff\xfe",
     ],
 )
-def test_bytes_that_are_no_message_raise_closed(pair, payload):
-    pair[0].send_bytes(payload)
+def test_bytes_that_are_no_message_raise_closed(channels, payload):
+    channels[0].send_bytes(payload)
     with pytest.raises(Closed):
-        pair[1].receive()
+        channels[1].receive()
 
 
-def test_a_message_of_impossible_length_is_not_waited_for(pair):
-    pair[0].socket.sendall(struct.pack("!I", 0xFFFFFFFF))
+def test_a_message_of_impossible_length_is_not_waited_for(channels):
+    channels[0].socket.sendall(struct.pack("!I", 0xFFFFFFFF))
     with pytest.raises(Closed, match="impossible"):
-        pair[1].receive()
+        channels[1].receive()
 
 
-def test_a_peer_that_went_without_reading_ends_a_poll():
+def test_a_peer_that_went_without_reading_ends_a_poll(channels):
     """The kernel resets such a connection, which is an error of its own."""
-    near, far = socket.socketpair()
-    channel = Channel(near)
-    channel.send(Bye())
+    near, far = channels
+    near.send(Bye())
     far.close()
-    channel.poll(1.0)
+    near.poll(1.0)
     with pytest.raises(Closed):
-        channel.receive()
-    channel.close()
+        near.receive()
 
 
 # Each type is new, and four threads are the first to use it at the same time.

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -13,18 +12,10 @@ import numpy as np
 import pytest
 
 from halftrip import _native
-from halftrip.control.protocol import Abort, Bye, Channel, Closed
+from halftrip.control.protocol import Abort, Bye, Closed
 from halftrip.control.watchdog import Watchdog
 from halftrip.errors import Interrupted
 from halftrip.memory.shared import SharedSegment
-
-
-@pytest.fixture
-def channels():
-    ends = [Channel(end) for end in socket.socketpair()]
-    yield ends
-    for end in ends:
-        end.close()
 
 
 @pytest.fixture

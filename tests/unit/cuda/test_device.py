@@ -3,7 +3,7 @@ in a process of its own."""
 
 import pytest
 
-from harness.cuda import python, stand_in
+from harness import cuda as cuda_stand_in
 
 _TEST = """
 from halftrip.cuda import nvml
@@ -22,9 +22,7 @@ _THERE = "there is 0 (Stand-in 0, 0000:aa:00.0), 1 (Stand-in 1, 0000:ab:00.0)"
 
 def said(folder, code, **settings):
     """What a program prints, in lines, with `find`, `devices`, `nvml` and `tell` at hand."""
-    result = python(_TEST + code, stand_in(folder, **settings))
-    assert (result.returncode, result.stderr) == (0, "")
-    return result.stdout.splitlines()
+    return cuda_stand_in.said(folder, _TEST + code, **settings).splitlines()
 
 
 def found(folder, names, **settings):

@@ -6,7 +6,7 @@ import pytest
 from halftrip.cuda import driver as cuda
 from halftrip.cuda import nccl
 from halftrip.errors import Unavailable
-from harness.cuda import python, stand_in
+from harness import cuda as cuda_stand_in
 
 _TEST = """
 from halftrip.cuda import driver as cuda
@@ -16,9 +16,7 @@ from halftrip.errors import Unavailable
 
 def said(folder, code, **settings):
     """What a program prints, in lines, with `cuda` and `Unavailable` at hand."""
-    result = python(_TEST + code, stand_in(folder, **settings))
-    assert (result.returncode, result.stderr) == (0, "")
-    return result.stdout.splitlines()
+    return cuda_stand_in.said(folder, _TEST + code, **settings).splitlines()
 
 
 def test_a_driver_that_is_not_there_or_cannot_be_loaded(monkeypatch, tmp_path):

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,7 +15,7 @@ from halftrip.job.launchers.local import LocalLauncher
 from halftrip.job.processes import Started
 from halftrip.job.spec import RANK_VARIABLE, Job
 from halftrip.plan.plan import Plan
-from harness.limits import AMPLE_SECONDS
+from harness.limits import until
 
 TOKEN = "0" * 32
 
@@ -34,10 +33,7 @@ def environment():
 
 
 def await_end(rank):
-    deadline = time.monotonic() + AMPLE_SECONDS
-    while rank.poll() is None:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    until(lambda: rank.poll() is not None)
     return rank.returncode
 
 
@@ -66,14 +62,6 @@ def test_how_a_fork_was_killed_is_known(server):
     first.kill()
     assert await_end(first) == -signal.SIGKILL
     assert await_end(second) in (-signal.SIGTERM, 1)
-
-
-def test_a_killed_server_is_named(server):
-    pid = psutil.Process().children()[-1].pid
-    os.kill(pid, signal.SIGKILL)
-    with pytest.raises(forks.Killed) as raised:
-        server.fork(environment(), 2, lambda: True)
-    assert (raised.value.pid, raised.value.number) == (pid, signal.SIGKILL)
 
 
 def test_a_run_that_is_over_gets_no_forks(server):
@@ -110,12 +98,16 @@ def test_a_server_serves_launch_after_launch_with_the_environment_of_each(server
     assert [child.pid for child in psutil.Process().children()] == [server.pid]
 
 
-def test_a_server_that_was_killed_between_launches_is_named(server):
-    for rank in server.fork(environment(), 2, lambda: True):
-        await_end(rank)
+@pytest.mark.parametrize("launches", [0, 1])
+def test_a_killed_server_is_named(server, launches):
+    """Before the first launch, and between two."""
+    for _ in range(launches):
+        for rank in server.fork(environment(), 2, lambda: True):
+            await_end(rank)
     os.kill(server.pid, signal.SIGKILL)
-    with pytest.raises(forks.Killed, match=str(server.pid)):
+    with pytest.raises(forks.Killed) as raised:
         server.fork(environment(), 2, lambda: True)
+    assert (raised.value.pid, raised.value.number) == (server.pid, signal.SIGKILL)
 
 
 def test_a_server_serves_the_environment_that_it_was_started_in(monkeypatch):

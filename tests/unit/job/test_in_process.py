@@ -1,10 +1,8 @@
 """A run of a simulated path within this process: samples, blocks, launches, and when it stops."""
 
-import math
 from itertools import pairwise
 
 import msgspec
-import numpy as np
 import pytest
 
 from halftrip.analysis.summaries import summarize_configuration
@@ -31,22 +29,6 @@ def test_a_path_without_noise_takes_the_time_of_its_model():
         assert summary.latency - 0.5 <= summary.low <= summary.high <= summary.latency + 0.5
 
 
-def test_each_launch_has_all_slices_of_all_configurations_pass_after_pass():
-    configurations = [configuration(8), configuration(64), configuration(512)]
-    run = simulate(STILL, configurations, Plan(launches=2, slices=3))
-    places = [(m.launch, m.slice) for m in run.measurements]
-    assert places == [
-        (launch, number) for launch in (0, 1) for number in range(3) for _ in configurations
-    ]
-    sizes = [m.configuration.size for m in run.measurements]
-    passes = [sizes[at : at + 3] for at in range(0, len(sizes), 3)]
-    assert all(sorted(order) == [8, 64, 512] for order in passes)
-    # In an order that is not always the same.
-    assert len({tuple(order) for order in passes}) > 1
-    moments = [m.at for m in run.measurements if m.launch == 0]
-    assert moments == sorted(moments)
-
-
 def test_blocks_follow_each_other_with_a_round_trip_in_between():
     model = msgspec.structs.replace(
         STILL,
@@ -69,19 +51,6 @@ def slices_of(model, plan, the_configuration=None):
     return simulate(model, [the_configuration or configuration()], plan).measurements
 
 
-def test_a_configuration_has_its_time_or_its_count_in_slices():
-    noisy = msgspec.structs.replace(STILL, noise=Noise(kind="lognormal", spread=0.3))
-    by_time = slices_of(noisy, Plan(ci=None, time=0.1))
-    assert [m.slice for m in by_time] == list(range(20))
-    assert {m.stopped for m in by_time} == {"time"}
-    # How many samples fit is told by their median, and their mean is larger.
-    mean = math.exp(noisy.noise.spread**2 / 2)
-    assert sum(m.samples.sum() for m in by_time) == pytest.approx(0.1e9 * mean, rel=0.05)
-    by_count = slices_of(noisy, Plan(iterations=777))
-    assert {m.stopped for m in by_count} == {"count"}
-    assert [m.samples.size for m in by_count] == [39] * 17 + [38] * 3
-
-
 def test_a_configuration_that_is_narrow_enough_gets_no_more_slices():
     """After six at least: an interval by order statistics needs as many."""
     assert len(slices_of(STILL, Plan(ci=0.02))) == 6
@@ -90,20 +59,3 @@ def test_a_configuration_that_is_narrow_enough_gets_no_more_slices():
     assert 6 <= len(measured) <= 10
     summary = summarize_configuration(measured)
     assert summary.high - summary.low <= 2 * 0.02 * summary.latency
-
-
-def test_the_first_iteration_of_every_configuration_is_cold():
-    model = msgspec.structs.replace(STILL, first=1e-3)
-    run = simulate(model, [configuration(8), configuration(64)], Plan(slices=2))
-    assert len(run.measurements) == 4
-    for measurement in run.measurements:
-        one = 2 * model.one_way(measurement.configuration.size)
-        assert measurement.first == round((one + 1e-3) * 1e9)
-        assert measurement.samples.max() < 1e6
-
-
-def test_a_window_takes_its_messages_and_an_acknowledgement():
-    stream = configuration(1 << 20, pattern="stream", window=16)
-    measurement, *_ = slices_of(STILL, Plan(), stream)
-    expected = 16 * (1 << 20) / 10e9 + 2 * 10e-6
-    assert np.median(measurement.samples) == pytest.approx(expected * 1e9, abs=1)

@@ -1,7 +1,10 @@
-"""A rank that joins a job: which options fit the job, and what happens if rank 0 has no file."""
+"""A rank that joins a job: which options fit the job, and what happens if rank 0 has no file, or is
+not reached by all."""
 
 import pytest
 
+from halftrip.control.network import Network
+from halftrip.control.protocol import Abort
 from halftrip.errors import HalftripError, UsageError
 from halftrip.job import join
 from halftrip.job.existing import ExistingJob
@@ -11,7 +14,7 @@ from halftrip.job.view import NoView
 from halftrip.plan.launches import undealt
 from halftrip.plan.layers import make_plan, python_layer
 from halftrip.plan.plan import Plan
-from harness.groups import in_group
+from harness.groups import TOKEN, in_group
 
 
 def fit(size=2, **keys):
@@ -34,8 +37,11 @@ def test_cores_are_one_for_each_thread_of_each_rank():
     [
         ({"launcher": "local"}, "--launcher: the job that this runs in has been started"),
         ({"ranks": 4}, "--ranks: 4 asked for, but this job has 2"),
-        ({"launches": 2}, "--launches: this job was started once"),
-        ({"until_ci": True}, "--until-ci: this job was started once"),
+        (
+            {"launches": 2},
+            "--launches: this job was started once; start it again as often by itself",
+        ),
+        ({"until_ci": True}, "--until-ci: this job was started once; start it again as often"),
     ],
 )
 def test_an_option_that_does_not_fit_the_job_is_one_line(keys, said):
@@ -73,3 +79,25 @@ def test_there_is_no_file_while_the_machine_is_looked_at(monkeypatch):
     (result,) = in_group(1, work)
     assert isinstance(result, KeyboardInterrupt)
     assert created == []
+
+
+def test_where_one_rank_cannot_reach_rank_0_all_end_with_a_reason(monkeypatch):
+    connect = join.connect
+
+    def connect_some(address, token, hello, seconds, network):
+        if hello.rank == 2:
+            raise OSError(113, "no way to port 1")
+        return connect(address, token, hello, seconds, network=network)
+
+    def work(group):
+        (channel,) = join.connect_to_rank_0(group, TOKEN, Network())
+        message = channel.receive()
+        channel.close()
+        return message
+
+    monkeypatch.setattr(join, "connect", connect_some)
+    monkeypatch.setattr(join, "_CONNECT_SECONDS", 0.5)
+    results = in_group(3, work)
+    assert str(results[0]) == "1 of 2 ranks could not reach rank 0 in 0 s"
+    assert results[1] == Abort(str(results[0]))
+    assert "rank 2 cannot reach rank 0: [Errno 113] no way to port 1" in str(results[2])

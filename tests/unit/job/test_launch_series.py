@@ -150,19 +150,6 @@ def test_a_launch_that_the_end_of_the_time_stops_ends_a_run_that_has_all_rows(tm
         )
 
 
-def test_what_the_last_launch_lacks_is_missing_only_if_none_has_it(tmp_path):
-    short = "--max-duration: 5 s were not enough for 1 row"
-    for number, reason in ((0, short), (3, None)):
-        directory = tmp_path / str(number)
-        directory.mkdir()
-        run, done = dealt_to(
-            directory,
-            lambda *_: 100,
-            end=lambda launch, last=number: short if launch == last else None,
-        )
-        assert (len(done), run.interrupted) == (number + 1, reason)
-
-
 # Where hosts are lost.
 
 
@@ -216,6 +203,71 @@ def test_what_a_refined_run_lacks_is_not_known(tmp_path):
         launch_all(Plan(refine=True), run_file, NoView(), launch, Resumption())
 
 
+# With --max-duration.
+
+
+def test_launches_have_equal_parts_of_what_is_left():
+    limit = TimeLimit.from_plan(Plan(max_duration=100.0))
+    allowed = limit.launch(4).allowed(time.monotonic())
+    assert allowed.share == pytest.approx(25, abs=1.5)
+    assert allowed.most == pytest.approx(100, abs=1.5)
+    # The slower the start was, the slower the end will be.
+    assert limit.allowed(time.monotonic() - 20).most < allowed.most - 2
+
+
+def test_ranks_are_stopped_before_the_end():
+    assert TimeLimit.from_plan(Plan()) is None
+    assert 9 < TimeLimit.from_plan(Plan(max_duration=10.0)).left < 10
+    assert TimeLimit.from_plan(Plan(max_duration=0.1)).left <= 0
+    assert (
+        str(TimeLimit.from_plan(Plan(max_duration=2.5)).error()) == "--max-duration: 2.5 s are over"
+    )
+
+
+@pytest.fixture
+def limited(tmp_path):
+    """Launches of this plan, which take so long each, or end with this reason: the run, and the
+    limits of the launches."""
+
+    def launch(plan, seconds, reason=None):
+        limits = []
+
+        def once(task):
+            limits.append(task.limit)
+            time.sleep(seconds)
+            task.records.append(encode(runs.measurement(launch=task.number)))
+            task.records.append(encode(RunEnd(reason=reason, seconds=seconds)), last=True)
+
+        run_file = created(tmp_path)
+        left = Resumption(launches=plan.launches)
+        launch_all(plan, run_file, NoView(), once, left, TimeLimit.from_plan(plan))
+        run_file.close()
+        return load(run_file.path), limits
+
+    return launch
+
+
+def test_a_launch_begins_only_where_there_is_time_for_it(limited):
+    run, limits = limited(Plan(launches=10, max_duration=1.2), 0.2)
+    assert 1 <= len(limits) <= 3
+    assert run.interrupted == (f"--max-duration: 1.2 s are over after {len(limits)} of 10 launches")
+
+
+def test_launches_that_are_over_in_time_are_complete(limited):
+    run, limits = limited(Plan(launches=3, max_duration=60.0), 0.01)
+    assert len(limits) == 3
+    assert run.interrupted is None
+    assert [round(limit.launch_ends - limits[0].ends) for limit in limits] == [-40, -30, 0]
+
+
+def test_until_ci_has_as_many_launches_as_fit(limited):
+    """The fewest share the time; more are no promise."""
+    plan = Plan(until_ci=True, ci=1e-9, max_duration=2.0)
+    run, limits = limited(plan, 0.1)
+    assert len(limits) >= 3
+    assert run.interrupted is None
+
+
 # With --until-ci.
 
 
@@ -248,19 +300,6 @@ def test_a_row_that_only_failed_is_not_enough_and_one_that_failed_once_may_be():
         encode(msgspec.structs.replace(failure, configuration=runs.configuration(size=64)))
     )
     assert not intervals.are_narrow(4)
-
-
-def test_launches_end_at_the_first_that_are_narrow(tmp_path):
-    run_file = created(tmp_path)
-    numbers = []
-
-    def launch(task):
-        numbers.append(task.number)
-        task.records.append(encode(runs.measurement(launch=task.number, samples=[2000] * 50)))
-
-    launch_all(UNTIL, run_file, NoView(), launch, Resumption())
-    run_file.close()
-    assert numbers == [0, 1, 2]
 
 
 # A launch that fails.

@@ -163,9 +163,12 @@ def test_an_interrupted_run_goes_on_with_what_it_lacks(tmp_path, stopped, before
     assert isinstance(found.error, Stopped)
     assert (len(ranks.calls), found.run.launch_failures) == (stopped + 1, ())
     left = left_of(found.run)
+    # As a machine that loses its power may leave it: the last line is cut off.
+    with open(tmp_path / "run.jsonl", "ab") as file:
+        file.write(encode(runs.measurement())[:100])
     rest = Ranks()
     whole = taken(tmp_path, rest, left=left).run
-    assert whole.interrupted is None
+    assert (whole.interrupted, whole.problems) == (None, ())
     # The launch that was interrupted is begun again, unless it had measured everything.
     is_over = before == SLICES and stopped < 8
     begun = expected_calls()[stopped + is_over :]
@@ -264,5 +267,4 @@ def test_rounds_end_when_every_interval_is_narrow(tmp_path):
     ranks = Ranks()
     taken(tmp_path, ranks, plan)
     # Of fewer than three launches, an interval is always wide.
-    assert {call[1] for call in ranks.calls} >= {0, 1, 2}
-    assert len(ranks.calls) % 3 == 0
+    assert [call[1] for call in ranks.calls] == [0, 0, 0, 1, 1, 1, 2, 2, 2]

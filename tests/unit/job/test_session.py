@@ -12,13 +12,15 @@ ASKED = session.SessionRequest(
 )
 
 
-@pytest.mark.parametrize("ranks", [MOST_RANKS + 1, 1 << 40])
-def test_no_more_ranks_than_a_run_may_have(ranks):
+def test_no_more_is_asked_for_than_a_run_may_have():
     ASKED.check()
     most = msgspec.structs.replace(ASKED, ranks=MOST_RANKS, numbers=(MOST_RANKS - 1,))
     most.check()
-    with pytest.raises(UsageError, match="makes no sense"):
-        msgspec.structs.replace(ASKED, ranks=ranks, numbers=(ranks - 1,)).check()
+    too_many = [{"ranks": ranks, "numbers": (ranks - 1,)} for ranks in (MOST_RANKS + 1, 1 << 40)]
+    wrong = [{"numbers": numbers} for numbers in ((), (0, 1), (7,))]
+    for changes in (*too_many, *wrong, {"reached_at": "localhost"}, {"threads": 0}):
+        with pytest.raises(UsageError, match="makes no sense"):
+            msgspec.structs.replace(ASKED, **changes).check()
 
 
 def test_a_server_takes_no_secret_that_can_be_guessed(tmp_path, monkeypatch):

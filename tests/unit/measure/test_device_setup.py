@@ -68,7 +68,3 @@ def test_what_is_kept_is_a_share_of_the_device_s_memory(found):
     kept = found(memory=64 << 20)["kept"]
     # Of all ranks the least, of which each has a share.
     assert kept[0] == kept[1] <= 16 << 20
-
-
-def test_a_device_that_cannot_be_used_is_no_reason_to_end(found):
-    assert found(busy=1, compute_mode=3)["devices"] == [[0, "cuda@1", 1], [1, "cuda@1", 1]]

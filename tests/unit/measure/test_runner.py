@@ -98,6 +98,17 @@ def test_what_one_end_refuses_or_cannot_open_is_one_skip_and_others_are_measured
     assert measured == {("udp", 8), ("shm", 0), ("shm", 8)}
 
 
+def plant(monkeypatch, problem, is_hit, **more):
+    """Batches of the sides that are hit end with this problem."""
+    run = BatchRunner.run
+
+    def run_some(side, batch):
+        report = run(side, batch)
+        return type(report)(problem=problem, **more) if is_hit(side) else report
+
+    monkeypatch.setattr(BatchRunner, "run", run_some)
+
+
 # Several pairs.
 
 
@@ -140,15 +151,11 @@ def test_with_many_partners_what_is_open_to_one_is_closed_after_its_turn(monkeyp
 
 def test_a_pair_that_fails_does_not_stop_the_others(monkeypatch):
     """It is tried again with its next slice, as the others go on."""
-    run = BatchRunner.run
 
-    def run_some(side, batch):
-        report = run(side, batch)
-        if side.configuration.pair == (1, 3) and not side._context.initiates:
-            return type(report)(problem=Problem("rank 3: byte 5 is wrong"))
-        return report
+    def is_rank_3(side):
+        return side.configuration.pair == (1, 3) and not side._context.initiates
 
-    monkeypatch.setattr(BatchRunner, "run", run_some)
+    plant(monkeypatch, Problem("rank 3: byte 5 is wrong"), is_rank_3)
     records, _ = walk("none", ranks=4, sizes="8", slices=3, iterations=40, transport="shm")
     found = slices_by_configuration(records)
     assert {configuration.pair: numbers for configuration, numbers in found.items()} == {
@@ -164,22 +171,17 @@ def test_a_pair_that_fails_does_not_stop_the_others(monkeypatch):
 
 def test_what_gets_no_answer_is_not_tried_again_while_other_pairs_go_on(monkeypatch):
     """Nor is what is larger. What is smaller goes over a path that is opened anew."""
-    run, opened = BatchRunner.run, TcpTransport.path
+    opened, paths = TcpTransport.path, Counter()
 
-    def run_some(side, batch):
-        report = run(side, batch)
-        if side.configuration.pair == (1, 3) and side.configuration.size >= 512:
-            silent = Problem("rank 1: nothing came", silent=True)
-            return type(report)(problem=silent, gives_up=True)
-        return report
-
-    paths = Counter()
+    def is_silent(side):
+        return side.configuration.pair == (1, 3) and side.configuration.size >= 512
 
     def path(transport, pair, settings):
         paths[transport.process.rank] += 1
         return opened(transport, pair, settings)
 
-    monkeypatch.setattr(BatchRunner, "run", run_some)
+    silence = Problem("rank 1: nothing came", silent=True)
+    plant(monkeypatch, silence, is_silent, gives_up=True)
     monkeypatch.setattr(TcpTransport, "path", path)
     sizes = (64, 512, 1024)
     records, _ = walk("none", ranks=4, sizes=sizes, slices=3, iterations=40, transport="tcp")
@@ -199,7 +201,7 @@ def test_what_gets_no_answer_is_not_tried_again_while_other_pairs_go_on(monkeypa
 @pytest.mark.parametrize("threads", [1, 2])
 def test_every_rank_reports_where_pairs_are_reciprocal(threads):
     """Two ranks keep a path for each of their two pairs."""
-    transports = ("shm", "pipe", "unix", "tcp")
+    transports = ("shm", "shm-ring", "pipe", "unix", "tcp", "udp")
     keys = {"pairs": "reciprocal", "transport": ",".join(transports), "verify": True}
     records, _ = walk("none", ranks=4, threads=threads, sizes="64", slices=3, iterations=30, **keys)
     found = Counter(
@@ -262,14 +264,7 @@ def test_each_part_has_its_own_counts(ranks):
 
 
 def test_a_configuration_whose_pairs_all_fail_is_over(monkeypatch):
-    run = BatchRunner.run
-
-    def run_some(side, batch):
-        report = run(side, batch)
-        lost = type(report)(problem=Problem("rank 0: lost"))
-        return lost if side.configuration.size == 8 else report
-
-    monkeypatch.setattr(BatchRunner, "run", run_some)
+    plant(monkeypatch, Problem("rank 0: lost"), lambda side: side.configuration.size == 8)
     records, _ = walk(sizes="8,64", slices=3, iterations=40)
     assert [(f.configuration.size, f.slice, f.reason) for f in records.of(Failure)] == [
         (8, 0, "rank 0: lost")

@@ -66,6 +66,8 @@ NEEDS = [
     (configuration(size=SIZE, buffers="same"), ("a", "a"), 2),
     # A one-sided pattern exposes memory, too.
     (configuration(size=SIZE, pattern="put", mode="onesided"), ("a", "a"), 6),
+    # One at each end for each message of a window, and one of the other kind.
+    (configuration(size=SIZE, pattern="stream", window=64, places="own"), ("a", "a"), 2 * 65),
     # Pairs that talk at the same time need their buffers at once.
     (msgspec.structs.replace(configuration(size=SIZE), concurrency=3), ("a", "a"), 12),
 ]

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from halftrip.control.protocol import decoded, encoded
-from halftrip.measure.batch import Stopping
 from halftrip.measure.batch_runner import BatchReport
 from halftrip.measure.slices import _block
 from halftrip.results.configuration import EndSettings
@@ -110,27 +109,6 @@ def test_the_time_of_all_batches_is_counted_and_what_both_ends_spent(monkeypatch
         assert initiator.elapsed > 0
     kept = int(measured.samples.sum())
     assert found.timed_ns == [kept + measured.first + measured.warm_up.ns]
-
-
-@pytest.mark.parametrize("transport", ["shm", "udp"])
-def test_a_configuration_is_measured_slice_after_slice(transport):
-    the_configuration = configuration(transport, 64, "spin", verify=True)
-    found = measure(the_configuration, slices=4, stopping=Stopping(time=0.005, slices=4))
-    assert found.problem is None
-    assert [each.slice for each in found.slices] == [0, 1, 2, 3]
-    assert {each.configuration for each in found.slices} == {the_configuration}
-    # The first iteration is that of the configuration, and samples never hold fewer iterations than
-    # before.
-    assert len({each.first for each in found.slices}) == 1
-    held = [each.iterations for each in found.slices]
-    assert held == sorted(held)
-    moments = [each.at for each in found.slices]
-    assert moments == sorted(moments)
-    for each in found.slices:
-        assert each.samples.size > 0
-        assert each.warm_up.iterations > 0
-        assert each.verified > 0
-        assert each.stopped in ("converged", "time")
 
 
 def test_blocks_follow_each_other(monkeypatch):

@@ -194,16 +194,6 @@ def test_what_closed_items_leave_goes_to_the_others():
     assert sum(len(numbers[item]) for item in ITEMS if item not in closed) == 4 * 10 + 4 * 4
 
 
-def test_what_a_late_item_leaves_goes_to_nobody():
-    """Its iterations are long: it has had its time already."""
-    closed = set(ITEMS[::2])
-    found = turns_of(
-        Plan(slices=10),
-        closes=lambda item, number: False if item in closed and number == 5 else None,
-    )
-    assert len(found) == 10 * 4 + 6 * 4
-
-
 def test_one_item_has_three_times_its_slices_at_most():
     closed = set(ITEMS[1:])
     found = turns_of(

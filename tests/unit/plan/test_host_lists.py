@@ -3,13 +3,10 @@
 import os
 
 import pytest
-from hypothesis import strategies as st
 
 from halftrip.errors import UsageError
 from halftrip.plan.hosts import hostfile, hosts, split_peer, spread
 from halftrip.plan.layers import make_plan, options_layer
-
-NAMES = st.from_regex(r"[a-z][a-z0-9]{0,6}", fullmatch=True)
 
 
 @pytest.mark.parametrize(

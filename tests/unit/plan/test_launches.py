@@ -1,7 +1,5 @@
 """To how many launches the slices of a run are dealt, and what each of them has."""
 
-import math
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -135,11 +133,3 @@ def test_a_record_is_that_of_the_same_launches_and_a_number_by_hand_wins():
     assert made(launches=4, dealt=True).dealt
     with pytest.raises(UsageError, match="dealt"):
         made(dealt="perhaps")
-
-
-def test_no_launch_has_slices_that_are_too_short():
-    for seconds in (0.004, 0.02, 0.1):
-        plan = made(time=seconds, sizes="1..4M")
-        each = plan_of_launch(plan)
-        assert planned_slices(each) >= 1
-        assert math.isclose(each.time * plan.launches, seconds)

@@ -2,13 +2,10 @@
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from halftrip.errors import UsageError
 from halftrip.plan.layers import file_layer, make_plan, options_layer, plan_layer, python_layer
-from halftrip.plan.plan import Plan, plan_record
-from halftrip.registry import TRANSPORTS
+from halftrip.plan.plan import Plan
 
 
 def from_options(**options):
@@ -129,34 +126,6 @@ def test_the_last_layer_that_says_when_to_stop_wins():
     assert make_plan(file).iterations == 100
     assert make_plan(file, options_layer({"ci": "2%"})).iterations is None
     assert make_plan(python_layer({"ci": "2%"}), options_layer({"iterations": 7})).iterations == 7
-
-
-plans = st.fixed_dictionaries(
-    {},
-    optional={
-        "transport": st.lists(st.sampled_from(list(TRANSPORTS)), min_size=1, unique=True),
-        "sizes": st.lists(st.integers(0, 1 << 30), min_size=1, max_size=20),
-        "wait": st.sampled_from(["block", "spin", "block,spin", "spin:block", "spin,block:spin"]),
-        "pages": st.sampled_from(["4K", "4K:huge,huge"]),
-        "memory": st.sampled_from(["host", "host:host"]),
-        "buffers": st.sampled_from(["same", "separate", "same,separate"]),
-        "ci": st.one_of(st.just("none"), st.floats(0.001, 0.5)),
-        "time": st.floats(1e-9, 1000),
-        "slices": st.integers(1, 50),
-        "warmup": st.integers(0, 10**6),
-        "ranks": st.integers(1, 8).map(lambda half: 2 * half),
-        "cores": st.just("none"),
-        "output": st.just("run.jsonl"),
-    },
-)
-
-
-@given(plans)
-def test_a_plan_can_be_made_again_from_its_record(keys):
-    plan = make_plan(python_layer(keys))
-    record = python_layer(plan_record(plan))
-    assert make_plan(record) == msgspec.structs.replace(plan, output=None)
-    assert make_plan(plan_layer(plan)) == plan
 
 
 def test_a_plan_from_python_is_checked_like_any_other():

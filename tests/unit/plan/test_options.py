@@ -17,9 +17,6 @@ from harness.files import ROOT, module
 
 options_page = module("scripts/options_page.py")
 
-# What concerns a run that exists already is no key of a plan.
-OF_A_RUN = {"resume", "again", "against", "base_env", "base_mpiexec", "base_command"}
-OF_THE_USER = {"no_config"}
 ON_THE_COMMAND_LINE = {name for name, option in OPTIONS.items() if option.help}
 
 

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from harness.cuda import python, stand_in
+from harness.cuda import said
 
 FIRST, SECOND = "sys/bus/pci/devices/0000:aa:00.0", "sys/bus/pci/devices/0000:ab:00.0"
 
@@ -23,9 +23,7 @@ def ask(cuda_libraries, bare_kernel):
             f"reader = Reader(Path({str(bare_kernel.root)!r}))\n"
             f"print(msgspec.json.encode({expression}).decode())"
         )
-        result = python(program, stand_in(cuda_libraries, **settings))
-        assert result.returncode == 0, result.stderr
-        return json.loads(result.stdout)
+        return json.loads(said(cuda_libraries, program, **settings))
 
     return asked
 
@@ -135,6 +133,5 @@ def test_what_a_rank_finds_of_a_plan(cuda_libraries, bare_kernel):
         "host": [[[], []], [], []],
     }
     program = SET_UP.format(root=str(bare_kernel.root), memories=list(expected))
-    result = python(program, stand_in(cuda_libraries, l2=4096))
-    assert result.returncode == 0, result.stderr
-    assert dict(zip(expected, json.loads(result.stdout), strict=True)) == expected
+    found = json.loads(said(cuda_libraries, program, l2=4096))
+    assert dict(zip(expected, found, strict=True)) == expected

@@ -84,16 +84,15 @@ def test_turbo_is_off_only_where_every_switch_says_so(bare_kernel):
             "warning",
             "processor 50000 100000, memory unknown",
         ),
-        # The quota of a parent, and the narrowest of several.
+        # The narrowest of several.
         (
-            {"self": "0::/pods/job", "pods/job/cpu.max": "max 100000", "pods/cpu.max": "9000 9000"},
+            {"self": "0::/a/b", "a/b/cpu.max": "9 9", "a/cpu.max": "1 9"},
             "warning",
-            "processor 9000 9000, memory unknown (/sys/fs/cgroup/pods)",
+            "processor 1 9, memory unknown (/sys/fs/cgroup/a)",
         ),
-        ({"self": "0::/a/b", "a/b/cpu.max": "9 9", "a/cpu.max": "1 9"}, "warning", "processor 1 9"),
         # As much as all cores that are allowed is never used up.
         ({"self": "0::/a", "a/cpu.max": "200000 100000"}, "ok", "200000"),
-        # Version 1, in a parent, and in a container that does not see its path on the host.
+        # Version 1, in a parent, and without limits.
         (
             {
                 "self": "4:memory:/a/b\n1:cpu,cpuacct:/a/b\n0::/\n",
@@ -105,15 +104,6 @@ def test_turbo_is_off_only_where_every_switch_says_so(bare_kernel):
             },
             "warning",
             "processor 100000 100000, memory 4096000 (/sys/fs/cgroup/cpu/a)",
-        ),
-        (
-            {
-                "self": "1:cpu:/docker/1234\n",
-                "cpu/cpu.cfs_quota_us": "50000",
-                "cpu/cpu.cfs_period_us": "100000",
-            },
-            "warning",
-            "processor 50000 100000",
         ),
         (
             {

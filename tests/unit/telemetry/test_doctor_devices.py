@@ -10,7 +10,7 @@ import pytest
 from halftrip.cuda import driver as cuda
 from halftrip.cuda.nvml import Facts
 from halftrip.telemetry import doctor_devices
-from harness.cuda import python, stand_in
+from harness.cuda import said
 
 WHOLE = Facts(
     driver="570.1", link_generation=1, link_generation_max=5, link_width=16, link_width_max=16
@@ -28,12 +28,7 @@ def ask(cuda_libraries, bare_kernel):
         "print(msgspec.json.encode(found).decode())"
     )
 
-    def asked(**settings):
-        result = python(program, stand_in(cuda_libraries, **settings))
-        assert result.returncode == 0, result.stderr
-        return json.loads(result.stdout)
-
-    return asked
+    return lambda **settings: json.loads(said(cuda_libraries, program, **settings))
 
 
 @pytest.fixture

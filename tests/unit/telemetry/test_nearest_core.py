@@ -63,3 +63,11 @@ def test_the_role_of_a_rank_is_that_of_the_first_round():
     # Rank 3 initiates with 0, rank 2 with 1.
     found = places(plan, [see(FIRST, SECOND)] * 4, [(3, 0), (2, 1)])
     assert [of_rank[0].core in SECOND for of_rank in found] == [True, True, False, False]
+
+
+@pytest.mark.parametrize("first", [[(0, 2), (1, 3)], [(0, 1), (2, 3)], [(0, 3), (1, 2)]])
+def test_the_ends_of_a_pair_have_different_cores_even_where_these_are_few(first):
+    plan = make_plan(options_layer({"transport": "tcp", "sizes": "8", "ranks": "4"}))
+    found = places(plan, [see(allowed=CORES[:2])] * 4, first)
+    for pair in first:
+        assert sorted(found[rank][0].core for rank in pair) == [0, 1]

@@ -55,6 +55,7 @@ def test_tcp_info_is_that_of_the_kernels_struct():
         snd_mss=2, rcv_mss=3, pmtu=13, rtt_us=15, rttvar_us=16, snd_cwnd=18, advmss=19,
         reordering=20, total_retrans=23, min_rtt_us=31, timestamps=True,
     )  # fmt: skip
+    assert parse_tcp_info(bytes(len(INFO))).timestamps is False
 
 
 @given(st.integers(0, len(INFO)))

@@ -29,10 +29,6 @@ def plan(**options):
         ({"transport": "udp", "pattern": "exchange", "sizes": "0,8,1M"},
          "udp: udp has no exchange, only pingpong, stream"),
         ({"transport": "tcp", "sizes": "0"}, "tcp: a byte stream has no empty messages"),
-        (
-            {"transport": "udp", "pattern": "stream", "sizes": "1", "rate": "1"},
-            "udp: a window of 64 takes 64 s at this --rate, --time allows 0.1 s",
-        ),
         # One end that cannot is enough.
         (
             {"transport": "shm", "wait": "spin:block"},

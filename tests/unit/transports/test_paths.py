@@ -28,12 +28,13 @@ from harness.paths import (
     added,
     exchange,
     held,
+    made,
     make_paths,
     opened,
     usual,
 )
 from harness.runs import configuration
-from harness.strangers import as_nobody, is_dropped, record_greeting
+from harness.strangers import Greeting, as_nobody, is_dropped
 
 # Where the initiator takes the first connection of a peer that knows the token.
 LISTENING = ("unix", "tcp", "udp", "mp-pipe")
@@ -152,11 +153,8 @@ def test_where_the_responder_cannot_connect_both_ends_are_closed(name):
 def test_an_initiator_whose_peer_never_connects_gives_up(name, monkeypatch):
     for module in (stream, udp, zeromq):
         monkeypatch.setattr(module, "ACCEPT_SECONDS", 0.02)
-    initiator, responder = make_paths(name)
-    with pytest.raises(TimeoutError):
+    with made(name) as (initiator, responder), pytest.raises(TimeoutError):
         initiator.connect(paths.sent(responder.address))
-    for path in (initiator, responder):
-        path.close()
 
 
 def listener_of(path):
@@ -170,8 +168,7 @@ def listener_of(path):
 def test_only_the_peer_is_let_in(name):
     """Nobody with another token, nor another rank of the job, nor the peer for another purpose;
     and however many say nothing at all."""
-    initiator, responder = make_paths(name)
-    with contextlib.ExitStack() as silent:
+    with made(name) as (initiator, responder), contextlib.ExitStack() as silent:
         for _ in range(100):
             silent.enter_context(open_connection(listener_of(initiator)))
         for token, hello in (
@@ -184,31 +181,25 @@ def test_only_the_peer_is_let_in(name):
         paths.connect((initiator, responder))
         end, _ = exchange((initiator, responder), configuration(name, **usual(name), verify=True))
         assert end.verified == end.messages
-    for path in (initiator, responder):
-        path.close()
 
 
 @pytest.mark.usefixtures("leaves_nothing")
 @pytest.mark.parametrize("name", ["unix", "mp-pipe"])
 def test_another_user_does_not_keep_the_peer_out(name):
     need_root("to be another user")
-    initiator, responder = make_paths(name)
-    claim = record_greeting(TOKEN, PEER).claim
-    assert as_nobody(is_dropped, listener_of(initiator), claim)
-    paths.connect((initiator, responder))
-    for path in (initiator, responder):
-        path.close()
+    claim = Greeting(TOKEN, PEER).claim
+    with made(name) as ends:
+        assert as_nobody(is_dropped, listener_of(ends[0]), claim)
+        paths.connect(ends)
 
 
 @pytest.mark.usefixtures("leaves_nothing")
 def test_an_initiator_of_datagrams_whose_peer_has_gone_gives_up():
     """The peer connected, and closed before it sent the port of its datagrams."""
-    initiator, responder = make_paths("udp")
-    connect(listener_of(initiator), TOKEN, PEER).close()
-    with pytest.raises(Unavailable, match="the peer has gone"):
-        initiator.connect(paths.sent(responder.address))
-    for path in (initiator, responder):
-        path.close()
+    with made("udp") as (initiator, responder):
+        connect(listener_of(initiator), TOKEN, PEER).close()
+        with pytest.raises(Unavailable, match="the peer has gone"):
+            initiator.connect(paths.sent(responder.address))
 
 
 @pytest.mark.usefixtures("leaves_nothing")
@@ -228,11 +219,8 @@ def test_an_initiator_that_can_make_one_pipe_alone_closes_it(monkeypatch):
 @pytest.mark.usefixtures("leaves_nothing")
 @pytest.mark.parametrize("missing", ["read", "write"])
 def test_a_responder_that_can_open_one_pipe_alone_closes_it(missing):
-    initiator, responder = make_paths("pipe")
-    with pytest.raises(OSError, match=r".+"):
+    with made("pipe") as (initiator, responder), pytest.raises(OSError, match=r".+"):
         responder.connect(initiator.address | {missing: 10**6})
-    for path in (initiator, responder):
-        path.close()
 
 
 @pytest.mark.usefixtures("leaves_nothing")
@@ -254,10 +242,11 @@ def test_an_end_that_is_closed_first_closes_only_its_own_part(name, rank):
 
 def test_datagrams_of_strangers_are_not_taken():
     """Neither those that were there before the peer, nor later ones."""
-    initiator, responder = make_paths("udp", ("block", "block"))
-    port = initiator.address["datagrams"]
-    with closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as stranger:
-        bound = udp._bound
+    with (
+        made("udp", ("block", "block")) as (initiator, responder),
+        closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as stranger,
+    ):
+        port, bound = initiator.address["datagrams"], udp._bound
 
         def bind_and_hear(*arguments):
             end = bound(*arguments)
@@ -273,8 +262,6 @@ def test_datagrams_of_strangers_are_not_taken():
         for path, peer in ((initiator, responder), (responder, initiator)):
             peer._socket.send(b"x")
             assert path._socket.recv(10) == b"x"
-    for path in (initiator, responder):
-        path.close()
 
 
 @pytest.mark.parametrize("same_host", [True, False])

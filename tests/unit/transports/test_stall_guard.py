@@ -11,7 +11,7 @@ import pytest
 
 from halftrip.telemetry.network_path import parse_progress, read_progress
 from halftrip.transports.native.stall_guard import StallGuard, unacknowledged
-from harness.limits import AMPLE_SECONDS
+from harness.limits import AMPLE_SECONDS, until
 from harness.threads import in_thread
 
 SECONDS = 0.02
@@ -65,10 +65,8 @@ def test_its_thread_is_not_where_messages_are_timed(ends):
         os.sched_setaffinity(0, own)
         with StallGuard(SECONDS).watch([one.fileno()], sorted(cores)):
             (guard,) = (each for each in threading.enumerate() if each.name == "stall guard")
-            deadline = time.monotonic() + AMPLE_SECONDS
-            while own == (found := os.sched_getaffinity(guard.native_id)) != cores:
-                assert time.monotonic() < deadline
-            seen.update(found)
+            until(lambda: os.sched_getaffinity(guard.native_id) != own or own == cores)
+            seen.update(os.sched_getaffinity(guard.native_id))
 
     assert in_thread(timed)() is None
     assert seen == (cores - own or cores)
@@ -83,10 +81,7 @@ def test_its_thread_is_there_only_while_there_is_something_to_watch(ends):
     for _ in range(2):
         with watch:
             assert is_there()
-        deadline = time.monotonic() + AMPLE_SECONDS
-        while is_there():
-            assert time.monotonic() < deadline
-            time.sleep(SECONDS)
+        until(lambda: not is_there())
 
 
 def test_each_connection_of_a_path_counts(ends):

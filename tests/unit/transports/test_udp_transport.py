@@ -55,9 +55,13 @@ def test_the_header_is_what_the_path_writes_itself(rate, headers):
 
 
 @pytest.mark.parametrize("rate", [None, 1e6])
-def test_a_stream_has_jitter_only_at_a_rate(rate):
-    delivery = measure(configuration("stream", 64, 8, rate=rate)).only.blocks[-1].delivery
-    assert (delivery.jitter is None) == (rate is None)
+def test_a_stream_keeps_to_its_rate_and_has_jitter_only_there(rate):
+    """How near it comes is for the pacer's tests to say; time that was lost is made up for at twice
+    the rate at most."""
+    measured = measure(configuration("stream", 64, 8, rate=rate)).only
+    assert (measured.blocks[-1].delivery.jitter is None) == (rate is None)
+    sent, seconds = 8 * 64 * measured.samples.size, measured.samples.sum() * 1e-9
+    assert rate is None or sent / seconds <= 2.1 * rate
 
 
 def test_the_socket_has_room_for_a_window(monkeypatch):

@@ -18,7 +18,7 @@ from harness import paths
 from harness.bench import pair, process
 from harness.groups import TOKEN
 from harness.need import need, need_root
-from harness.paths import exchange, make_paths, opened
+from harness.paths import exchange, made, opened
 from harness.runs import configuration
 from harness.strangers import as_nobody, is_dropped
 
@@ -63,8 +63,7 @@ def outcome(events):
 def test_only_a_peer_that_knows_the_token_is_let_in(name, password):
     """What arrives may be unpickled. A password is a proof for one socket of one path: the token
     itself opens nothing, and is not sent."""
-    initiator, responder = make_paths(name)
-    try:
+    with made(name) as (initiator, responder):
         with stranger(initiator, password) as events:
             # It asks first.
             assert initiator._door.poll(5000)
@@ -78,22 +77,14 @@ def test_only_a_peer_that_knows_the_token_is_let_in(name, password):
         # A Unix socket has no name in the file system.
         kind = b"tcp://" if name == "zmq" else b"ipc://@halftrip-"
         assert all(socket.last_endpoint.startswith(kind) for socket in initiator._sockets.values())
-    finally:
-        initiator.close()
-        responder.close()
 
 
 def test_another_user_does_not_even_ask_to_be_let_in():
     need_root("to be another user")
-    initiator, responder = make_paths("zmq-ipc")
-    try:
-        address = address_of(initiator, "pair")
-        assert as_nobody(is_dropped, address)
+    with made("zmq-ipc") as (initiator, responder):
+        assert as_nobody(is_dropped, address_of(initiator, "pair"))
         assert not initiator._door.poll(0)
         paths.connect((initiator, responder))
-    finally:
-        initiator.close()
-        responder.close()
 
 
 @pytest.mark.parametrize("name", NAMES)
