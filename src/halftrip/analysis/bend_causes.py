@@ -3,15 +3,18 @@
 A bend is matched with a threshold if some size that the threshold predicts (`bend_kinds`) lies
 within the bend's interval. A wide interval, or a vague prediction, matches anything: by chance, a
 threshold matches such a bend in as large a share of the sizes of a curve as its predictions, each
-wider by the bend's interval, cover, of the logarithm of the size. One that covers more than a
-quarter tells nothing, and is left out. Of many, some match anything: where one and all that cover
-about as little, or less, cover more than a quarter together, it is possible, and not named as the
-cause.
+wider by the bend's interval, cover, of the logarithm of the size. Of many, some match anything: a
+threshold is named where it and all that cover about as little, or less, cover at most 2 % together.
+So a bend that nothing known causes is named in at most 2 % of cases, however many thresholds there
+are. One that covers more than a quarter by itself is left out.
 
-What fills gradually causes no jump, unless sizes are too far apart to tell a jump from a slope, and
-makes nothing faster. If a prediction lies within several bends, the threshold is offered for the
-clearest one. A threshold whose value a library does not tell may cause a bend anywhere: it comes
-last.
+A multiple of a threshold counts only where the curve bends at the one below it, too, or does not
+reach down to it: each further piece adds a smaller share.
+
+A threshold makes jumps, or changes of slope, unless sizes are too far apart to tell one from the
+other; what fills gradually makes nothing faster. If a prediction lies within several bends, the
+threshold is offered for the clearest one. A threshold whose value a library does not tell may cause
+a bend anywhere: it comes last.
 """
 
 from __future__ import annotations
@@ -28,12 +31,14 @@ from halftrip.results.records import Environment
 from halftrip.results.run import Run
 from halftrip.results.threshold import Threshold
 
-# A jump between sizes that differ by more than this factor may be a slope.
+# A jump between sizes that differ by more than this factor may be a slope, and a slope a jump.
 _FAR_APART = 1.1
 # A prediction is vague if its ends differ by more than this factor.
 _VAGUE = 1.5
-# A threshold that matches a bend in a larger share of a curve by chance is not named.
-_MOST_BY_CHANCE = 0.25
+# The share of unknown bends that may be named.
+_MOST_BY_CHANCE = 0.02
+# A threshold that covers a larger share of a curve tells nothing.
+_MOST_COVERED = 0.25
 # One that covers so many times as much as another one covers about as much.
 _AS_MUCH = 1.5
 
@@ -107,8 +112,13 @@ def moved(candidate: Candidate, factor: float) -> Prediction:
 def _of_bends(found: Pieces | None, known: Sequence[Candidate]) -> Iterator[BendCauses]:
     """The causes of the bends of a curve."""
     bends = found.bends if found is not None else ()
+    sizes = _range(found)
+    known = [each for each in known if _is_expected(each, known, bends, sizes)]
     clearest: dict[int, list[Candidate]] = {number: [] for number in range(len(bends))}
-    chances = [_chances(known, bend, _range(found)) for bend in bends]
+    chances = [
+        _chances([each for each in known if _makes(each.threshold, bend, is_told)], bend, sizes)
+        for bend, is_told in zip(bends, _are_told(found), strict=True)
+    ]
     for candidate in known:
         name = candidate.threshold.name
         within = [
@@ -129,28 +139,57 @@ def _range(found: Pieces | None) -> tuple[int, int] | None:
     return (pieces[0].first, pieces[-1].last) if pieces else None
 
 
+def _is_expected(
+    candidate: Candidate,
+    known: Iterable[Candidate],
+    bends: Sequence[Bend],
+    sizes: tuple[int, int] | None,
+) -> bool:
+    """Whether the curve bends at the multiple below this one, or does not reach down to it."""
+    threshold, prediction, _ = candidate
+    return all(
+        each.prediction.high < (sizes[0] if sizes else math.inf)
+        or any(_is_in(each.prediction, bend) for bend in bends)
+        for each in known
+        if each.threshold == threshold and each.prediction.multiple == prediction.multiple - 1
+    )
+
+
 def _chances(
     known: Iterable[Candidate], bend: Bend, sizes: tuple[int, int] | None
 ) -> dict[str, float]:
-    """By how much chance each threshold, by its name, would match a bend like this one; without
-    those that do not make such bends, and that would match too many by themselves."""
+    """By how much chance each of these thresholds, which make such bends, would match a bend like
+    this one, by its name; without those that would match too many by themselves."""
     places: dict[str, list[Prediction]] = {}
     for each in known:
-        if each.threshold.value and _makes(each.threshold, bend):
+        if each.threshold.value:
             places.setdefault(each.threshold.name, []).append(each.prediction)
     alone = {name: _covered(predicted, bend, sizes) for name, predicted in places.items()}
     found = {each.threshold.name: 1.0 for each in known if not each.threshold.value}
     for name, share in alone.items():
-        if share <= _MOST_BY_CHANCE:
+        if share <= _MOST_COVERED:
             others = [places[other] for other in alone if alone[other] <= _AS_MUCH * share]
             found[name] = _covered(itertools.chain(*others), bend, sizes)
     return found
 
 
-def _makes(threshold: Threshold, bend: Bend) -> bool:
-    """Whether a threshold makes bends of this kind."""
-    is_sudden = bend.kind == "jump" and bend.high <= _FAR_APART * bend.low
-    return not (KINDS[threshold.acts].gradual and (is_sudden or bend.step.high < 1))
+def _are_told(found: Pieces | None) -> list[bool]:
+    """Of each bend, whether the sizes on its two sides are close enough to tell a jump from a
+    slope."""
+    if found is None:
+        return []
+    beside = [(before.last, after.first) for before, after in itertools.pairwise(found.pieces)]
+    if len(beside) != len(found.bends):
+        beside = [(bend.low, bend.high) for bend in found.bends]
+    return [high <= _FAR_APART * low for low, high in beside]
+
+
+def _makes(threshold: Threshold, bend: Bend, is_told: bool) -> bool:
+    """Whether a threshold makes bends of this kind, which `is_told` from the other one."""
+    makes = KINDS[threshold.acts].makes
+    if is_told and makes is not None and makes != bend.kind:
+        return False
+    return makes != "slope" or bend.step.high >= 1
 
 
 def _is_in(prediction: Prediction, bend: Bend) -> bool:
@@ -200,7 +239,7 @@ def _place(bend: Bend, candidate: Candidate) -> tuple[bool, bool, bool, bool, in
     return (
         not threshold.value,
         not candidate.is_named,
-        bend.kind == "jump" and KINDS[threshold.acts].gradual,
+        KINDS[threshold.acts].makes not in (None, bend.kind),
         not threshold.transport,
         prediction.multiple,
         prediction.high > _VAGUE * prediction.low,
@@ -236,7 +275,9 @@ def _applies(threshold: Threshold, curve: Configuration, ends: Sequence[Environm
             and is_same
             and is_sent
         )
-    if KINDS[threshold.acts].gradual and not any(is_in_host(curve, end) for end in curve.ends):
+    if KINDS[threshold.acts].makes == "slope" and not any(
+        is_in_host(curve, end) for end in curve.ends
+    ):
         return False
     if threshold.acts == "cache":
         # With --verify, each message has a buffer of its own: they take as much whatever its size.
