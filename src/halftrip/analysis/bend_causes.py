@@ -1,12 +1,11 @@
 """What may cause the bends of a curve: the thresholds of its run that lie where it bends.
 
 A bend is matched with a threshold if some size that the threshold predicts (`bend_kinds`) lies
-within the bend's interval. A wide interval, or a vague prediction, matches anything: by chance, a
-threshold matches such a bend in as large a share of the sizes of a curve as its predictions, each
-wider by the bend's interval, cover, of the logarithm of the size. Of many, some match anything: a
-threshold is named where it and all that cover about as little, or less, cover at most 2 % together.
-So a bend that nothing known causes is named in at most 2 % of cases, however many thresholds there
-are. One that covers more than a quarter by itself is left out.
+within the bend's interval. A wide interval, or a vague prediction, matches anything, and of many
+thresholds some is near to any bend: a threshold is named where, of bends anywhere on the curve, by
+the logarithm of the size, at most 2 % have one that is as near and as exact (`_by_chance`). So a
+bend that nothing known causes is named in at most 2 % of cases, however many thresholds there are.
+One that matches more than a quarter of such bends by itself is left out.
 
 A multiple of a threshold counts only where the curve bends at the one below it, too, or does not
 reach down to it: each further piece adds a smaller share.
@@ -37,16 +36,21 @@ _FAR_APART = 1.1
 _VAGUE = 1.5
 # The share of unknown bends that may be named.
 _MOST_BY_CHANCE = 0.02
-# A threshold that covers a larger share of a curve tells nothing.
+# A threshold that matches a larger share of bends tells nothing.
 _MOST_COVERED = 0.25
-# One that covers so many times as much as another one covers about as much.
-_AS_MUCH = 1.5
+# Predictions whose ends differ by factors this close are as exact as each other.
+_ROUNDING = 1e-9
+
+
+# The first and the last of some sizes, bytes; and the logarithms of two places.
+Sizes = tuple[int, int]
+Span = tuple[float, float]
 
 
 class Candidate(NamedTuple):
-    """A threshold that may cause a bend, and where it predicts one. `by_chance` is the share of the
-    curve, from 0 to 1, in which such a bend would be matched by this threshold, or by one that
-    covers about as little, or less, whatever makes it; 1 where the place is not known."""
+    """A threshold that may cause a bend, and where it predicts one. `by_chance` is the share, from
+    0 to 1, of bends anywhere on the curve to which some threshold is as near as this one is to its
+    bend, and as exact; 1 where the place is not known."""
 
     threshold: Threshold
     prediction: Prediction
@@ -111,39 +115,49 @@ def moved(candidate: Candidate, factor: float) -> Prediction:
 
 def _of_bends(found: Pieces | None, known: Sequence[Candidate]) -> Iterator[BendCauses]:
     """The causes of the bends of a curve."""
-    bends = found.bends if found is not None else ()
-    sizes = _range(found)
+    if found is None:
+        return
+    bends, sizes, between = found.bends, _range(found), _between(found)
     known = [each for each in known if _is_expected(each, known, bends, sizes)]
-    clearest: dict[int, list[Candidate]] = {number: [] for number in range(len(bends))}
-    chances = [
-        _chances([each for each in known if _makes(each.threshold, bend, is_told)], bend, sizes)
-        for bend, is_told in zip(bends, _are_told(found), strict=True)
+    # Of each bend, those that make such a one, and of these the names of those that tell anything.
+    makers = [
+        [each for each in known if _makes(each.threshold, bend, there)]
+        for bend, there in zip(bends, between, strict=True)
     ]
+    telling = [_telling(*each, sizes) for each in zip(makers, bends, strict=True)]
+    clearest: list[list[Candidate]] = [[] for _ in bends]
     for candidate in known:
-        name = candidate.threshold.name
         within = [
             number
             for number, bend in enumerate(bends)
-            if name in chances[number] and _is_in(candidate.prediction, bend)
+            if candidate.threshold.name in telling[number] and _is_in(candidate.prediction, bend)
         ]
         if within:
             best = max(within, key=lambda number: _clarity(bends[number]))
-            clearest[best].append(candidate._replace(by_chance=chances[best][name]))
-    for number, bend in enumerate(bends):
-        yield BendCauses(bend, _by_likelihood(bend, clearest[number]))
+            chance = _by_chance(candidate, makers[best], between[best], sizes)
+            clearest[best].append(candidate._replace(by_chance=chance))
+    for bend, of_bend in zip(bends, clearest, strict=True):
+        yield BendCauses(bend, _by_likelihood(bend, of_bend))
 
 
-def _range(found: Pieces | None) -> tuple[int, int] | None:
+def _range(found: Pieces) -> Sizes | None:
     """The first and the last size of a curve."""
-    pieces = found.pieces if found is not None else ()
+    pieces = found.pieces
     return (pieces[0].first, pieces[-1].last) if pieces else None
+
+
+def _between(found: Pieces) -> list[Sizes]:
+    """The two sizes between which each bend most likely is: the last on the one piece, and the
+    first on the next."""
+    between = [(before.last, after.first) for before, after in itertools.pairwise(found.pieces)]
+    return between or [(bend.low, bend.high) for bend in found.bends]
 
 
 def _is_expected(
     candidate: Candidate,
     known: Iterable[Candidate],
     bends: Sequence[Bend],
-    sizes: tuple[int, int] | None,
+    sizes: Sizes | None,
 ) -> bool:
     """Whether the curve bends at the multiple below this one, or does not reach down to it."""
     threshold, prediction, _ = candidate
@@ -155,38 +169,11 @@ def _is_expected(
     )
 
 
-def _chances(
-    known: Iterable[Candidate], bend: Bend, sizes: tuple[int, int] | None
-) -> dict[str, float]:
-    """By how much chance each of these thresholds, which make such bends, would match a bend like
-    this one, by its name; without those that would match too many by themselves."""
-    places: dict[str, list[Prediction]] = {}
-    for each in known:
-        if each.threshold.value:
-            places.setdefault(each.threshold.name, []).append(each.prediction)
-    alone = {name: _covered(predicted, bend, sizes) for name, predicted in places.items()}
-    found = {each.threshold.name: 1.0 for each in known if not each.threshold.value}
-    for name, share in alone.items():
-        if share <= _MOST_COVERED:
-            others = [places[other] for other in alone if alone[other] <= _AS_MUCH * share]
-            found[name] = _covered(itertools.chain(*others), bend, sizes)
-    return found
-
-
-def _are_told(found: Pieces | None) -> list[bool]:
-    """Of each bend, whether the sizes on its two sides are close enough to tell a jump from a
-    slope."""
-    if found is None:
-        return []
-    beside = [(before.last, after.first) for before, after in itertools.pairwise(found.pieces)]
-    if len(beside) != len(found.bends):
-        beside = [(bend.low, bend.high) for bend in found.bends]
-    return [high <= _FAR_APART * low for low, high in beside]
-
-
-def _makes(threshold: Threshold, bend: Bend, is_told: bool) -> bool:
-    """Whether a threshold makes bends of this kind, which `is_told` from the other one."""
+def _makes(threshold: Threshold, bend: Bend, between: Sizes) -> bool:
+    """Whether a threshold makes bends of this kind; a jump is told from a slope if the sizes
+    `between` which the bend is are close."""
     makes = KINDS[threshold.acts].makes
+    is_told = between[1] <= _FAR_APART * between[0]
     if is_told and makes is not None and makes != bend.kind:
         return False
     return makes != "slope" or bend.step.high >= 1
@@ -199,19 +186,50 @@ def _is_in(prediction: Prediction, bend: Bend) -> bool:
     return prediction.low < bend.high and prediction.high >= bend.low
 
 
-def _covered(predictions: Iterable[Prediction], bend: Bend, sizes: tuple[int, int] | None) -> float:
-    """The share of a curve, of the logarithm of its `sizes`, in which an interval as wide as the
-    bend's holds one of the predictions; 0 where the sizes are not known."""
+def _telling(makers: Iterable[Candidate], bend: Bend, sizes: Sizes | None) -> set[str]:
+    """The names of thresholds that do not match too many intervals as wide as the bend's."""
+    places: dict[str, list[Span]] = {}
+    width = _log(bend.high) - _log(bend.low)
+    for threshold, (low, high, _), _ in makers:
+        of_name = places.setdefault(threshold.name, [])
+        if threshold.value:
+            of_name.append((_log(low) - width, _log(high)))
+    return {name for name, at in places.items() if _share(at, width, sizes) <= _MOST_COVERED}
+
+
+def _by_chance(
+    candidate: Candidate, makers: Iterable[Candidate], between: Sizes, sizes: Sizes | None
+) -> float:
+    """In what share of a curve some threshold is as near to a bend, and as exact, as the candidate
+    is to one `between` two sizes. What counts is in how much of the curve a bend would be as near
+    to a prediction, or nearer: its width and twice the distance. As no more is taken from any, a
+    bend at random has a threshold of a share of at most p with a probability of p."""
+    if not candidate.threshold.value:
+        return 1.0
+    start, end = map(_log, between)
+    low, high = map(_log, candidate.prediction[:2])
+    most = high - low + 2 * max(low - end, start - high, 0.0)
+    places = []
+    for threshold, (least, greatest, _), _ in makers:
+        low, high = _log(least), _log(greatest)
+        if threshold.value and high - low <= most + _ROUNDING:
+            off = (most - (high - low)) / 2
+            places.append((low - off - (end - start), high + off))
+    return _share(places, end - start, sizes)
+
+
+def _share(places: Iterable[Span], width: float, sizes: Sizes | None) -> float:
+    """The share of all intervals of this width on a curve that begin within one of these places;
+    0 where the sizes are not known. All are logarithms of sizes."""
     if sizes is None:
         return 0.0
-    width = _log(bend.high) - _log(bend.low)
     first, last = _log(sizes[0]), _log(sizes[1]) - width
     if last <= first:
         return 1.0
-    covered, end = 0.0, first
-    for low, high in sorted((_log(each.low) - width, _log(each.high)) for each in predictions):
-        covered += max(min(high, last) - max(low, end), 0.0)
-        end = max(end, high)
+    covered, reached = 0.0, first
+    for low, high in sorted(places):
+        covered += max(min(high, last) - max(low, reached), 0.0)
+        reached = max(reached, high)
     return covered / (last - first)
 
 

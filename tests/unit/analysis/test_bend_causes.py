@@ -219,7 +219,8 @@ def test_a_threshold_of_unknown_value_comes_last():
 def over(first, last, *bends):
     """The fit of a curve of these sizes with these bends."""
     line = StraightLine(Estimate(1.0), Estimate(1.0))
-    pieces = (Piece(first, first, line), Piece(last, last, line))
+    starts, ends = [first, *(each.high for each in bends)], [*(each.low for each in bends), last]
+    pieces = tuple(Piece(*each, line) for each in zip(starts, ends, strict=True))
     return PiecewiseFit(CURVE, "slices", Pieces(pieces, bends, ()))
 
 
