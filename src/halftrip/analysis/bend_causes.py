@@ -1,17 +1,19 @@
 """What may cause the bends of a curve: the thresholds of its run that lie where it bends.
 
 A bend is matched with a threshold if some size that the threshold predicts (`bend_kinds`) lies
-within the bend's interval. A wide interval, or a vague prediction, matches anything: by chance, a
-threshold matches such a bend in as large a share of the sizes of a curve as its predictions, each
-wider by the bend's interval, cover, of the logarithm of the size. One that covers more than a
-quarter tells nothing, and is left out. Of many, some match anything: where one and all that cover
-about as little, or less, cover more than a quarter together, it is possible, and not named as the
-cause.
+within the bend's interval. A wide interval, or a vague prediction, matches anything, and of many
+thresholds some is near to any bend: a threshold is named where, of bends anywhere on the curve, by
+the logarithm of the size, at most 2 % have one that is as near and as exact (`_by_chance`). So a
+bend that nothing known causes is named in at most 2 % of cases, however many thresholds there are.
+One that matches more than a quarter of such bends by itself is left out.
 
-What fills gradually causes no jump, unless sizes are too far apart to tell a jump from a slope, and
-makes nothing faster. If a prediction lies within several bends, the threshold is offered for the
-clearest one. A threshold whose value a library does not tell may cause a bend anywhere: it comes
-last.
+A multiple of a threshold counts only where the curve bends at the one below it, too, or does not
+reach down to it: each further piece adds a smaller share.
+
+A threshold makes jumps, or changes of slope, unless sizes are too far apart to tell one from the
+other; what fills gradually makes nothing faster. If a prediction lies within several bends, the
+threshold is offered for the clearest one. A threshold whose value a library does not tell may cause
+a bend anywhere: it comes last.
 """
 
 from __future__ import annotations
@@ -28,20 +30,27 @@ from halftrip.results.records import Environment
 from halftrip.results.run import Run
 from halftrip.results.threshold import Threshold
 
-# A jump between sizes that differ by more than this factor may be a slope.
+# A jump between sizes that differ by more than this factor may be a slope, and a slope a jump.
 _FAR_APART = 1.1
 # A prediction is vague if its ends differ by more than this factor.
 _VAGUE = 1.5
-# A threshold that matches a bend in a larger share of a curve by chance is not named.
-_MOST_BY_CHANCE = 0.25
-# One that covers so many times as much as another one covers about as much.
-_AS_MUCH = 1.5
+# The share of unknown bends that may be named.
+_MOST_BY_CHANCE = 0.02
+# A threshold that matches a larger share of bends tells nothing.
+_MOST_COVERED = 0.25
+# Predictions whose ends differ by factors this close are as exact as each other.
+_ROUNDING = 1e-9
+
+
+# The first and the last of some sizes, bytes; and the logarithms of two places.
+Sizes = tuple[int, int]
+Span = tuple[float, float]
 
 
 class Candidate(NamedTuple):
-    """A threshold that may cause a bend, and where it predicts one. `by_chance` is the share of the
-    curve, from 0 to 1, in which such a bend would be matched by this threshold, or by one that
-    covers about as little, or less, whatever makes it; 1 where the place is not known."""
+    """A threshold that may cause a bend, and where it predicts one. `by_chance` is the share, from
+    0 to 1, of bends anywhere on the curve to which some threshold is as near as this one is to its
+    bend, and as exact; 1 where the place is not known."""
 
     threshold: Threshold
     prediction: Prediction
@@ -106,51 +115,68 @@ def moved(candidate: Candidate, factor: float) -> Prediction:
 
 def _of_bends(found: Pieces | None, known: Sequence[Candidate]) -> Iterator[BendCauses]:
     """The causes of the bends of a curve."""
-    bends = found.bends if found is not None else ()
-    clearest: dict[int, list[Candidate]] = {number: [] for number in range(len(bends))}
-    chances = [_chances(known, bend, _range(found)) for bend in bends]
+    if found is None:
+        return
+    bends, sizes, between = found.bends, _range(found), _between(found)
+    known = [each for each in known if _is_expected(each, known, bends, sizes)]
+    # Of each bend, those that make such a one, and of these the names of those that tell anything.
+    makers = [
+        [each for each in known if _makes(each.threshold, bend, there)]
+        for bend, there in zip(bends, between, strict=True)
+    ]
+    telling = [_telling(*each, sizes) for each in zip(makers, bends, strict=True)]
+    clearest: list[list[Candidate]] = [[] for _ in bends]
     for candidate in known:
-        name = candidate.threshold.name
         within = [
             number
             for number, bend in enumerate(bends)
-            if name in chances[number] and _is_in(candidate.prediction, bend)
+            if candidate.threshold.name in telling[number] and _is_in(candidate.prediction, bend)
         ]
         if within:
             best = max(within, key=lambda number: _clarity(bends[number]))
-            clearest[best].append(candidate._replace(by_chance=chances[best][name]))
-    for number, bend in enumerate(bends):
-        yield BendCauses(bend, _by_likelihood(bend, clearest[number]))
+            chance = _by_chance(candidate, makers[best], between[best], sizes)
+            clearest[best].append(candidate._replace(by_chance=chance))
+    for bend, of_bend in zip(bends, clearest, strict=True):
+        yield BendCauses(bend, _by_likelihood(bend, of_bend))
 
 
-def _range(found: Pieces | None) -> tuple[int, int] | None:
+def _range(found: Pieces) -> Sizes | None:
     """The first and the last size of a curve."""
-    pieces = found.pieces if found is not None else ()
+    pieces = found.pieces
     return (pieces[0].first, pieces[-1].last) if pieces else None
 
 
-def _chances(
-    known: Iterable[Candidate], bend: Bend, sizes: tuple[int, int] | None
-) -> dict[str, float]:
-    """By how much chance each threshold, by its name, would match a bend like this one; without
-    those that do not make such bends, and that would match too many by themselves."""
-    places: dict[str, list[Prediction]] = {}
-    for each in known:
-        if each.threshold.value and _makes(each.threshold, bend):
-            places.setdefault(each.threshold.name, []).append(each.prediction)
-    alone = {name: _covered(predicted, bend, sizes) for name, predicted in places.items()}
-    found = {each.threshold.name: 1.0 for each in known if not each.threshold.value}
-    for name, share in alone.items():
-        if share <= _MOST_BY_CHANCE:
-            others = [places[other] for other in alone if alone[other] <= _AS_MUCH * share]
-            found[name] = _covered(itertools.chain(*others), bend, sizes)
-    return found
+def _between(found: Pieces) -> list[Sizes]:
+    """The two sizes between which each bend most likely is: the last on the one piece, and the
+    first on the next."""
+    between = [(before.last, after.first) for before, after in itertools.pairwise(found.pieces)]
+    return between or [(bend.low, bend.high) for bend in found.bends]
 
 
-def _makes(threshold: Threshold, bend: Bend) -> bool:
-    """Whether a threshold makes bends of this kind."""
-    is_sudden = bend.kind == "jump" and bend.high <= _FAR_APART * bend.low
-    return not (KINDS[threshold.acts].gradual and (is_sudden or bend.step.high < 1))
+def _is_expected(
+    candidate: Candidate,
+    known: Iterable[Candidate],
+    bends: Sequence[Bend],
+    sizes: Sizes | None,
+) -> bool:
+    """Whether the curve bends at the multiple below this one, or does not reach down to it."""
+    threshold, prediction, _ = candidate
+    return all(
+        each.prediction.high < (sizes[0] if sizes else math.inf)
+        or any(_is_in(each.prediction, bend) for bend in bends)
+        for each in known
+        if each.threshold == threshold and each.prediction.multiple == prediction.multiple - 1
+    )
+
+
+def _makes(threshold: Threshold, bend: Bend, between: Sizes) -> bool:
+    """Whether a threshold makes bends of this kind; a jump is told from a slope if the sizes
+    `between` which the bend is are close."""
+    makes = KINDS[threshold.acts].makes
+    is_told = between[1] <= _FAR_APART * between[0]
+    if is_told and makes is not None and makes != bend.kind:
+        return False
+    return makes != "slope" or bend.step.high >= 1
 
 
 def _is_in(prediction: Prediction, bend: Bend) -> bool:
@@ -160,19 +186,50 @@ def _is_in(prediction: Prediction, bend: Bend) -> bool:
     return prediction.low < bend.high and prediction.high >= bend.low
 
 
-def _covered(predictions: Iterable[Prediction], bend: Bend, sizes: tuple[int, int] | None) -> float:
-    """The share of a curve, of the logarithm of its `sizes`, in which an interval as wide as the
-    bend's holds one of the predictions; 0 where the sizes are not known."""
+def _telling(makers: Iterable[Candidate], bend: Bend, sizes: Sizes | None) -> set[str]:
+    """The names of thresholds that do not match too many intervals as wide as the bend's."""
+    places: dict[str, list[Span]] = {}
+    width = _log(bend.high) - _log(bend.low)
+    for threshold, (low, high, _), _ in makers:
+        of_name = places.setdefault(threshold.name, [])
+        if threshold.value:
+            of_name.append((_log(low) - width, _log(high)))
+    return {name for name, at in places.items() if _share(at, width, sizes) <= _MOST_COVERED}
+
+
+def _by_chance(
+    candidate: Candidate, makers: Iterable[Candidate], between: Sizes, sizes: Sizes | None
+) -> float:
+    """In what share of a curve some threshold is as near to a bend, and as exact, as the candidate
+    is to one `between` two sizes. What counts is in how much of the curve a bend would be as near
+    to a prediction, or nearer: its width and twice the distance. As no more is taken from any, a
+    bend at random has a threshold of a share of at most p with a probability of p."""
+    if not candidate.threshold.value:
+        return 1.0
+    start, end = map(_log, between)
+    low, high = map(_log, candidate.prediction[:2])
+    most = high - low + 2 * max(low - end, start - high, 0.0)
+    places = []
+    for threshold, (least, greatest, _), _ in makers:
+        low, high = _log(least), _log(greatest)
+        if threshold.value and high - low <= most + _ROUNDING:
+            off = (most - (high - low)) / 2
+            places.append((low - off - (end - start), high + off))
+    return _share(places, end - start, sizes)
+
+
+def _share(places: Iterable[Span], width: float, sizes: Sizes | None) -> float:
+    """The share of all intervals of this width on a curve that begin within one of these places;
+    0 where the sizes are not known. All are logarithms of sizes."""
     if sizes is None:
         return 0.0
-    width = _log(bend.high) - _log(bend.low)
     first, last = _log(sizes[0]), _log(sizes[1]) - width
     if last <= first:
         return 1.0
-    covered, end = 0.0, first
-    for low, high in sorted((_log(each.low) - width, _log(each.high)) for each in predictions):
-        covered += max(min(high, last) - max(low, end), 0.0)
-        end = max(end, high)
+    covered, reached = 0.0, first
+    for low, high in sorted(places):
+        covered += max(min(high, last) - max(low, reached), 0.0)
+        reached = max(reached, high)
     return covered / (last - first)
 
 
@@ -200,7 +257,7 @@ def _place(bend: Bend, candidate: Candidate) -> tuple[bool, bool, bool, bool, in
     return (
         not threshold.value,
         not candidate.is_named,
-        bend.kind == "jump" and KINDS[threshold.acts].gradual,
+        KINDS[threshold.acts].makes not in (None, bend.kind),
         not threshold.transport,
         prediction.multiple,
         prediction.high > _VAGUE * prediction.low,
@@ -236,7 +293,9 @@ def _applies(threshold: Threshold, curve: Configuration, ends: Sequence[Environm
             and is_same
             and is_sent
         )
-    if KINDS[threshold.acts].gradual and not any(is_in_host(curve, end) for end in curve.ends):
+    if KINDS[threshold.acts].makes == "slope" and not any(
+        is_in_host(curve, end) for end in curve.ends
+    ):
         return False
     if threshold.acts == "cache":
         # With --verify, each message has a buffer of its own: they take as much whatever its size.

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from halftrip.analysis.fit import BendKind
 from halftrip.results.configuration import Configuration, EndSettings
 from halftrip.results.memory_name import is_on_device
 from halftrip.results.patterns import uses_buffers
@@ -35,13 +36,14 @@ Predict = Callable[[Threshold, Configuration, Sequence[Environment]], Iterator[P
 class Kind(NamedTuple):
     """What thresholds that act alike are (`name`), what they do to longer messages (`effect`), and
     where they predict bends, in words, in which V is their value and H is how much of it may be
-    headers (`at`). What is `gradual` changes a slope: it makes no jump between sizes that are
-    close, and nothing faster."""
+    headers (`at`). Between sizes that are close, they make bends of the kind `makes`; None: of any.
+    What handles all bytes of a longer message differently makes a jump; what fills gradually
+    changes a slope, and makes nothing faster."""
 
     name: str
     effect: str
     at: str
-    gradual: bool
+    makes: BendKind | None
     predict: Predict
 
 
@@ -72,20 +74,20 @@ def _cache(
 
 KINDS: dict[Acts, Kind] = {
     "protocol": Kind(
-        "another protocol", "longer messages go by another protocol", "V - H to V", False, _value
+        "another protocol", "longer messages go by another protocol", "V - H to V", "jump", _value
     ),
     "copy": Kind(
         "another way to copy",
         "longer messages are copied by other instructions",
         "V",
-        False,
+        "jump",
         _value,
     ),
     "pieces": Kind(
         "packets or fragments",
         "longer messages go in several pieces",
         "V - H to V, and twice, three and four times that",
-        False,
+        None,
         _pieces,
     ),
     "capacity": Kind(
@@ -93,7 +95,7 @@ KINDS: dict[Acts, Kind] = {
         "what is longer does not fit into it, and the sender waits for the receiver",
         "V - H to V, divided by the messages of a window; of a socket buffer, H is three quarters: "
         "the kernel counts its own records, too",
-        False,
+        None,
         _capacity,
     ),
     "cache": Kind(
@@ -105,11 +107,11 @@ KINDS: dict[Acts, Kind] = {
         "two where they go both ways at once, and none without `--staging`), times the messages of "
         "a window with places of their own. It fills gradually: other data is in it, too. Of one "
         "that several cores share, other programs hold a part: V / 4f to V / f",
-        True,
+        "slope",
         _cache,
     ),
     "page": Kind(
-        "a page", "the buffers of longer messages are on several pages", "V", True, _value
+        "a page", "the buffers of longer messages are on several pages", "V", "slope", _value
     ),
 }
 

@@ -48,18 +48,21 @@ def refusal(configuration: Configuration) -> str | None:
 # What MPI writes before a message, at most, bytes: in Open MPI's ob1 a union of headers
 # (pml_ob1_hdr.h), in MPICH that of a cell (posix_eager_iqueue_types.h).
 _MOST_HEADER = 128
+# The one before a message that is sent at once (mca_pml_ob1_match_hdr_t) alone.
+_MATCH_HEADER = 16
 
 
 class _Rule(NamedTuple):
     """What the value of a control variable, divided by `divisor`, means between ranks of the same
     host (`same_host`) or of different ones. `name` may have the groups of the variable's name in
-    it."""
+    it. Up to `header` bytes of the value hold no payload."""
 
     variable: str
     name: str
     acts: Acts
     same_host: bool
     divisor: int = 1
+    header: int = _MOST_HEADER
 
 
 # Of Open MPI, the component for shared memory is vader in version 4, sm in version 5. Of each, a
@@ -71,7 +74,14 @@ _OPEN_MPI = (
     _Rule(
         rf"{_SHARED}_max_inline_send", "the inline limit of Open MPI's btl {0}", "protocol", True
     ),
-    _Rule(rf"{_SHARED}_fbox_size", "the fast box of Open MPI's btl {0}", "protocol", True, 4),
+    _Rule(
+        rf"{_SHARED}_fbox_size",
+        "the fast box of Open MPI's btl {0}",
+        "protocol",
+        True,
+        4,
+        _MATCH_HEADER,
+    ),
     _Rule(rf"{_SHARED}_memcpy_limit", "the memcpy limit of Open MPI's btl {0}", "protocol", True),
     _Rule(rf"{_SHARED}_max_send_size", "the fragment of Open MPI's btl {0}", "pieces", True),
     _Rule(rf"{_OTHERS}_eager_limit", "the eager limit of Open MPI's btl {0}", "protocol", False),
@@ -181,7 +191,7 @@ def _matching(
                 name=rule.name.format(*match.groups()),
                 value=value // rule.divisor,
                 acts=rule.acts,
-                header=min(_MOST_HEADER, value // rule.divisor),
+                header=min(rule.header, value // rule.divisor),
                 source=f"MPI_T {variable}{part}",
                 setting=f"{prefix}{variable}",
                 scale=rule.divisor,

@@ -36,8 +36,10 @@ _REFINE = "To know the place better, measure with --refine"
 _UNKNOWN = (
     f"{_NOTHING} {_REFINE}; what was not recorded, such as a switch on the way, is not excluded."
 )
-# That a cause is named by chance is said from this share on.
-_BY_CHANCE = 0.05
+_NOT_NEARER = "No known cause lies nearer than chance would put one."
+_PROVE = "--prove measures whether it moves with a setting that has a threshold there."
+# --refine makes sizes around a bend about as near as this factor.
+_REFINED = 1.02
 # Sizes of which the larger is at most this many times the smaller are both said in bytes.
 _NEAR = 8
 
@@ -149,19 +151,28 @@ def _of_bend(name: str, found: BendCauses, knows: bool) -> list[str]:
     said = f"{name}: at {span_in_words(bend.low, bend.high)}, {_change(bend)}"
     if not found.candidates:
         return [f"{said}. {_UNKNOWN}" if knows else f"{said}."]
-    first, *others = found.candidates
-    if not first.threshold.value:
-        return [f"{said}. {_NOTHING} It may be {_cause(first)}. {_advice(first)}"]
-    share = f"{100 * first.by_chance:.0f} % of such bends"
-    if not first.is_named:
-        possible = "; ".join(map(_brief, found.candidates))
-        unsaid = f"no cause is named, as {share} would have one by chance"
-        return [f"{said}. It could be {possible}: {unsaid}. {_REFINE}."]
-    chance = f" By chance, {share} would have a cause." if first.by_chance >= _BY_CHANCE else ""
-    lines = [f"{said}, where {_cause(first)}. {_advice(first)}{chance}"]
+    named = [each for each in found.candidates if each.is_named]
+    if not named:
+        return [f"{said}. {_unnamed(found)}"]
+    first, *others = named + [each for each in found.candidates if not each.threshold.value]
+    lines = [f"{said}, where {_cause(first)}. {_advice(first)}"]
     if others:
         lines.append(f"    It could also be {'; '.join(map(_brief, others))}.")
     return lines
+
+
+def _unnamed(found: BendCauses) -> str:
+    """What is said of a bend that has candidates, none of which beats chance."""
+    known = [each for each in found.candidates if each.threshold.value]
+    said = [_NOT_NEARER if known else _NOTHING]
+    if known and found.bend.high > _REFINED * found.bend.low:
+        said.append(f"{_REFINE}.")
+    settings = [each.threshold.setting for each in known]
+    if any(is_variable(each) or each.startswith("--") for each in settings):
+        said.append(_PROVE)
+    unknown = [each for each in found.candidates if not each.threshold.value]
+    said += [f"It may be {_cause(each)}. {_advice(each)}" for each in unknown[:1]]
+    return " ".join(said)
 
 
 def span_in_words(low: int, high: int) -> str:
@@ -289,6 +300,7 @@ def _cause_content(candidate: Candidate) -> dict[str, Any]:
         "predicted_low_bytes": prediction.low,
         "predicted_high_bytes": prediction.high,
         "by_chance": by_chance,
+        "named": candidate.is_named,
     }
 
 

@@ -232,8 +232,11 @@ def test_what_is_unknown_is_said(saved):
     ]
     sparse = rows(at=3000, sizes=(256, 512, 1024, 2048, 4096, 8192, 16384))
     vague = saved(found=sparse, thresholds=many).out
-    assert "It could be limit " in vague
-    assert "no cause is named, as" in vague
+    assert "No known cause lies nearer than chance would put one. To know the place" in vague
+    assert "--prove measures whether it moves with a setting" in vague
+    assert "limit" not in vague
+    (bend,) = json.loads(saved("-j", found=sparse, thresholds=many[5:6]).out)["curves"][0]["bends"]
+    assert [each["named"] for each in bend["causes"]] == [False]
     older = saved(thresholds=()).out
     assert "The run has no thresholds" in older
     assert "Measure it again" in older
