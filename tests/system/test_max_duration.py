@@ -12,7 +12,7 @@ LONG = ("-t", "shm,tcp", "-s", "8,1K", "--ci", "none", "--time", "60s")
 
 
 @pytest.mark.extended
-@pytest.mark.parametrize(("prefix", "seconds"), [((), 8), (job("wheel"), 20)])
+@pytest.mark.parametrize(("prefix", "seconds"), [((), 12), (job("wheel"), 20)])
 def test_a_run_ends_in_time_with_every_row(shell, prefix, seconds):
     """On a busy machine, an mpiexec takes much of it to start ranks."""
     result = shell.run(*LONG, "--max-duration", f"{seconds}s", prefix=prefix, **ONE_HOST)

@@ -109,12 +109,12 @@ def _slower(fastest: Row, row: Row) -> Slower | None:
     """The other row, in a state of the machine that both have figures of; None without one."""
     for one in (fastest, *fastest.others):
         for other in (row, *row.others):
-            if _are_alike(one, other):
+            if _in_one_state(one, other):
                 return Slower(row, ratio(other.summary.time, one.summary.time))
     return None
 
 
-def _are_alike(one: Row, other: Row) -> bool:
+def _in_one_state(one: Row, other: Row) -> bool:
     """Whether both were measured in the same state of the machine. Rows of other hosts have levels
     of their own: then states of one name are the same."""
     if one.state is not None and other.state is not None:

@@ -97,7 +97,7 @@ def levels(series: Sequence[Sequence[float]]) -> list[Level]:
     # Neither reaches beyond the middle of the gap.
     cuts = [
         0.0,
-        *(math.sqrt(one[-1] * other[0]) for one, other in itertools.pairwise(groups)),
+        *(math.sqrt(one[-1]) * math.sqrt(other[0]) for one, other in itertools.pairwise(groups)),
         math.inf,
     ]
     found = []

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from halftrip.stats.levels import goes_with, held, level_of, levels
@@ -81,6 +81,8 @@ def test_a_few_disturbed_readings_are_no_level():
 
 
 @given(st.lists(st.lists(st.floats(), max_size=40), max_size=3))
+# The product of two of these is 0.
+@example([[1.0] * 5 + [3e-117] + [2e-293] * 3 + [2e-309] * 3])
 def test_any_readings_have_levels_in_order(series):
     found = levels(series)
     values = [v for each in series for v in each if 0 < v < np.inf]
