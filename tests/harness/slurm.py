@@ -116,3 +116,20 @@ def await_true(is_so, said):
     while not is_so():
         assert time.monotonic() < deadline, said
         time.sleep(0.1)
+
+
+def ended_job(execute, script, *arguments, environment):
+    """Submits a job script and waits for its end, which ``sbatch --wait`` sees half a minute late:
+    its number, and the exit status, as ``scontrol`` has it."""
+    submitted = execute("sbatch", "--parsable", script, *arguments, environment=environment)
+    assert submitted.status == 0, submitted.err
+    number = submitted.out.strip()
+    said = {}
+
+    def has_ended():
+        shown = execute("scontrol", "show", "job", number, "--oneliner", environment=environment)
+        said.update(word.split("=", 1) for word in shown.out.split() if "=" in word)
+        return said["JobState"] not in ("PENDING", "CONFIGURING", "RUNNING", "COMPLETING")
+
+    await_true(has_ended, "the job does not end")
+    return number, said["ExitCode"]
