@@ -50,9 +50,7 @@ def script(shell):
     ],
     ids=["srun", "pmi2", "mpiexec"],
 )
-def test_the_script_of_the_docs_measures_between_two_nodes(
-    slurm, shell, script, starter, library
-):
+def test_the_script_of_the_docs_measures_between_two_nodes(slurm, shell, script, starter, library):
     found = {"PATH": f"{Path(HALFTRIP).parent}:{shell.environment['PATH']}"}
     (shell.directory / "config.toml").write_text('time = "30ms"\n')
     found["HALFTRIP_CONFIG"] = str(shell.directory / "config.toml")
