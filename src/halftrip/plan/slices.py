@@ -19,7 +19,7 @@ _COUNTING_SHARE = 0.2
 # so many seconds, in passes of random order: a state of the machine that lasts does not fall on
 # neighbours.
 _SWEEP_SIZES = 200
-_SWEEP_SLICES, _SWEEP_SLICE_SECONDS = 3, 0.005
+_SWEEP_SLICES, _SWEEP_SLICE_SECONDS = 3, 0.002
 
 
 def shared_by_sizes(plan: Plan) -> Plan:

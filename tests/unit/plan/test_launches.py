@@ -40,7 +40,7 @@ def test_the_sizes_of_a_sweep_share_their_time():
 
     sweep = {"sizes": "4..4000+4"}
     assert dealt(**sweep) == (1, False)
-    assert found(**sweep) == (3, pytest.approx(0.015), 0.01)
+    assert found(**sweep) == (3, pytest.approx(0.006), 0.01)
     for keys in ({"time": "0.1"}, {"slices": "20"}, {"ci": "1%"}, {"preset": "paper"}):
         assert found(**sweep, **keys) == found(**keys)
     assert found(sizes="4..800+4") == found()
