@@ -1,4 +1,5 @@
-"""What the fits say of a long linear sweep of sizes, each measured once, on machines that move."""
+"""What the fits say of a long linear sweep of sizes, each measured in a few slices, on machines
+that move."""
 
 from __future__ import annotations
 
@@ -33,18 +34,20 @@ _END = EndSettings(wait="spin")
 class Sweep(NamedTuple):
     """A machine, and the time of an empty message, ns: `fixed`, and `slope` for each ns of the
     core-to-core round trip. `slower` is the share of slices that something else makes longer by
-    half."""
+    half. Each size has so many `slices`."""
 
     machine: Machine
     fixed: float = 40.0
     slope: float = 1.5
     slower: float = 0.0
+    slices: int = 1
 
     @property
     def name(self) -> str:
         disturbed = f", {self.slower:.0%} of slices slower" if self.slower else ""
         alike = "" if self.slope else ", which times do not go with"
-        return f"{self.machine.name}{alike}{disturbed}"
+        several = f", {self.slices} slices" if self.slices > 1 else ""
+        return f"{self.machine.name}{alike}{disturbed}{several}"
 
 
 TWO = (90.0, 280.0)
@@ -54,6 +57,8 @@ SWEEPS = (
     Sweep(jumping(TWO, 0.1)),
     Sweep(jumping(TWO, 1.0)),
     Sweep(jumping(TWO, 10.0)),
+    Sweep(jumping(TWO, 1.0), slices=2),
+    Sweep(jumping(TWO, 1.0), slower=0.1, slices=3),
     # The times do not go with the state.
     Sweep(jumping(TWO, 1.0), fixed=20_000.0, slope=0.0),
     Sweep(wandering(85.0, 95.0, 5.0)),
@@ -61,11 +66,12 @@ SWEEPS = (
 
 
 def swept(sweep: Sweep, seed: int, jumps: Sequence[tuple[int, float]] = JUMPS) -> Run:
-    """A run of all sizes, one slice each, in random order."""
+    """A run of all sizes, in passes of random order."""
     random = np.random.default_rng(seed)
-    rtts = sweep.machine.trace(random, _SLICE_MS * len(SIZES) + 1)
+    rtts = sweep.machine.trace(random, _SLICE_MS * len(SIZES) * sweep.slices + 1)
     measurements = []
-    for turn, place in enumerate(random.permutation(len(SIZES)).tolist()):
+    places = [random.permutation(len(SIZES)) for _ in range(sweep.slices)]
+    for turn, place in enumerate(np.concatenate(places).tolist()):
         size = SIZES[place]
         inside = rtts[turn * _SLICE_MS : (turn + 1) * _SLICE_MS]
         time = sweep.fixed + sweep.slope * float(np.median(inside)) + _PER_BYTE * size
@@ -80,7 +86,7 @@ def swept(sweep: Sweep, seed: int, jumps: Sequence[tuple[int, float]] = JUMPS) -
                 configuration=Configuration(
                     transport="mpi", size=size, initiator=_END, responder=_END
                 ),
-                slice=0,
+                slice=turn // len(SIZES),
                 launch=0,
                 at=None,
                 first=None,

@@ -108,3 +108,20 @@ def start_daemon(command, environment, running):
             process.wait()
 
     running.callback(end)
+
+
+def ended_job(execute, script, *arguments, environment):
+    """Submits a job script and waits for its end, which ``sbatch --wait`` sees half a minute late:
+    its number, and the exit status, as ``scontrol`` has it."""
+    submitted = execute("sbatch", "--parsable", script, *arguments, environment=environment)
+    assert submitted.status == 0, submitted.err
+    number = submitted.out.strip()
+    said = {}
+
+    def has_ended():
+        shown = execute("scontrol", "show", "job", number, "--oneliner", environment=environment)
+        said.update(word.split("=", 1) for word in shown.out.split() if "=" in word)
+        return said["JobState"] not in ("PENDING", "CONFIGURING", "RUNNING", "COMPLETING")
+
+    until(has_ended, "the job does not end")
+    return number, said["ExitCode"]

@@ -4,11 +4,16 @@ import os
 import random
 import signal
 import time
+from pathlib import Path
 
 import psutil
 import pytest
 
-from harness.slurm import cluster
+from halftrip.results.run_file import load
+from harness.files import ROOT
+from harness.mpi import AS_ROOT, mpiexec
+from harness.shell import HALFTRIP
+from harness.slurm import cluster, ended_job
 from harness.victim import WITH_MPI, Victim
 
 pytestmark = pytest.mark.extended
@@ -26,14 +31,37 @@ def slurm(tmp_path_factory):
         yield found
 
 
-@pytest.mark.parametrize(("interface", "library"), [("pmix", "Open MPI v5"), ("pmi2", "MPICH 4")])
-def test_a_job_of_srun_is_joined(slurm, shell, interface, library):
-    prefix = ("srun", "-N2", "-n2", f"--mpi={interface}")
-    result = shell.run(*WORK, prefix=prefix, **slurm)
-    assert result.status == 0, result.err
-    assert len(result.run.by_configuration) == 6
-    assert {e.mpi[: len(library)] for e in result.run.environments} == {library}
-    assert result.out.count("run file:") == 1
+@pytest.fixture
+def script(shell):
+    """The path of the job script in docs/slurm.md."""
+    after = (ROOT / "docs" / "slurm.md").read_text().partition("    #!/bin/bash\n")[2]
+    lines = ["    #!/bin/bash", *after.partition("\n\n")[0].splitlines()]
+    path = shell.directory / "halftrip.sbatch"
+    path.write_text("".join(f"{line[4:]}\n" for line in lines))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("starter", "library"),
+    [
+        ((), "Open MPI v5"),
+        (("srun", "--mpi=pmi2"), "MPICH 4"),
+        ((mpiexec("mpich"), "-n", "2"), "MPICH 4"),
+    ],
+    ids=["srun", "pmi2", "mpiexec"],
+)
+def test_the_script_of_the_docs_measures_between_two_nodes(slurm, shell, script, starter, library):
+    found = {"PATH": f"{Path(HALFTRIP).parent}:{shell.environment['PATH']}"}
+    (shell.directory / "config.toml").write_text('time = "30ms"\n')
+    found["HALFTRIP_CONFIG"] = str(shell.directory / "config.toml")
+    environment = slurm | AS_ROOT | found
+    number, status = ended_job(shell.execute, script, *starter, environment=environment)
+    out = (shell.directory / f"halftrip-{number}.txt").read_text()
+    assert status == "0:0", out
+    run = load(shell.directory / f"halftrip-{number}.jsonl")
+    assert len(run.by_configuration) == 8
+    assert {each.mpi[: len(library)] for each in run.environments} == {library}
+    assert out.count("run file:") == 1
 
 
 def test_srun_without_an_interface_for_mpi_is_a_failure_that_says_so(slurm, shell):

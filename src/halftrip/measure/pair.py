@@ -49,6 +49,7 @@ class PairEnd:
         self.unanswered = Unanswered()
         # The least recently used first, with the bytes of its buffers.
         self._runners: OrderedDict[Configuration, tuple[BatchRunner, int]] = OrderedDict()
+        self._kept_bytes = 0
         # Where two ranks share a core, a cache line takes a context switch, which is no bound.
         # Threads other than the first run on cores that are not probed.
         probes = not context.shares_core and context.thread == 0
@@ -183,16 +184,15 @@ class PairEnd:
             self._close(runner)
             raise
         self._runners[configuration] = runner, needed
+        self._kept_bytes += needed
         return runner
 
     def _make_room(self, needed: int) -> None:
         """Closes the runners that were not used for longest. Both ends used them in the same order,
         so they close the same."""
-        while (
-            self._runners
-            and needed + sum(size for _, size in self._runners.values()) > self._budget
-        ):
-            _, (runner, _) = self._runners.popitem(last=False)
+        while self._runners and needed + self._kept_bytes > self._budget:
+            _, (runner, size) = self._runners.popitem(last=False)
+            self._kept_bytes -= size
             self._close(runner)
 
     def _close(self, runner: BatchRunner) -> None:
@@ -207,6 +207,7 @@ class PairEnd:
         call it."""
         kept = self._runners.pop(configuration, None)
         if kept is not None:
+            self._kept_bytes -= kept[1]
             self._close(kept[0])
 
     def fail(self, configuration: Configuration, problem: Problem, gives_up: bool) -> None:

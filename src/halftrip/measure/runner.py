@@ -307,7 +307,9 @@ class Runner:
             return []
         report = self._slices.run(order.turn)
         if time.monotonic() - self._collected > _COLLECT_SECONDS:
-            gc.collect()
+            # What has outlived one collection stays: of thousands of rows, to look at all of it
+            # again would take longer than to measure.
+            gc.collect(1)
             self._collected = time.monotonic()
         return self._group.gather(report, TurnReport) or []
 

@@ -3,6 +3,7 @@ and the two measure a slice between themselves."""
 
 from __future__ import annotations
 
+import bisect
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -57,6 +58,26 @@ class TurnReport(msgspec.Struct, frozen=True, omit_defaults=True):
     shortfalls: list[str] = []
 
 
+class _TimeBySize:
+    """The time of an iteration, ns, by size, bytes."""
+
+    def __init__(self) -> None:
+        self._times: dict[int, float] = {}
+        # The sizes, ascending: there may be thousands.
+        self._sizes: list[int] = []
+
+    def set(self, size: int, time: float) -> None:
+        if size not in self._times:
+            bisect.insort(self._sizes, size)
+        self._times[size] = time
+
+    def nearest(self, size: int) -> float:
+        """The time of the nearest size, of those that were set, at least one."""
+        place = bisect.bisect(self._sizes, size)
+        beside = self._sizes[max(0, place - 1) : place + 1]
+        return self._times[min(beside, key=lambda each: abs(each - size))]
+
+
 def _pool(threads: int) -> ThreadPoolExecutor:
     from concurrent.futures import ThreadPoolExecutor
 
@@ -92,7 +113,7 @@ class SliceRunner:
         self._thresholds: set[tuple[str, bool | None, Tuning, str]] = set()
         self._placements: dict[tuple[tuple[int, int], bool], PlacementFilter] = {}
         # The time of an iteration, ns, by curve, whoever talks, and size.
-        self._iteration_ns: dict[Configuration, dict[int, float]] = {}
+        self._iteration_ns: dict[Configuration, _TimeBySize] = {}
 
     def run(self, turn: SliceTurn) -> TurnReport:
         """Runs what this rank has in a turn. All ranks call it, those that rest, too."""
@@ -212,10 +233,8 @@ class SliceRunner:
         before = self._earlier.get(configuration)
         if before is not None:
             return before.iteration_ns
-        nearest = self._iteration_ns.get(configuration.setting.curve, {})
-        if not nearest:
-            return None
-        return nearest[min(nearest, key=lambda size: abs(size - configuration.size))]
+        of_curve = self._iteration_ns.get(configuration.setting.curve)
+        return None if of_curve is None else of_curve.nearest(configuration.size)
 
     # Reports.
 
@@ -257,8 +276,9 @@ class SliceRunner:
                 unfinished += turn.counts or not progress.is_enough(plan)
                 late |= progress.is_late(plan, slices)
                 if progress.iteration_ns is not None:
-                    of_curve = self._iteration_ns.setdefault(run.configuration.setting.curve, {})
-                    of_curve[run.configuration.size] = progress.iteration_ns
+                    curve = run.configuration.setting.curve
+                    of_curve = self._iteration_ns.setdefault(curve, _TimeBySize())
+                    of_curve.set(run.configuration.size, progress.iteration_ns)
         return TurnReport(
             records=records,
             paths=paths,

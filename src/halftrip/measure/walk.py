@@ -66,8 +66,10 @@ class Budget:
         self._least = min(planned, LEAST_SLICE_SECONDS)
         # What the latest turns took in all beyond what they were to sample, s: of the first pass,
         # and of later ones, one of each item.
-        self._first: list[float] = []
+        self._firsts = 0
+        self._first_sum = 0.0
         self._later: deque[float] = deque(maxlen=max(1, items))
+        self._later_sum = 0.0
         self._turn: tuple[int, float, float] | None = None
         self._turns_left = items * passes
 
@@ -85,9 +87,9 @@ class Budget:
             self._may_be_last = False
             if self._ends_at_last - now < now - self._began:
                 self._ends = self._ends_at_last
-        first = _mean(self._first)
+        first = self._mean_first
         # Paths are open by then, and warm.
-        later = _mean(self._later) if self._later else _LATER_SHARE * first
+        later = self._mean_later
         beyond = later if number else first
         if (self._ends if number else self._ends_at_last) - now < beyond + self._least:
             return None
@@ -109,8 +111,7 @@ class Budget:
         """Whether so many turns after the first pass are possible still, however short."""
         now = self._now()
         self._learn(now)
-        beyond = _mean(self._later) if self._later else _LATER_SHARE * _mean(self._first)
-        return turns * (beyond + self._least) <= self._ends - now
+        return turns * (self._mean_later + self._least) <= self._ends - now
 
     def _learn(self, now: float) -> None:
         """Takes how long the last turn took."""
@@ -121,17 +122,28 @@ class Budget:
         # Less than nothing where a slice was over early.
         beyond = now - began - sampled
         if number == 0:
-            self._first.append(beyond)
+            self._firsts += 1
+            self._first_sum += beyond
             return
         if not self._later:
             # What is not known yet stays in the mean until there is something in its place.
-            guess = _LATER_SHARE * _mean(self._first)
+            guess = self._mean_later
             self._later.extend([guess] * (self._later.maxlen or 1))
+            self._later_sum = guess * len(self._later)
+        self._later_sum += beyond - self._later[0]
         self._later.append(beyond)
 
+    # Sums are kept: means are asked for at every turn, and there may be thousands of items.
 
-def _mean(values: Collection[float]) -> float:
-    return max(sum(values) / len(values), 0.0) if values else 0.0
+    @property
+    def _mean_first(self) -> float:
+        return max(self._first_sum / self._firsts, 0.0) if self._firsts else 0.0
+
+    @property
+    def _mean_later(self) -> float:
+        if not self._later:
+            return _LATER_SHARE * self._mean_first
+        return max(self._later_sum / len(self._later), 0.0)
 
 
 # A configuration that is not within its interval may have this many times the planned slices, as
@@ -253,6 +265,7 @@ class Walk:
             if number == 0:
                 # Either part stays in random order.
                 order.sort(key=lambda index: not self._head[index])
+            items = len(takes_part)
             for done, index in enumerate(order):
                 if self._taken[index] >= self._slices[index]:
                     if self._spare <= 0:
@@ -260,7 +273,6 @@ class Walk:
                     self._spare -= 1
                 seconds = None
                 if self._budget is not None:
-                    items = sum(self._open[each] for each in takes_part)
                     seconds = self._budget.next(number, len(order) - done, items)
                     if seconds is None:
                         return
@@ -271,6 +283,7 @@ class Walk:
                 yield turn
                 if turn.iterations is not None and self._taken[index] == self._slices[index]:
                     self._open[index] = False
+                items -= not self._open[index]
 
     def _may_have_more(self, index: int) -> bool:
         return self._taken[index] < self._slices[index] or self._spare > 0

@@ -34,6 +34,7 @@ from halftrip.plan.parsing import no_such_key, underscored
 from halftrip.plan.parts import CHOOSING, chosen
 from halftrip.plan.plan import PART_KEYS, STOPS_EARLY, Plan, plan_keys
 from halftrip.plan.recipes import PRESETS
+from halftrip.plan.slices import shared_by_sizes
 from halftrip.plan.variants import with_cores
 from halftrip.registry import BETWEEN_HOSTS
 from halftrip.results.patterns import SHAPES, Pattern
@@ -77,6 +78,8 @@ def make_plan(*layers: Layer, defaults: Layer | None = None, in_job: bool = Fals
         return make_plan(*asked, defaults=fewer, in_job=in_job)
     plan = _with_windows(plan, asked)
     plan = _with_tolerance(plan, asked)
+    if not any((_LENGTHS | {"ci"}) & _names(layer) for layer in layers):
+        plan = shared_by_sizes(plan)
     if not in_job and not any({"launches", "dealt"} & layer.keys.keys() for layer in layers):
         plan = deal(plan)
         if plan.dealt and not any("time" in layer.keys for layer in layers):

@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from halftrip.stats.curve_times import CurveTimes, Draws, estimate
-from halftrip.stats.distributions import NORMAL_95
+from halftrip.stats.distributions import NORMAL_50, NORMAL_95
 from halftrip.stats.estimate import Estimate
 from halftrip.stats.line_fit import FittedLine, fit_line
+from halftrip.stats.median import FEWEST_FOR_INTERVAL, median
 from halftrip.stats.piecewise import (
     PIECE_COST,
     Joint,
@@ -122,7 +123,7 @@ def _disturbed(part: CurveTimes, weights: Floats, starts: Sequence[int]) -> list
     """Points that cost less on no piece than the pieces that they make: those off the line through
     the long ones of some pieces in a row, where one line instead of all of these is cheaper. Where
     times were repeated there are none, as a disturbance does not last over several slices."""
-    if part.repeats:
+    if not _have_few_repeats(part):
         return []
     bounds = [*pairwise([*starts, part.sizes.size])]
     costs = [_Line(part, weights, np.arange(*each)).error + PIECE_COST for each in bounds]
@@ -165,15 +166,42 @@ class _Line:
 
 
 def _weights(curve: CurveTimes) -> Floats:
-    """The weights, shape (n,), of squared distances from a piece. Of many points without intervals,
-    how they scatter about the curve tells how well they are known. Where the clock has steps, a
-    time is not known better than by one."""
+    """The weights, shape (n,), of squared distances from a piece. Of many points that were measured
+    a few times each, all together tell how well each is known, and how they scatter about the
+    curve: of two or three times, some agree by chance. Where the clock has steps, a time is not
+    known better than by one."""
     spreads = curve.spreads
-    if curve.sizes.size >= _FEWEST_FOR_SCATTER and not np.any(np.isfinite(spreads)):
-        spreads = np.zeros_like(spreads)
+    if curve.sizes.size >= _FEWEST_FOR_SCATTER and _have_few_repeats(curve):
+        spreads = _pooled_spreads(curve)
     if curve.step:
         spreads = np.fmax(spreads, NORMAL_95 * curve.step / curve.times)
     return deviations(curve.sizes, curve.times, spreads) ** -2
+
+
+def _have_few_repeats(curve: CurveTimes) -> bool:
+    """Whether most times were repeated less often than an interval without a distribution takes."""
+    return median([len(each) for each in curve.repeats] or [1]) < FEWEST_FOR_INTERVAL
+
+
+def _pooled_spreads(curve: CurveTimes) -> Floats:
+    """The half widths of the 95 % intervals of the times, relative to them, shape (n,), if repeats
+    vary alike at all sizes; 0 where nothing was repeated.
+
+    The deviation is robust: one repeat in many was disturbed. What all sizes of a launch have in
+    common is no distance from a line.
+    """
+    if not curve.repeats:
+        return np.zeros_like(curve.times)
+    counts = np.array([len(each) for each in curve.repeats])
+    logarithms = [np.log(each) - np.log(each).mean() for each in curve.repeats if len(each) > 1]
+    if curve.over == "launches":
+        launches = np.array(logarithms)
+        logarithms = list(launches - np.median(launches, axis=0))
+    # Each is of the variance of a repeat, whatever their number.
+    off = [each * math.sqrt(each.size / (each.size - 1)) for each in logarithms]
+    deviation = median(np.abs(np.concatenate(off))) / NORMAL_50
+    spreads: Floats = NORMAL_95 * deviation / np.sqrt(counts)
+    return spreads
 
 
 def _segments(

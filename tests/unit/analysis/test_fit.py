@@ -58,14 +58,18 @@ def test_an_empty_message_takes_no_less_than_no_time():
     assert ordinary.unfit == "an empty message would take less than no time in 1 of 3 launches"
 
 
-# A sweep of 1,000 sizes, each measured once.
+# A sweep of 1,000 sizes, each measured in one slice or a few.
 
 
-@pytest.mark.parametrize("sweep", sweeps.SWEEPS[1:4], ids=lambda sweep: sweep.name)
+@pytest.mark.parametrize(
+    "sweep", [*sweeps.SWEEPS[1:4], *sweeps.SWEEPS[5:7]], ids=lambda sweep: sweep.name
+)
 def test_a_sweep_on_a_machine_that_moves_has_the_jumps_that_are_there_and_no_others(sweep):
     """That many runs do is for benchmarks/truth.py to show."""
     assert sweeps.jumps_are_found(sweep, 1) == (2, 2)
     assert sweeps.any_other(sweep, sweeps.JUMPS, 1).hits == 0
+    if sweep.slices > 1:
+        assert sweeps.any_other(sweep, (), 1).hits == 0
 
 
 def test_a_curve_is_of_one_state_where_it_goes_with_it():

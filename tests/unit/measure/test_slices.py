@@ -4,15 +4,27 @@ import os
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from halftrip.control.protocol import decoded, encoded
 from halftrip.measure.batch_runner import BatchReport
+from halftrip.measure.slice_runner import _TimeBySize
 from halftrip.measure.slices import _block
 from halftrip.results.configuration import EndSettings
 from halftrip.transports.base import Timed
 from harness import runs
 from harness.bench import measure
 from harness.runs import configuration
+
+
+@given(st.dictionaries(st.integers(0, 99), st.floats(1, 9), min_size=1), st.integers(0, 99))
+def test_the_time_of_the_nearest_size_is_expected(times, size):
+    found = _TimeBySize()
+    for each, time in times.items():
+        found.set(each, time)
+    least = min(abs(each - size) for each in times)
+    assert found.nearest(size) in [times.get(size + off) for off in (-least, least)]
 
 
 def test_a_block_has_what_each_end_reports():

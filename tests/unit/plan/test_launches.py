@@ -29,6 +29,21 @@ def test_a_run_has_ten_launches_of_two_slices():
         assert (of_launch.slices, of_launch.time) == (2, pytest.approx(plan.time / 10))
 
 
+def test_the_sizes_of_a_sweep_share_their_time():
+    """Few slices each, of one launch; who says how long anything takes has that."""
+
+    def found(**keys):
+        plan = made(**keys)
+        return plan.slices, plan.time, plan.ci
+
+    sweep = {"sizes": "4..4000+4"}
+    assert dealt(**sweep) == (1, False)
+    assert found(**sweep) == (3, pytest.approx(0.006), 0.01)
+    for keys in ({"time": "0.1"}, {"slices": "20"}, {"ci": "1%"}, {"preset": "paper"}):
+        assert found(**sweep, **keys) == found(**keys)
+    assert found(sizes="4..800+4") == found()
+
+
 @given(
     st.integers(1, 500), st.floats(1e-3, 100), st.integers(1, 500),
     st.none() | st.floats(0.1, 1000), st.sampled_from(["shm", "mpi", "udp,tcp"]),
