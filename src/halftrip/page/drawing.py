@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from halftrip.entries import PlotEntry
 from halftrip.errors import UsageError
 from halftrip.plots.chart import Chart, Subject
 from halftrip.plots.writing import said_of, single
@@ -37,6 +38,32 @@ def charts(subjects: Sequence[Subject], names: Iterable[str]) -> list[Chart]:
             # It says that there is nothing to draw, which the page shows by its absence.
             continue
     return found
+
+
+def kinds(section: str) -> dict[str, PlotEntry]:
+    """The kinds of pictures that stand in a section."""
+    return {
+        name: entry
+        for name, entry in PLOTS.entries()
+        if isinstance(entry, PlotEntry) and entry.section == section
+    }
+
+
+def of_section(subjects: Sequence[Subject], section: str, without: str = "") -> list[Chart]:
+    """The pictures of a section, without those of this kind."""
+    rates = [*map(_with_rates, subjects)]
+    return [
+        chart
+        for name, entry in kinds(section).items()
+        if name != without
+        for chart in charts(rates if entry.of_rates else subjects, [name])
+    ]
+
+
+def _with_rates(subject: Subject) -> Subject:
+    """The rows whose result is a rate."""
+    document = subject.document
+    return subject._replace(document=document._replace(rows=document.rate_rows))
 
 
 def within(charts: Sequence[Chart], most: int) -> list[Chart]:

@@ -55,6 +55,18 @@ _TIP = (
 def compare(subjects: Sequence[Subject]) -> list[Chart]:
     """The ratio of times of each further run to the first one, or of the sides of a single one, a
     chart for each pattern. Raises UsageError for what cannot be compared."""
+    found = comparisons(subjects)
+    patterns = dict.fromkeys(
+        row.configuration.pattern for each in found for row in each.rows if _is_drawn(row)
+    )
+    if not patterns:
+        raise UsageError("--kind compare: no row of known size has a ratio")
+    return [_chart(pattern, found) for pattern in patterns]
+
+
+def comparisons(subjects: Sequence[Subject]) -> list[Comparison]:
+    """The comparisons of the first run, or side, with each further one. Raises UsageError for what
+    cannot be compared."""
     if len(subjects) == 1:
         sides = sides_of(subjects[0].document.run)
         if sides is None:
@@ -62,16 +74,10 @@ def compare(subjects: Sequence[Subject]) -> list[Chart]:
     else:
         sides = [_side(each) for each in subjects]
     try:
-        found = compare_sides(sides[0], sides[1:])
+        return compare_sides(sides[0], sides[1:])
     except UsageError as error:
         hint = "halftrip compare --anyway compares"
         raise UsageError(str(error).replace("--anyway compares", hint)) from None
-    patterns = dict.fromkeys(
-        row.configuration.pattern for each in found for row in each.rows if _is_drawn(row)
-    )
-    if not patterns:
-        raise UsageError("--kind compare: no row of known size has a ratio")
-    return [_chart(pattern, found) for pattern in patterns]
 
 
 def _side(subject: Subject) -> ComparedRun:
