@@ -18,8 +18,8 @@ from halftrip.plots import writing
 from halftrip.plots.chart import EMPTY, Bars, Grid, Subject
 from halftrip.plots.distribution import ranks
 from halftrip.plots.draw import draw, usual_kind
-from halftrip.plots.samples import extremes
 from halftrip.plots.terminal import render
+from halftrip.plots.thinning import extremes
 from halftrip.registry import PLOTS
 from halftrip.report.document import document
 from halftrip.results.records import Failure, RunEnd, Skip
@@ -216,24 +216,26 @@ def test_a_curve_is_cut_where_it_jumps():
 
 
 def test_a_comparison_has_the_sizes_that_were_measured():
-    both = [subject(runs.run(*sized(8, 1024), *sized(8, 1024, transport="tcp"))) for _ in "ab"]
+    sizes = (8, 64, 512, 1024)
+    both = [subject(runs.run(*sized(*sizes), *sized(*sizes, transport="tcp"))) for _ in "ab"]
     both[1] = both[1]._replace(name="b")
     (chart,) = charts_of("compare", both)
     axis = chart.view.to_dict(context={"top_level": False})["layer"][2]["encoding"]["x"]["axis"]
-    assert axis["values"] == [8, 1024]
+    assert axis["values"] == [*sizes]
     places = sorted({record["x"] for record in chart.data["points"]})
     assert 8 / 1.2 < places[0] < 8 < places[1] < 8 * 1.2
 
 
 def test_a_legend_names_what_differs_and_nothing_else():
-    measured = [*sized(8, 64), *sized(8, 64, transport="tcp", wait="block")]
+    sizes = (8, 64, 512, 4096)
+    measured = [*sized(*sizes), *sized(*sizes, transport="tcp", wait="block")]
     (chart,) = charts_of("latency", [subject(runs.run(*measured))])
     assert {record["series"] for record in chart.data["points"]} == {"shm", "tcp"}
     assert "wait: spin (shm), block (tcp)" in chart.lines[0]
-    both = [subject(runs.run(*sized(8, 64)), name) for name in ("one", "two")]
+    both = [subject(runs.run(*sized(*sizes)), name) for name in ("one", "two")]
     (chart,) = charts_of("latency", both)
     assert {record["series"] for record in chart.data["points"]} == {"one", "two"}
-    waits = [*sized(8, 64), *sized(8, 64, wait="block")]
+    waits = [*sized(*sizes), *sized(*sizes, wait="block")]
     (chart,) = charts_of("latency", [subject(runs.run(*waits))])
     assert {record["series"] for record in chart.data["points"]} == {"spin", "block"}
 
@@ -268,6 +270,80 @@ def test_a_single_size_is_drawn_as_bars(kind):
         assert ("|" in line) == (bar.low is not None)
 
 
+@pytest.mark.parametrize("kind", ["latency", "bandwidth", "compare", "usage"])
+def test_few_sizes_of_several_paths_are_bars_of_each_size(kind):
+    """The best first, or what became slower; each path has its colour, also where others lack."""
+    used = (runs.usage(0.9, 0.05), runs.usage(0.4, 0.2))
+    halves = {"mp-shm": 2.0, "tcp": 3.0, "shm": 1.0}
+    both = [
+        runs.run(
+            *(
+                runs.measurement(
+                    name, size, half_ns=1000 * half * (1.5 if slow == name else 1.0), slice=slice_,
+                    seed=size + slice_, usage=used,
+                )
+                for name, half in halves.items()
+                for size in ((8, 64, 4096) if name != "mp-shm" else (64, 4096))
+                for slice_ in range(3)
+            )
+        )
+        for slow in ("", "tcp")
+    ]  # fmt: skip
+    subjects = [subject(run, name) for run, name in zip(both, "ab", strict=True)]
+    charts = charts_of(kind, subjects if kind == "compare" else subjects[:1])
+    check(charts)
+    bars = [chart for chart in charts if chart.title.startswith(charts[0].title.split(":")[0])]
+    sizes = [chart.title.rpartition(" of ")[2] for chart in bars]
+    assert sizes == ["8 B", "64 B", "4 KiB"]
+    assert all(isinstance(chart.drawing, Bars) for chart in charts)
+    # What the first says, the others do not say again.
+    assert not set(bars[0].marks) & {line for chart in bars[1:] for line in chart.marks}
+    of_each = [[bar.name for bar in chart.drawing.bars] for chart in bars]
+    if kind in ("latency", "bandwidth"):
+        assert of_each == [["shm", "tcp"], *[["shm", "mp-shm", "tcp"]] * 2]
+        scales = [
+            chart.view.to_dict(context={"top_level": False})["layer"][0]["encoding"]["stroke"]
+            for chart in bars
+        ]
+        assert scales[0] == scales[1]
+    if kind == "compare":
+        assert {names[0] for names in of_each} == {"tcp"}
+
+
+def test_of_many_curves_the_best_have_colours():
+    """In the terminal, the others have gaps between them."""
+    names = [f"path{number}" for number in range(14)]
+    sizes = (8, 32, 128, 512)
+    measured = [
+        runs.measurement(name, size, half_ns=100.0 * (number + 1) + size, seed=number + size)
+        for number, name in enumerate(names)
+        for size in sizes
+    ]
+    (chart,) = charts_of("latency", [subject(runs.run(*measured))])
+    check([chart])
+    points = chart.data["points"]
+    assert {each["series"] for each in points[-6 * len(sizes) :]} == {*names[:6]}
+    assert {each["series"] for each in points[: 8 * len(sizes)]} == {"others"}
+    assert f"Grey: {', '.join(names[6:])}." in chart.lines
+    # Each can still be hidden, and says in its tooltip who it is.
+    assert {each["transport"] for each in points} == {*names}
+    others = next(curve for curve in chart.drawing.curves if curve.name == "others")
+    assert sum(map(math.isnan, others.y)) == 7
+
+
+def test_of_many_figures_those_that_stand_out_are_drawn():
+    sizes = [8 * number for number in range(1, 401)]
+    measured = [
+        runs.measurement(name, size, half_ns=1000.0 * (20 if size == 808 else 1), samples=(100.0,))
+        for name in ("a", "b", "c", "d", "e")
+        for size in sizes
+    ]
+    (chart,) = charts_of("latency", [subject(runs.run(*measured))])
+    points = chart.data["points"]
+    assert len(points) <= 1500
+    assert f"{len(points):,} of 2,000 figures are drawn" in " ".join(chart.lines)
+
+
 def wide(*sizes):
     """Two launches that agree, and two of which one took 80 times as long."""
     return runs.run(
@@ -285,7 +361,7 @@ def wide(*sizes):
 @pytest.mark.parametrize("kind", ["latency", "bandwidth", "compare", "history"])
 def test_an_interval_that_says_nothing_does_not_set_the_scale(kind):
     several = kind in ("compare", "history")
-    subjects = [subject(wide(8, 64), name) for name in "ab"[: 1 + several]]
+    subjects = [subject(wide(8, 16, 32, 64), name) for name in "ab"[: 1 + several]]
     (chart,) = charts_of(kind, subjects)
     check([chart])
     shm, tcp = ([each for each in chart.data["points"] if each["transport"] == of] for of in TWO)
