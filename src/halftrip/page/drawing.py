@@ -9,7 +9,7 @@ from typing import Any
 from halftrip.entries import PlotEntry
 from halftrip.errors import UsageError
 from halftrip.plots.chart import Chart, Subject
-from halftrip.plots.writing import said_of, single
+from halftrip.plots.writing import Layout, said_of, single
 from halftrip.registry import PLOTS
 from halftrip.render.html import escaped, prose
 
@@ -80,7 +80,7 @@ def within(charts: Sequence[Chart], most: int) -> list[Chart]:
 
 def specification(chart: Chart) -> dict[str, Any]:
     """What draws a chart as wide as the page, with zoom."""
-    spec = single(chart, width="container", titled=False)
+    spec = single(chart, Layout("container", titled=False))
     # Its text stands beside it.
     spec.pop("description", None)
     part = spec["layer"][0] if spec.get("layer") else spec

@@ -186,7 +186,7 @@ def _chart(pattern: str, lines: Sequence[DrawnRow], figure: _Figure, names: Sequ
         names=names,
         axis=Axis(log_scale(values), axis) if size is None else from_zero(axis, values),
         unit=figure.unit,
-        look=_LOOK,
+        look=_LOOK._replace(faint=f"datum.series === '{_OTHERS}'") if others else _LOOK,
         tip=_TIP,
         is_log=True,
         data=data,

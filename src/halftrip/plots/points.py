@@ -35,6 +35,8 @@ _BAR, _SMALL_BAR, _ALL_BARS = 34, 20, 1000
 TEXT_SHARE = 0.3
 # Of more figures, those that stand out are drawn: each has three marks or so.
 _MOST_FIGURES = 1500
+# The opacity of what is there only to be compared with.
+_FAINT = 0.3
 # Pixels of the longest name of a bar.
 _LONGEST_NAME = 320
 
@@ -68,7 +70,8 @@ class Moment(NamedTuple):
 class Look(NamedTuple):
     """How points look: their `size`, and where they are `hollow`, an expression (None: nowhere).
     Those with the same value of the field `joined` have a line between them, with a `width`, an
-    `opacity` and dashes. `has_band`: a band shows intervals, too."""
+    `opacity` and dashes. `has_band`: a band shows intervals, too. Figures are `faint` where that
+    expression is true."""
 
     size: int
     hollow: str | None = None
@@ -79,6 +82,7 @@ class Look(NamedTuple):
     opacity: float = 1.0
     dashes: Callable[[Sequence[str]], alt.StrokeDash] | None = dash
     has_band: bool = False
+    faint: str | None = None
 
 
 class Points(NamedTuple):
@@ -255,6 +259,8 @@ def view_of(points: Points, x: alt.X) -> View:
         layers.append(band.encode(x=x, y=low, y2="high:Q", color=hues, detail=f"{look.joined}:N"))
     if look.joined is not None:
         line = drawn.mark_line(strokeWidth=look.width, opacity=look.opacity)
+        if look.faint is not None:
+            line = line.encode(opacity=_opacity(look.faint, look.opacity))
         dashes = {} if look.dashes is None else {"strokeDash": look.dashes(points.names)}
         layers.append(line.encode(x=x, y=y, color=hues, detail=f"{look.joined}:N", **dashes))
     if any(each["low"] is not None for each in points.records):
@@ -268,7 +274,13 @@ def view_of(points: Points, x: alt.X) -> View:
     mark = {"filled": True} if filled else {"strokeWidth": 1.5}
     point = drawn.mark_point(size=look.size, opacity=1, **mark)
     layers.append(point.encode(x=x, y=y, color=hues, tooltip=[*points.tip], **more))
+    if look.faint is not None:
+        layers[-1] = layers[-1].encode(opacity=_opacity(look.faint, 1.0))
     return layered(*layers, *_moments(points, x, True), *_levels(points, alt.Y, True))
+
+
+def _opacity(faint: str, otherwise: float) -> Any:
+    return alt.condition(faint, alt.value(_FAINT), alt.value(otherwise))
 
 
 def _arrows(points: Points, kind: type[alt.X | alt.Y]) -> Iterator[tuple[alt.Chart, Any]]:

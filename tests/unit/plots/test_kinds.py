@@ -19,6 +19,7 @@ from halftrip.plots.chart import EMPTY, Bars, Grid, Subject
 from halftrip.plots.distribution import ranks
 from halftrip.plots.draw import draw, usual_kind
 from halftrip.plots.terminal import render
+from halftrip.plots.theme import DASHES
 from halftrip.plots.thinning import extremes
 from halftrip.registry import PLOTS
 from halftrip.report.document import document
@@ -329,6 +330,22 @@ def test_of_many_curves_the_best_have_colours():
     assert {each["transport"] for each in points} == {*names}
     others = next(curve for curve in chart.drawing.curves if curve.name == "others")
     assert sum(map(math.isnan, others.y)) == 7
+
+
+def test_dashes_are_whole_in_legends_of_lines_and_not_in_those_of_points():
+    names = [f"path{number}" for number in range(9)]
+    measured = [runs.measurement(name, size) for name in names for size in (8, 16, 32, 64)]
+    run = subject(runs.run(*measured))
+    (points,) = charts_of("latency", [run])
+    drawn = points.view.to_dict(context={"top_level": False})["layer"]
+    dashes = [each["encoding"]["strokeDash"] for each in drawn if "strokeDash" in each["encoding"]]
+    assert [each["legend"] for each in dashes] == [None]
+    shares = charts_of("distribution", [run])[0].view.to_dict(context={"top_level": False})
+    legend = shares["encoding"]["strokeDash"]["legend"]
+    assert legend == shares["encoding"]["color"]["legend"]
+    longest = max(map(sum, DASHES))
+    assert legend["symbolType"] == "stroke"
+    assert math.sqrt(legend["symbolSize"]) > longest
 
 
 def test_of_many_figures_those_that_stand_out_are_drawn():
