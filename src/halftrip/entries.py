@@ -164,14 +164,12 @@ class TransportEntry(NamedTuple):
 
 
 class PlotEntry(NamedTuple):
-    """A kind of picture: the section of a report that has it, if one does, whether only of rows
-    whose result is a rate, and whether only of several runs; the report says why these have
-    none."""
+    """A kind of picture: the section of a report that has it, if one does (`changes`: that of
+    several runs), and whether only of rows whose result is a rate."""
 
     target: str
-    section: Literal["", "curves", "distribution", "usage", "system-log"] = ""
+    section: Literal["", "changes", "curves", "distribution", "usage", "system-log"] = ""
     of_rates: bool = False
-    of_several: bool = False
 
 
 class ViewOption(NamedTuple):

@@ -202,7 +202,7 @@ PLOTS: Entries[PlotEntry] = Entries(
         "usage": PlotEntry("halftrip.plots.usage:usage", "usage"),
         "system": PlotEntry("halftrip.plots.system:system", "system-log"),
         "pairs": PlotEntry("halftrip.plots.pairs:pairs", "curves"),
-        "compare": PlotEntry("halftrip.plots.compare:compare", "curves", of_several=True),
+        "compare": PlotEntry("halftrip.plots.compare:compare", "changes"),
         "layers": PlotEntry("halftrip.plots.layers:layers", "curves"),
         "history": "halftrip.plots.history:history",
     },

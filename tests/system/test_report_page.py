@@ -56,6 +56,10 @@ def check(opened, path):
         assert [url for url in found.requests if not url.startswith(("file:", "data:"))] == []
         assert len(found.requests) <= 2
         assert found.overflow() <= 0
+        # A table that scrolls has a last column that nobody sees.
+        clipped = """[...document.querySelectorAll(".wide")]
+            .filter(each => each.scrollWidth > each.clientWidth + 1).map(each => each.innerText)"""
+        assert width < max(WIDTHS) or found.page.evaluate(clipped) == []
         marks = found.marks()
         assert marks
         assert all(marks)

@@ -152,6 +152,14 @@ def test_every_table_is_rendered(document):
         }
 
 
+def test_the_site_has_room_for_the_code_of_the_readme():
+    """A window of 1280 pixels shows so many columns; the indentation of code is not shown."""
+    text = (ROOT / "README.md").read_text()
+    indented = [line[4:] for line in text.splitlines() if line.startswith("    ")]
+    fenced = "".join(re.findall(r"^```.*?^```", text, re.MULTILINE | re.DOTALL)).splitlines()
+    assert max(map(len, (*indented, *fenced))) <= 108
+
+
 def test_every_document_is_in_the_site():
     listed = set(re.findall(r": (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE))
     assert listed == {str(document.relative_to(ROOT)) for document in DOCUMENTS}

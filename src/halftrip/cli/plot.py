@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
     from halftrip.report.selection import Selection
 
 _HISTORY = "history"
+# What stands below titles: all, without what marks mean, or nothing.
+_NOTES = ("all", "short", "no")
+_SIZE = re.compile(r"(\d{1,5})x(\d{1,5})", re.ASCII)
+_LONGEST_TITLE = 200
+# Pixels.
+_LEAST, _MOST = 50, 4000
 
 
 @app.command("plot")
@@ -49,6 +56,27 @@ def plot(
     pattern: inputs.Patterns = None,
     sizes: inputs.Sizes = None,
     pair: inputs.Pairs = None,
+    title: Annotated[
+        Text, typer.Option("--title", metavar="TEXT", help="In place of the title. [what it shows]")
+    ] = None,
+    notes: Annotated[
+        str,
+        typer.Option(
+            "--notes",
+            metavar="NAME",
+            help="Below titles: all, without what marks mean (short), or no. [all]",
+            show_default=False,
+            autocompletion=lambda: [*_NOTES],
+        ),
+    ] = "all",
+    size: Annotated[
+        Text,
+        typer.Option(
+            "--size",
+            metavar="WxH",
+            help="Pixels of each chart, without titles and legends. [640 wide]",
+        ),
+    ] = None,
     theme: Annotated[
         Text, typer.Option("--theme", metavar="NAME", help="Of a picture: light or dark. [light]")
     ] = None,
@@ -59,7 +87,9 @@ def plot(
 ) -> int:
     """Draw runs: in the terminal, or into a file."""
     selection = inputs.selection_of(transport, pattern, sizes, pair)
-    _check(output, theme, tty, spec)
+    _check(output, theme, tty, spec, size)
+    check_one_of("--notes", notes, _NOTES)
+    pixels = inputs.given("--size", _pixels, size)
     try:
         from halftrip.plots import writing as files
         from halftrip.plots.draw import draw
@@ -76,9 +106,15 @@ def plot(
         check_one_of("--kind", kind, PLOTS)
     format_ = None if output is None or spec else files.ending(output)
     subjects = _subjects(runs or [], kind == _HISTORY, output, selection)
-    charts = draw(subjects, kind)
+    charts = files.with_notes(draw(subjects, kind), notes)
+    heading = printable(title or "", _LONGEST_TITLE)
+    if heading and len(charts) == 1:
+        charts = [charts[0]._replace(title=heading)]
+        heading = ""
+    width, height = pixels or (files.WIDTH, None)
+    layout = files.Layout(width, height, heading=heading)
     if spec:
-        text = files.spec_text(charts, colours)
+        text = files.spec_text(charts, colours, layout)
         if output is None:
             with writing():
                 print(text, end="")
@@ -87,21 +123,35 @@ def plot(
     elif output is None or format_ is None:
         from halftrip.plots.terminal import render
 
-        put(render(charts, screen().width))
+        drawn = render(charts, screen().width)
+        put(f"{heading}\n\n{drawn}" if heading else drawn)
         return 0
     elif format_ == files.PAGE:
         from halftrip.page.html import of_charts
 
-        title = ", ".join(subject.name for subject in subjects)
-        files.write(output, of_charts(title, charts).encode())
+        names = ", ".join(subject.name for subject in subjects)
+        files.write(output, of_charts(heading or names, charts).encode())
     else:
-        files.write(output, files.picture(charts, format_, colours))
+        files.write(output, files.picture(charts, format_, colours, layout))
     print(f"{printable(output)}: {len(charts)} chart{'' if len(charts) == 1 else 's'}")
     return 0
 
 
-def _check(output: str | None, theme: str | None, tty: bool, spec: bool) -> None:
+def _pixels(text: str) -> tuple[int, int]:
+    found = _SIZE.fullmatch(text)
+    width, height = map(int, found.groups()) if found else (0, 0)
+    if not (min(width, height) >= _LEAST and max(width, height) <= _MOST):
+        allowed = f"{_LEAST}x{_LEAST} to {_MOST}x{_MOST}"
+        raise UsageError(f"{text!r} is not a width and a height in pixels: {allowed}")
+    return width, height
+
+
+def _check(output: str | None, theme: str | None, tty: bool, spec: bool, size: str | None) -> None:
     """Raises UsageError for options that exclude each other."""
+    is_page = (output or "").lower().endswith(".html") and not spec
+    if size is not None and (is_page or (output is None and not spec)):
+        where = "a page is as wide as its window" if is_page else "the terminal has its own"
+        raise UsageError(f"--size: {where}; only with --output name.svg, .png or .pdf, or --spec")
     if tty and (output is not None or spec):
         other = "--spec" if spec else "--output"
         raise UsageError(f"--tty draws in the terminal, {other} does not; leave one out")

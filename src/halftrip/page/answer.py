@@ -13,7 +13,7 @@ from halftrip.page.asked import counted
 from halftrip.report.document import Document
 from halftrip.report.numbers import digits_of, number
 from halftrip.units import significant, size_in_words
-from halftrip.views import ranking, states
+from halftrip.views import pairs, ranking, states
 from halftrip.views.why import groups
 
 # The size that people compare, bytes.
@@ -22,14 +22,17 @@ _NONE = "Nothing was measured"
 
 
 def answer(document: Document) -> list[str]:
-    """Which path is the fastest, and by how much, the lowest latency of small messages, the highest
-    bandwidth or message rate, the state of the machine that they are of, and how far these can be
-    trusted, each a sentence."""
+    """Which hosts and links are slow, which path is the fastest, and by how much, the lowest
+    latency of small messages, the highest bandwidth or message rate, the state of the machine that
+    they are of, and how far these can be trusted, each a sentence."""
     if not document.rows:
         reason = document.interrupted
         return [f"{_NONE}: {reason}." if reason else f"{_NONE}."]
+    # Said of latencies and of bandwidths.
+    slow = dict.fromkeys(pairs.slow(document))
     ranked = ranking.sentence(document)
     said = (
+        *(f"{line[0].upper()}{line[1:]}." for line in slow),
         f"{ranked}." if ranked else "",
         _latency(document),
         _most(document),

@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from halftrip.entries import PlotEntry
 from halftrip.errors import UsageError
 from halftrip.plots.chart import Chart, Subject
-from halftrip.plots.writing import said_of, single
+from halftrip.plots.writing import Layout, said_of, single
 from halftrip.registry import PLOTS
 from halftrip.render.html import escaped, prose
 
@@ -39,6 +40,32 @@ def charts(subjects: Sequence[Subject], names: Iterable[str]) -> list[Chart]:
     return found
 
 
+def kinds(section: str) -> dict[str, PlotEntry]:
+    """The kinds of pictures that stand in a section."""
+    return {
+        name: entry
+        for name, entry in PLOTS.entries()
+        if isinstance(entry, PlotEntry) and entry.section == section
+    }
+
+
+def of_section(subjects: Sequence[Subject], section: str, without: str = "") -> list[Chart]:
+    """The pictures of a section, without those of this kind."""
+    rates = [*map(_with_rates, subjects)]
+    return [
+        chart
+        for name, entry in kinds(section).items()
+        if name != without
+        for chart in charts(rates if entry.of_rates else subjects, [name])
+    ]
+
+
+def _with_rates(subject: Subject) -> Subject:
+    """The rows whose result is a rate."""
+    document = subject.document
+    return subject._replace(document=document._replace(rows=document.rate_rows))
+
+
 def within(charts: Sequence[Chart], most: int) -> list[Chart]:
     """Those that together take no more than so many bytes; a large one makes room for later ones
     that are smaller."""
@@ -53,7 +80,7 @@ def within(charts: Sequence[Chart], most: int) -> list[Chart]:
 
 def specification(chart: Chart) -> dict[str, Any]:
     """What draws a chart as wide as the page, with zoom."""
-    spec = single(chart, width="container", titled=False)
+    spec = single(chart, Layout("container", titled=False))
     # Its text stands beside it.
     spec.pop("description", None)
     part = spec["layer"][0] if spec.get("layer") else spec

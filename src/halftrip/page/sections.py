@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from halftrip.entries import PlotEntry
 from halftrip.errors import UsageError
+from halftrip.page import question
 from halftrip.page.answer import answer
 from halftrip.page.asked import (
     asked,
@@ -15,10 +15,10 @@ from halftrip.page.asked import (
     environments_of_runs,
     repeat,
 )
-from halftrip.page.drawing import charts, within
+from halftrip.page.drawing import kinds, of_section, within
 from halftrip.page.rules import rules
-from halftrip.plots.chart import Chart, Subject
-from halftrip.registry import PLOTS, VIEWS
+from halftrip.plots.chart import Subject
+from halftrip.registry import VIEWS
 from halftrip.render.blocks import (
     Block,
     Checks,
@@ -35,7 +35,7 @@ from halftrip.render.blocks import (
 )
 from halftrip.render.plain import tables_in, title_of
 from halftrip.report.document import Document
-from halftrip.views import notes, pairs, screen, side_by_side
+from halftrip.views import notes, screen, side_by_side
 from halftrip.views.row_tables import RowTable, row_tables
 from halftrip.views.side_by_side import alone, letters
 from halftrip.views.why import flag_groups, groups, table_of_causes, trust
@@ -79,12 +79,18 @@ def report(shown: Sequence[ReportedRun], title: str) -> Page:
 
 def _of_one(shown: ReportedRun) -> Iterable[Section]:
     document = shown.document
-    yield Section("asked", "What was asked", [Paragraph(line) for line in asked(document)])
+    first = question.section([shown.subject])
+    bends = Section("bends", "Why curves bend", _bends(document))
+    is_sweep = first is not None and first.name == question.MODEL
     yield Section("answer", "The answer", [Paragraph(line) for line in answer(document)])
+    if first is not None:
+        yield first._replace(blocks=_shortened(first.blocks))
+    yield from [bends] * is_sweep
     yield Section("trust", "How far to trust it", _trust(shown))
-    yield from _pictures([shown.subject])
+    yield Section("asked", "What was asked", [Paragraph(line) for line in asked(document)])
+    yield _pictures([shown.subject], first)
     yield Section("table", "Tables", _rows(document))
-    yield Section("bends", "Why curves bend", _bends(document))
+    yield from [bends] * (not is_sweep)
     yield Section("flags", "What looks odd", _flags(document))
     yield from _rest([shown.subject])
     yield Section("repeat", "How to repeat it", repeat(document.run))
@@ -94,6 +100,10 @@ def _of_several(shown: Sequence[ReportedRun]) -> Iterable[Section]:
     documents = [each.document for each in shown]
     names = letters(len(shown))
     named = [*zip(names, shown, strict=True)]
+    subjects = [each.subject for each in shown]
+    first = question.section(subjects)
+    if first is not None:
+        yield first._replace(blocks=_shortened(first.blocks))
     asks: list[Block] = [Items(side_by_side.key(documents, [each.file for each in shown]))]
     asks += [Paragraph(" ".join(asked(each.document)), name) for name, each in named]
     yield Section("asked", "What was asked", asks)
@@ -101,8 +111,7 @@ def _of_several(shown: Sequence[ReportedRun]) -> Iterable[Section]:
     yield Section("answer", "The answers", answers)
     trusts = [block for name, each in named for block in _trust_of(name, each)]
     yield Section("trust", "How far to trust them", trusts)
-    subjects = [each.subject for each in shown]
-    yield from _pictures(subjects)
+    yield _pictures(subjects, first)
     yield Section("table", "Tables", _beside(documents))
     yield from _rest(subjects)
     blocks: list[Block] = [
@@ -111,54 +120,13 @@ def _of_several(shown: Sequence[ReportedRun]) -> Iterable[Section]:
     yield Section("repeat", "How to repeat them", blocks)
 
 
-def _pictures(subjects: Sequence[Subject]) -> Iterable[Section]:
-    """Pictures of figures by size, of pairs, and of what differs."""
-    documents = [subject.document for subject in subjects]
-    blocks: list[Block] = [*map(Picture, _charts(subjects, _CURVES))]
-    if len(subjects) > 1:
-        blocks += _compared(subjects)
-    if len(documents) == 1 and pairs.has_pairs(documents[0].rows):
-        blocks += _shortened(pairs.blocks(documents[0]))
-    if not blocks:
-        blocks.append(Paragraph("There is nothing to draw."))
-    yield Section(_CURVES, "Pictures", blocks)
-
-
-def _kinds(section: str) -> dict[str, PlotEntry]:
-    """The kinds of pictures that stand in a section."""
-    return {
-        name: entry
-        for name, entry in PLOTS.entries()
-        if isinstance(entry, PlotEntry) and entry.section == section
-    }
-
-
-def _charts(subjects: Sequence[Subject], section: str) -> list[Chart]:
-    """The pictures of a section, but for those that only several runs have."""
-    rates = [*map(_with_rates, subjects)]
-    return [
-        chart
-        for name, entry in _kinds(section).items()
-        if not entry.of_several
-        for chart in charts(rates if entry.of_rates else subjects, [name])
-    ]
-
-
-def _compared(subjects: Sequence[Subject]) -> list[Block]:
-    """What has changed from the first run to the others, or why that cannot be told."""
-    found: list[Block] = []
-    for name in (name for name, entry in _kinds(_CURVES).items() if entry.of_several):
-        try:
-            found += map(Picture, PLOTS.load(name)(subjects))
-        except UsageError as error:
-            found.append(Paragraph(f"Nothing is compared: {error}."))
-    return found
-
-
-def _with_rates(subject: Subject) -> Subject:
-    """The rows whose result is a rate."""
-    document = subject.document
-    return subject._replace(document=document._replace(rows=document.rate_rows))
+def _pictures(subjects: Sequence[Subject], asked: Section | None) -> Section:
+    """Pictures of figures by size, and of what the section that answers the question has not."""
+    name = "" if asked is None else asked.name
+    blocks: list[Block] = [*map(Picture, of_section(subjects, _CURVES, name))]
+    return Section(
+        _CURVES, "Pictures", blocks or [Paragraph("There is nothing to draw.")] * (asked is None)
+    )
 
 
 def _rows(document: Document) -> list[Block]:
@@ -225,14 +193,14 @@ def _rest(subjects: Sequence[Subject]) -> Iterable[Section]:
     documents = [subject.document for subject in subjects]
     one = documents[0] if len(documents) == 1 else None
     views = {} if one is None else _views(one)
-    above = tuple(_kinds(_CURVES))
+    above = tuple(kinds(_CURVES))
     cost: list[Block] = [
         Picture(each)
-        for each in _charts(subjects, "usage")
+        for each in of_section(subjects, "usage")
         # The same bandwidths are above.
         if not each.name.startswith(above)
     ]
-    log = [*map(Picture, _charts(subjects, "system-log"))]
+    log = [*map(Picture, of_section(subjects, "system-log"))]
     for name, title, blocks in (
         ("distribution", "Distribution of the times", _spread(subjects)),
         ("usage", "What it cost", cost),
@@ -248,7 +216,7 @@ def _rest(subjects: Sequence[Subject]) -> Iterable[Section]:
 
 def _spread(subjects: Sequence[Subject]) -> list[Block]:
     """How single times differ, in as many pictures as there is room for."""
-    every = _charts(subjects, "distribution")
+    every = of_section(subjects, "distribution")
     kept = within(every, _MOST_BYTES)
     blocks: list[Block] = [Picture(each) for each in kept]
     if len(kept) < len(every):

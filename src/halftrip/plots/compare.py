@@ -22,6 +22,7 @@ from halftrip.plots.chart import (
     ratio_axis,
     text,
 )
+from halftrip.plots.parts import by_few_sizes, said_once
 from halftrip.plots.points import (
     TEXT_SHARE,
     Axis,
@@ -55,6 +56,18 @@ _TIP = (
 def compare(subjects: Sequence[Subject]) -> list[Chart]:
     """The ratio of times of each further run to the first one, or of the sides of a single one, a
     chart for each pattern. Raises UsageError for what cannot be compared."""
+    found = comparisons(subjects)
+    patterns = dict.fromkeys(
+        row.configuration.pattern for each in found for row in each.rows if _is_drawn(row)
+    )
+    if not patterns:
+        raise UsageError("--kind compare: no row of known size has a ratio")
+    return [chart for pattern in patterns for chart in _charts(pattern, found)]
+
+
+def comparisons(subjects: Sequence[Subject]) -> list[Comparison]:
+    """The comparisons of the first run, or side, with each further one. Raises UsageError for what
+    cannot be compared."""
     if len(subjects) == 1:
         sides = sides_of(subjects[0].document.run)
         if sides is None:
@@ -62,16 +75,10 @@ def compare(subjects: Sequence[Subject]) -> list[Chart]:
     else:
         sides = [_side(each) for each in subjects]
     try:
-        found = compare_sides(sides[0], sides[1:])
+        return compare_sides(sides[0], sides[1:])
     except UsageError as error:
         hint = "halftrip compare --anyway compares"
         raise UsageError(str(error).replace("--anyway compares", hint)) from None
-    patterns = dict.fromkeys(
-        row.configuration.pattern for each in found for row in each.rows if _is_drawn(row)
-    )
-    if not patterns:
-        raise UsageError("--kind compare: no row of known size has a ratio")
-    return [_chart(pattern, found) for pattern in patterns]
 
 
 def _side(subject: Subject) -> ComparedRun:
@@ -103,14 +110,24 @@ def _points(pattern: str, comparisons: Sequence[Comparison]) -> list[_Point]:
     ]
 
 
-def _chart(pattern: str, comparisons: Sequence[Comparison]) -> Chart:
+def _charts(pattern: str, comparisons: Sequence[Comparison]) -> list[Chart]:
     points = _points(pattern, comparisons)
     names = [*dict.fromkeys(point.name for point in points)]
+    parts = by_few_sizes(points, lambda each: each.row.configuration.size, lambda each: each.name)
+    return said_once([_chart(pattern, comparisons, part, names) for part in parts])
+
+
+def _chart(
+    pattern: str, comparisons: Sequence[Comparison], points: Sequence[_Point], names: Sequence[str]
+) -> Chart:
     step = min(_SHIFT, _MOST_SHIFTED ** (1 / max(1, len(names) - 1)))
     middle = (len(names) - 1) / 2
     shifts = {name: step ** (place - middle) for place, name in enumerate(names)}
     records = [_record(point, shifts[point.name]) for point in points]
     size = only_size(records)
+    if size is not None:
+        # What became slower first.
+        records.sort(key=lambda each: -each["y"])
     base = text(comparisons[0].base.name)
     news = text(", ".join(each.new.name for each in comparisons))
     threshold = comparisons[0].threshold

@@ -11,8 +11,8 @@ import altair as alt
 from halftrip.analysis.breakpoints import Breakpoint
 from halftrip.analysis.rows import Row
 from halftrip.errors import UsageError
+from halftrip.plots.bounds import bend_record, bends_of, bounds
 from halftrip.plots.chart import (
-    EMPTY,
     Chart,
     Record,
     Subject,
@@ -20,6 +20,7 @@ from halftrip.plots.chart import (
     place_of_size,
     si_axis,
 )
+from halftrip.plots.parts import by_few_sizes, said_once
 from halftrip.plots.points import (
     Axis,
     Level,
@@ -35,10 +36,10 @@ from halftrip.plots.points import (
     record,
 )
 from halftrip.plots.series import DrawnRow, in_common, lines_by_pattern
+from halftrip.plots.theme import HUES
 from halftrip.report.numbers import number, width_of
 from halftrip.stats.estimate import Estimate
-from halftrip.stats.median import median
-from halftrip.units import format_size, size_in_words
+from halftrip.units import size_in_words
 from halftrip.views import states
 
 # Two sizes are joined if the larger is at most this many times the smaller: between others, more
@@ -47,8 +48,9 @@ _NEAR = 4.1
 _JOINED_SAYS = (
     "Sizes at most four times apart are joined, if there is no jump between them, and none failed."
 )
-# Bounds of several runs that differ by less than this factor are one line.
-_SAME_BOUND = 1.4
+# Of more curves than these, the best have colours, and the others are grey: the last colour is.
+_MOST_COLOURED = 10
+_OTHERS = "others"
 _LOOK = Look(size=38, hollow="datum.verdict === 'no'", joined="piece", width=2.0, has_band=True)
 _TIP = (
     alt.Tooltip("what:N", title="what"),
@@ -74,6 +76,10 @@ class _Figure(NamedTuple):
     text: Callable[[float], str]
     means: str
     more_is_better: bool = True
+
+    def cost(self, value: float) -> float:
+        """The figure where less is better."""
+        return -value if self.more_is_better else value
 
 
 _LATENCY = _Figure(
@@ -121,40 +127,66 @@ def bandwidth(subjects: Sequence[Subject]) -> list[Chart]:
     return _charts(subjects, _BANDWIDTH, "no row has a bandwidth; --kind latency shows times")
 
 
+def bandwidths(subjects: Sequence[Subject]) -> dict[str, list[Chart]]:
+    """The same by pattern; empty messages have none."""
+    return _by_pattern(subjects, _BANDWIDTH)
+
+
 def rate(subjects: Sequence[Subject]) -> list[Chart]:
     """The messages per second of all rows. Raises UsageError where there are none."""
     return _charts(subjects, _RATE, "no row has messages per second")
 
 
 def _charts(subjects: Sequence[Subject], figure: _Figure, lacks: str) -> list[Chart]:
-    """A chart for each pattern."""
+    """The charts of all patterns."""
+    found = _by_pattern(subjects, figure)
+    if not found:
+        raise UsageError(f"--kind {figure.kind}: {lacks}")
+    return [chart for charts in found.values() for chart in charts]
+
+
+def _by_pattern(subjects: Sequence[Subject], figure: _Figure) -> dict[str, list[Chart]]:
+    """A chart of each pattern, or of each of its few sizes."""
 
     def drawn(row: Row) -> bool:
         return row.configuration.size_known and figure.has(row) and figure.of(row)[0] > 0
 
+    def of(pattern: str, lines: Sequence[DrawnRow]) -> list[Chart]:
+        names = [*dict.fromkeys(line.name for line in lines)]
+        parts = by_few_sizes(lines, lambda line: line.configuration.size, lambda line: line.name)
+        return said_once([_chart(pattern, part, figure, names) for part in parts])
+
     found = lines_by_pattern(subjects, drawn)
-    if not found:
-        raise UsageError(f"--kind {figure.kind}: {lacks}")
-    return [_chart(pattern, lines, figure) for pattern, lines in found.items()]
+    return {pattern: of(pattern, lines) for pattern, lines in found.items()}
 
 
-def _chart(pattern: str, lines: Sequence[DrawnRow], figure: _Figure) -> Chart:
-    bends = _bends_of(lines)
+def _chart(pattern: str, lines: Sequence[DrawnRow], figure: _Figure, names: Sequence[str]) -> Chart:
+    bends = bends_of(lines)
     records = _records(lines, figure, bends)
     data = {
-        "bends": [_bend_record(*each) for each in bends],
-        "bounds": _bounds(lines) if figure is _LATENCY else [],
+        "bends": [bend_record(*each) for each in bends],
+        "bounds": bounds(lines) if figure is _LATENCY else [],
     }
     size = only_size(records)
-    records = records if size is None else for_bars(records)
+    others: list[str] = []
+    if size is not None:
+        # The best first.
+        records = sorted(for_bars(records), key=lambda each: figure.cost(each["y"]))
+    elif len(names) > _MOST_COLOURED:
+        others = _others(lines, figure)
+        names = [name for name in names if name not in others] + [_OTHERS]
+        for each in (*records, *data["bends"]):
+            each["series"] = _OTHERS if each["series"] in others else each["series"]
+        # What is drawn last lies on top.
+        records.sort(key=lambda each: each["series"] != _OTHERS)
     values = [*ends_of(records), *(each["y"] for each in data["bounds"])]
     axis = si_axis(figure.axis, figure.unit, values, is_log=size is None)
     points = Points(
         records=records,
-        names=[*dict.fromkeys(line.name for line in lines)],
+        names=names,
         axis=Axis(log_scale(values), axis) if size is None else from_zero(axis, values),
         unit=figure.unit,
-        look=_LOOK,
+        look=_LOOK._replace(faint=f"datum.series === '{_OTHERS}'") if others else _LOOK,
         tip=_TIP,
         is_log=True,
         data=data,
@@ -171,9 +203,28 @@ def _chart(pattern: str, lines: Sequence[DrawnRow], figure: _Figure) -> Chart:
             *in_common(lines),
             *_states(lines),
             *_doubts(lines, figure, "point" if size is None else "bar"),
+            *([f"Grey: {', '.join(others)}."] if others else []),
         ],
         marks=_says(lines, figure, records, data, size is not None),
     )
+
+
+def _others(lines: Sequence[DrawnRow], figure: _Figure) -> list[str]:
+    """The names of all but the best lines, at the smallest size where less is better, else at the
+    largest; lines of several runs that are alike but for the run stand together."""
+    best: dict[str, tuple[float, float]] = {}
+    names: dict[str, dict[str, None]] = {}
+    for line in lines:
+        _, _, curve = line.key.partition("-")
+        size = line.configuration.size
+        place = -size if figure.more_is_better else size
+        found = (place, figure.cost(figure.of(line.row).value))
+        best[curve] = min(found, best.get(curve, found))
+        names.setdefault(curve, {})[line.name] = None
+    ordered = dict.fromkeys(
+        name for curve in sorted(names, key=lambda each: best[each]) for name in names[curve]
+    )
+    return [*ordered][HUES - 1 :]
 
 
 def _states(lines: Sequence[DrawnRow]) -> list[str]:
@@ -283,62 +334,6 @@ def _joined(one: DrawnRow, other: DrawnRow, jumps: Sequence[Breakpoint]) -> bool
     return not jumped and not failed
 
 
-# Where a curve bends, and the bound of the machine.
-
-
-def _bends_of(lines: Sequence[DrawnRow]) -> list[tuple[DrawnRow, Breakpoint]]:
-    """The breakpoints of the curves that have been refined, each with a line of that curve."""
-    found: dict[tuple[str, Breakpoint], DrawnRow] = {}
-    by_row = {(line.subject.name, line.configuration): line for line in lines}
-    for subject in dict.fromkeys(line.subject.name for line in lines):
-        document = next(line.subject.document for line in lines if line.subject.name == subject)
-        for curve in document.curves:
-            of_curve = [
-                by_row[key]
-                for row in curve.rows.values()
-                if (key := (subject, row.configuration)) in by_row
-            ]
-            for bend in curve.breakpoints if of_curve else ():
-                found.setdefault((of_curve[0].key, bend), of_curve[0])
-    return [(line, bend) for (_, bend), line in found.items()]
-
-
-def _bend_record(line: DrawnRow, bend: Breakpoint) -> Record:
-    """The mark of a breakpoint."""
-    low, high = (max(float(each), EMPTY) for each in bend)
-    return {
-        "series": line.name,
-        "transport": line.configuration.transport,
-        "x": math.sqrt(low * high),
-        "low": low,
-        "high": high,
-        "what": f"{line.name} bends from {format_size(bend.low)} to {format_size(bend.high)} bytes",
-    }
-
-
-def _bounds(lines: Sequence[DrawnRow]) -> list[Record]:
-    """The machine's own limit of latencies, of all runs in which one core has talked to another."""
-    documents = {line.subject.name: line.subject.document for line in lines}.values()
-    halves = sorted(
-        median(document.baselines.core_to_core_rtts) / 2
-        for document in documents
-        if document.baselines.core_to_core_rtts
-        and len({each.host for each in document.run.first_ranks}) == 1
-    )
-    groups: list[list[float]] = []
-    for half in halves:
-        if groups and half <= _SAME_BOUND * groups[-1][0]:
-            groups[-1].append(half)
-        else:
-            groups.append([half])
-    return [{"y": median(group) * 1e-9, "what": _bound_in_words(group)} for group in groups]
-
-
-def _bound_in_words(halves: Sequence[float]) -> str:
-    low, high = f"{halves[0]:.0f}", f"{halves[-1]:.0f}"
-    return f"half a core-to-core round trip, {low if low == high else f'{low} to {high}'} ns"
-
-
 # For who cannot see it.
 
 
@@ -348,9 +343,7 @@ def _in_words(lines: Sequence[DrawnRow], figure: _Figure) -> str:
     sizes = sorted({line.configuration.size for line in lines})
     for size in dict.fromkeys((sizes[0], sizes[-1])):
         at_size = [line for line in lines if line.configuration.size == size]
-        best = (max if figure.more_is_better else min)(
-            at_size, key=lambda line: figure.of(line.row)[0]
-        )
+        best = min(at_size, key=lambda line: figure.cost(figure.of(line.row).value))
         word = "highest" if figure.more_is_better else "lowest"
         said.append(
             f"{word} at {size_in_words(size)}: {figure.text(figure.of(best.row)[0])} ({best.name})"

@@ -36,6 +36,8 @@ from halftrip.units import format_size, size_in_words
 
 # So many points of a distribution are drawn, and so many of the outline of a violin.
 _MOST_POINTS = 240
+# Of many lines together, so many points; of each, some at least.
+_ALL_POINTS, _FEWEST_POINTS = 3600, 16
 _OUTLINE = 48
 # Sizes of a pattern with a chart of shares each: the smallest, the one in the middle, the largest.
 _MOST_SIZES = 3
@@ -92,6 +94,7 @@ def _shares(pattern: str, lines: Sequence[DrawnRow]) -> list[Chart]:
 
 def _share_chart(pattern: str, size: int, lines: Sequence[DrawnRow]) -> Chart | None:
     records: list[Record] = []
+    most = max(_FEWEST_POINTS, min(_MOST_POINTS, _ALL_POINTS // len(lines)))
     for line in lines:
         times = _times(line)
         records += [
@@ -102,7 +105,7 @@ def _share_chart(pattern: str, size: int, lines: Sequence[DrawnRow]) -> Chart | 
                 "x": rounded(times[rank]),
                 "y": rounded((rank + 1) / times.size),
             }
-            for rank in ranks(times.size, _MOST_POINTS)
+            for rank in ranks(times.size, most)
         ]
     if not records:
         return None
@@ -115,8 +118,8 @@ def _share_chart(pattern: str, size: int, lines: Sequence[DrawnRow]) -> Chart | 
         .encode(
             x=alt.X("x:Q", scale=log_scale(values), axis=si_axis("one-way time", "s", values)),
             y=alt.Y("y:Q", axis=alt.Axis(title="share of samples up to that time", format="%")),
-            color=colour(names),
-            strokeDash=dash(names),
+            color=colour(names, is_long=True),
+            strokeDash=dash(names, is_long=True),
             detail="key:N",
             tooltip=[
                 alt.Tooltip("series:N", title="what"),

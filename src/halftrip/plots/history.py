@@ -21,7 +21,17 @@ from halftrip.plots.chart import (
     ratio_axis,
     text,
 )
-from halftrip.plots.points import Axis, Look, Moment, Points, ends_of, open_says, record, view_of
+from halftrip.plots.points import (
+    Axis,
+    Look,
+    Moment,
+    Points,
+    ends_of,
+    open_says,
+    record,
+    thinned,
+    view_of,
+)
 from halftrip.plots.theme import HUES
 from halftrip.report.fields import name_of, varying
 from halftrip.results.configuration import Configuration
@@ -81,6 +91,7 @@ def history(subjects: Sequence[Subject]) -> list[Chart]:
         data={"events": _events(found)},
         moments=[Moment("events", "what")],
     )
+    points, left_out = thinned(points)
     x = alt.X(
         "at:T",
         axis=alt.Axis(title="when (UTC)", grid=False, format=_MOMENT, tickCount=5),
@@ -90,13 +101,13 @@ def history(subjects: Sequence[Subject]) -> list[Chart]:
         Chart(
             name="history",
             title=f"History of {len(found.runs)} runs",
-            lines=[*map(text, answer(found)), said],
+            lines=[*map(text, answer(found)), said, *left_out],
             marks=[
                 "Bars: 95 % interval. Hollow: the verdict no. Upright: where a level changed.",
                 *open_says(records),
             ],
             view=view_of(points, x),
-            data={"points": records, **points.data},
+            data={"points": points.records, **points.data},
             text=" ".join(answer(found)),
             drawing=Drawing("run", "ratio", curves_of(records, [*names.values()], x="run")),
         )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import altair as alt
 
 from halftrip.errors import UsageError
 from halftrip.plots.chart import Chart, Record, Subject, known, place_of_size, si_axis, text
+from halftrip.plots.parts import by_few_sizes, said_once
 from halftrip.plots.points import (
     Axis,
     Level,
@@ -48,12 +50,20 @@ def layers(subjects: Sequence[Subject]) -> list[Chart]:
             "halftrip run -t mpi,mpi4py measures two"
         )
     return [
-        _chart(pattern, [both for both in every if both[1].configuration.pattern == pattern])
+        chart
         for pattern in patterns
+        for chart in _charts(
+            pattern, [both for both in every if both[1].configuration.pattern == pattern]
+        )
     ]
 
 
-def _chart(pattern: str, every: Sequence[tuple[Subject, Added]]) -> Chart:
+class _Layer(NamedTuple):
+    name: str
+    added: Added
+
+
+def _charts(pattern: str, every: Sequence[tuple[Subject, Added]]) -> list[Chart]:
     fields = needed(each.configuration for _, each in every)
     several = len({subject.name for subject, _ in every}) > 1
 
@@ -61,7 +71,14 @@ def _chart(pattern: str, every: Sequence[tuple[Subject, Added]]) -> Chart:
         run = f", {subject.name}" if several else ""
         return text(f"{above(each, fields)} over {below(each)}{run}")
 
-    records = [_record(name(subject, each), each) for subject, each in every]
+    found = [_Layer(name(*each), each[1]) for each in every]
+    names = [*dict.fromkeys(each.name for each in found)]
+    parts = by_few_sizes(found, lambda each: each.added.size, lambda each: each.name)
+    return said_once([_chart(pattern, part, names) for part in parts])
+
+
+def _chart(pattern: str, found: Sequence[_Layer], names: Sequence[str]) -> Chart:
+    records = [_record(each.name, each.added) for each in found]
     size = only_size(records)
     records = records if size is None else for_bars(records)
     linear = si_axis("added to the time of a message", "s", [], is_log=False)
@@ -76,7 +93,7 @@ def _chart(pattern: str, every: Sequence[tuple[Subject, Added]]) -> Chart:
         "What each layer adds to the time of a message",
         Points(
             records=records,
-            names=[*dict.fromkeys(each["series"] for each in records)],
+            names=names,
             axis=_axis(linear, ends) if size is None else from_zero(linear, ends),
             unit="s",
             look=Look(size=36, joined="series", opacity=0.6),

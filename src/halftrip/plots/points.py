@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import altair as alt
+import numpy as np
 
 from halftrip.plots.chart import (
     BYTES,
@@ -25,12 +26,17 @@ from halftrip.plots.chart import (
     visible,
 )
 from halftrip.plots.series import colour, dash, fill, shape
+from halftrip.plots.thinning import extremes
 from halftrip.report.numbers import FARTHEST
 
 # Pixels of a bar with the space beside it: of few bars, and of many, which take so many together.
 _BAR, _SMALL_BAR, _ALL_BARS = 34, 20, 1000
 # Behind the longest bar, its text needs this share of what the bars take, on a narrow page, too.
 TEXT_SHARE = 0.3
+# Of more figures, those that stand out are drawn: each has three marks or so.
+_MOST_FIGURES = 1500
+# The opacity of what is there only to be compared with.
+_FAINT = 0.3
 # Pixels of the longest name of a bar.
 _LONGEST_NAME = 320
 
@@ -64,7 +70,8 @@ class Moment(NamedTuple):
 class Look(NamedTuple):
     """How points look: their `size`, and where they are `hollow`, an expression (None: nowhere).
     Those with the same value of the field `joined` have a line between them, with a `width`, an
-    `opacity` and dashes. `has_band`: a band shows intervals, too."""
+    `opacity` and dashes. `has_band`: a band shows intervals, too. Figures are `faint` where that
+    expression is true."""
 
     size: int
     hollow: str | None = None
@@ -75,6 +82,7 @@ class Look(NamedTuple):
     opacity: float = 1.0
     dashes: Callable[[Sequence[str]], alt.StrokeDash] | None = dash
     has_band: bool = False
+    faint: str | None = None
 
 
 class Points(NamedTuple):
@@ -158,6 +166,27 @@ def only_size(records: Sequence[Record], label: str = "series") -> str | None:
     return next(iter(sizes)) if len(sizes) == 1 and len(labels) == len(records) else None
 
 
+def thinned(points: Points) -> tuple[Points, list[str]]:
+    """The points, of many those that stand out in each stretch of a curve; and a line that says
+    so."""
+    records = points.records
+    if len(records) <= _MOST_FIGURES:
+        return points, []
+    by_curve: dict[object, list[Record]] = {}
+    for each in records:
+        by_curve.setdefault(each[points.look.joined or points.label], []).append(each)
+    kept: list[Record] = []
+    for of_curve in by_curve.values():
+        kept += _standing_out(of_curve, max(2, _MOST_FIGURES * len(of_curve) // len(records)))
+    kept = _standing_out(kept, _MOST_FIGURES)
+    said = f"{len(kept):,} of {len(records):,} figures are drawn: the lowest and the highest of "
+    return points._replace(records=kept), [f"{said}each stretch."]
+
+
+def _standing_out(records: Sequence[Record], most: int) -> list[Record]:
+    return [records[n] for n in extremes(np.array([each["y"] for each in records]), most)]
+
+
 def interval_says(is_bars: bool, marks: str = "Bars") -> str:
     """The marks that are intervals: in a chart of points, they are these."""
     return "Lines at the ends of bars" if is_bars else marks
@@ -184,6 +213,9 @@ def by_size(
     """A chart of the figures of a pattern by message size, and bars where there is one size only;
     `sizes` are places on the axis (None: those of all figures)."""
     size = only_size(points.records, points.label)
+    if size is None:
+        points, left_out = thinned(points)
+        lines = [*lines, *left_out]
     marks = [*marks, *open_says(points.records)]
     if size is None:
         title = f"{title}: {pattern}"
@@ -201,7 +233,7 @@ def by_size(
         count = len(points.records)
         height = count * max(_SMALL_BAR, min(_BAR, _ALL_BARS // count))
     return Chart(
-        name=slug(kind, pattern),
+        name=slug(kind, pattern, size or ""),
         title=title,
         lines=lines,
         marks=marks,
@@ -227,6 +259,8 @@ def view_of(points: Points, x: alt.X) -> View:
         layers.append(band.encode(x=x, y=low, y2="high:Q", color=hues, detail=f"{look.joined}:N"))
     if look.joined is not None:
         line = drawn.mark_line(strokeWidth=look.width, opacity=look.opacity)
+        if look.faint is not None:
+            line = line.encode(opacity=_opacity(look.faint, look.opacity))
         dashes = {} if look.dashes is None else {"strokeDash": look.dashes(points.names)}
         layers.append(line.encode(x=x, y=y, color=hues, detail=f"{look.joined}:N", **dashes))
     if any(each["low"] is not None for each in points.records):
@@ -240,7 +274,13 @@ def view_of(points: Points, x: alt.X) -> View:
     mark = {"filled": True} if filled else {"strokeWidth": 1.5}
     point = drawn.mark_point(size=look.size, opacity=1, **mark)
     layers.append(point.encode(x=x, y=y, color=hues, tooltip=[*points.tip], **more))
+    if look.faint is not None:
+        layers[-1] = layers[-1].encode(opacity=_opacity(look.faint, 1.0))
     return layered(*layers, *_moments(points, x, True), *_levels(points, alt.Y, True))
+
+
+def _opacity(faint: str, otherwise: float) -> Any:
+    return alt.condition(faint, alt.value(_FAINT), alt.value(otherwise))
 
 
 def _arrows(points: Points, kind: type[alt.X | alt.Y]) -> Iterator[tuple[alt.Chart, Any]]:

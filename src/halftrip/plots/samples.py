@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 import altair as alt
 import numpy as np
-from numpy.typing import NDArray
 
 from halftrip.analysis.rows import Row
 from halftrip.analysis.summaries import configuration_times
@@ -29,8 +27,8 @@ from halftrip.plots.chart import (
     visible,
 )
 from halftrip.plots.series import DrawnRow, colour, lines_of
+from halftrip.plots.thinning import extremes
 from halftrip.results.records import Measurement
-from halftrip.stats.quantile import Floats
 from halftrip.units import format_size
 
 # So many rows have a chart each, the least trusted first.
@@ -188,20 +186,3 @@ def _view(names: Sequence[str], values: Sequence[float]) -> View:
             tooltip=[alt.Tooltip("slice:N"), alt.Tooltip("y:Q", format=".3s", title="median, s")],
         ),
     )
-
-
-# Fewer points, without losing one that stands out.
-
-
-def extremes(values: Floats, most: int) -> NDArray[np.int64]:
-    """The indices, ascending, of at most `most` of `values`, shape (n,): of each of equally long
-    stretches the first of its lowest and the first of its highest values, so that no outlier is
-    lost. All of them, where there are no more; `most` is 2 at least."""
-    if values.size <= most:
-        return np.arange(values.size, dtype=np.int64)
-    bounds = np.linspace(0, values.size, most // 2 + 1).astype(np.int64)
-    kept: list[int] = []
-    for first, end in pairwise(bounds):
-        part = values[first:end]
-        kept += sorted({int(first + np.argmin(part)), int(first + np.argmax(part))})
-    return np.array(kept, dtype=np.int64)

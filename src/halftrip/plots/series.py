@@ -18,6 +18,8 @@ from halftrip.results.configuration import Configuration
 # Of more lines than these, those that differ only in who talks have one name together: nobody finds
 # one of a hundred colours in a legend.
 _MOST_NAMES = 24
+# The size of a symbol of a legend, which is its length squared, in which dashes are whole.
+LONG = 600
 # What says who talks.
 _WHO = ("ranks", "thread")
 _MOST_IN_A_COLUMN = 12
@@ -144,12 +146,15 @@ def _by_transport(field: Field, configurations: Sequence[Configuration]) -> str:
 # its dashes.
 
 
-def legend(names: Sequence[str]) -> Any:
-    """The legend of series; None where there is one. All channels of a series share it."""
+def legend(names: Sequence[str], is_long: bool = False) -> Any:
+    """The legend of series; None where there is one. All channels of a series share it: `is_long`
+    is that of lines, whose dashes are seen."""
     if len(names) < 2:
         return None
     columns = min(-(-len(names) // _MOST_IN_A_COLUMN), 3)
+    line: dict[str, Any] = {"symbolType": "stroke", "symbolSize": LONG} if is_long else {}
     return alt.Legend(
+        **line,
         title=None,
         symbolOpacity=1,
         symbolDash=[1, 0],
@@ -159,18 +164,20 @@ def legend(names: Sequence[str]) -> Any:
     )
 
 
-def _series(names: Sequence[str], has_legend: bool = True, **scale: Any) -> dict[str, Any]:
+def _series(
+    names: Sequence[str], has_legend: bool = True, is_long: bool = False, **scale: Any
+) -> dict[str, Any]:
     """What channels of series with these names have in common."""
     return {
         "shorthand": "series:N",
         "scale": alt.Scale(domain=[*names], **scale),
-        "legend": legend(names) if has_legend else None,
+        "legend": legend(names, is_long) if has_legend else None,
     }
 
 
-def colour(names: Sequence[str], has_legend: bool = True) -> alt.Color:
-    """The colours of series with these names."""
-    return alt.Color(**_series(names, has_legend))
+def colour(names: Sequence[str], has_legend: bool = True, is_long: bool = False) -> alt.Color:
+    """The colours of series with these names; `is_long`: of lines, with `dash`."""
+    return alt.Color(**_series(names, has_legend, is_long))
 
 
 def fill(names: Sequence[str], hollow: str, has_legend: bool = True) -> Any:
@@ -186,7 +193,8 @@ def shape(names: Sequence[str]) -> alt.Shape:
     return alt.Shape(**_series(names, range=shapes))
 
 
-def dash(names: Sequence[str]) -> alt.StrokeDash:
-    """The dashes of the lines of series with these names: whole ones up to the last colour."""
+def dash(names: Sequence[str], is_long: bool = False) -> alt.StrokeDash:
+    """The dashes of the lines of series with these names: whole ones up to the last colour. Only
+    the legend of lines has them: points would have dashed outlines there."""
     dashes = [DASHES[place // HUES % len(DASHES)] for place in range(len(names))]
-    return alt.StrokeDash(**_series(names, range=dashes))
+    return alt.StrokeDash(**_series(names, is_long, is_long, range=dashes))

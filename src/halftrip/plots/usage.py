@@ -9,17 +9,26 @@ import altair as alt
 
 from halftrip.analysis.rows import Row
 from halftrip.errors import UsageError
-from halftrip.plots.chart import Chart, Record, Subject, known, place_of_size, slug
-from halftrip.plots.curves import bandwidth
-from halftrip.plots.points import Axis, Look, Points, by_size, from_zero, only_size, record
-from halftrip.plots.series import DrawnRow, in_common, lines_by_pattern
+from halftrip.plots.chart import Chart, Record, Subject, known, place_of_size
+from halftrip.plots.curves import bandwidths
+from halftrip.plots.parts import by_few_sizes, said_once
+from halftrip.plots.points import (
+    Axis,
+    Look,
+    Points,
+    by_size,
+    from_zero,
+    only_size,
+    record,
+)
+from halftrip.plots.series import LONG, DrawnRow, in_common, lines_by_pattern
 from halftrip.units import size_in_words
 
 _ENDS = ("initiator", "responder")
 _DASHES = alt.StrokeDash(
     "end:N",
     scale=alt.Scale(domain=[*_ENDS], range=[[1, 0], [5, 4]]),
-    legend=alt.Legend(title=None, symbolType="stroke"),
+    legend=alt.Legend(title=None, symbolType="stroke", symbolSize=LONG),
 )
 _LOOK = Look(size=30, joined="key", width=2.0, dashes=lambda _: _DASHES)
 _TIP = (
@@ -41,21 +50,12 @@ def usage(subjects: Sequence[Subject]) -> list[Chart]:
     found = lines_by_pattern(subjects, _has_usage)
     if not found:
         raise UsageError("--kind usage: no row has the resource usage of its ends")
-    throughput = {chart.name: chart for chart in _bandwidths(subjects)}
-    charts = []
-    for pattern, lines in found.items():
-        charts.append(_chart(pattern, lines))
-        beside = throughput.get(slug("bandwidth", pattern))
-        charts += [] if beside is None else [beside]
-    return charts
-
-
-def _bandwidths(subjects: Sequence[Subject]) -> list[Chart]:
-    try:
-        return bandwidth(subjects)
-    except UsageError:
-        # Empty messages have none.
-        return []
+    beside = bandwidths(subjects)
+    return [
+        chart
+        for pattern, lines in found.items()
+        for chart in (*_charts(pattern, lines), *beside.get(pattern, []))
+    ]
 
 
 def _has_usage(row: Row) -> bool:
@@ -63,7 +63,13 @@ def _has_usage(row: Row) -> bool:
     return row.configuration.size_known and any(known(spent.load) is not None for spent in ends)
 
 
-def _chart(pattern: str, lines: Sequence[DrawnRow]) -> Chart:
+def _charts(pattern: str, lines: Sequence[DrawnRow]) -> list[Chart]:
+    names = [*dict.fromkeys(line.name for line in lines)]
+    parts = by_few_sizes(lines, lambda line: line.configuration.size, lambda line: line.name)
+    return said_once([_chart(pattern, part, names) for part in parts])
+
+
+def _chart(pattern: str, lines: Sequence[DrawnRow], names: Sequence[str]) -> Chart:
     records = [record for line in lines for record in _records(line)]
     size = only_size(records, "label")
     loads = [each["y"] for each in records]
@@ -76,7 +82,7 @@ def _chart(pattern: str, lines: Sequence[DrawnRow]) -> Chart:
         "CPU load of both ends",
         Points(
             records=records,
-            names=[*dict.fromkeys(line.name for line in lines)],
+            names=names,
             axis=Axis(scale, axis) if size is None else from_zero(axis, loads),
             unit="load",
             look=_LOOK,

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import vl_convert
 
@@ -20,9 +20,10 @@ from halftrip.plots.theme import Theme, config
 
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 _VERSION = "6.4"
-_WIDTH, _HEIGHT = 640, 300
-# The characters of a line below a title, at that width.
-_COLUMNS = 110
+WIDTH = 640
+# The characters of a line below a title to a pixel.
+_COLUMNS = 110 / 640
+_LEAST_COLUMNS = 24
 # More charts than these stand in two columns.
 _MOST_BELOW = 4
 # Dots of a PNG to a pixel.
@@ -30,17 +31,30 @@ _DOTS = 2.0
 HIDDEN = "hidden"
 
 
-def single(chart: Chart, width: int | str = _WIDTH, titled: bool = True) -> dict[str, Any]:
-    """The Vega-Lite specification of a chart, with its data, of a width in pixels or
-    ``container``."""
-    return {"$schema": _SCHEMA, **_part(chart, width, titled), **_shared([chart])}
+class Layout(NamedTuple):
+    """How charts are written: the width of each in pixels or ``container``, its height in pixels
+    (None: its own), both without titles and legends; whether it has its title. Several have the
+    text `heading` above all."""
+
+    width: int | str = WIDTH
+    height: int | None = None
+    titled: bool = True
+    heading: str = ""
 
 
-def joint(charts: Sequence[Chart]) -> dict[str, Any]:
+USUAL = Layout()
+
+
+def single(chart: Chart, layout: Layout = USUAL) -> dict[str, Any]:
+    """The Vega-Lite specification of a chart, with its data."""
+    return {"$schema": _SCHEMA, **_part(chart, layout), **_shared([chart])}
+
+
+def joint(charts: Sequence[Chart], layout: Layout = USUAL) -> dict[str, Any]:
     """The specification of charts below each other, many in two columns."""
     if len(charts) == 1:
-        return single(charts[0])
-    parts = [_part(chart, _WIDTH, True) for chart in charts]
+        return single(charts[0], layout)
+    parts = [_part(chart, layout) for chart in charts]
     columns = 1 if len(charts) <= _MOST_BELOW else 2
     # Each has its own colours and shapes.
     resolve = {
@@ -48,6 +62,7 @@ def joint(charts: Sequence[Chart]) -> dict[str, Any]:
     }
     return {
         "$schema": _SCHEMA,
+        **({"title": layout.heading} if layout.heading else {}),
         "concat": parts,
         "columns": columns,
         "resolve": resolve,
@@ -62,15 +77,16 @@ def _shared(charts: Sequence[Chart]) -> dict[str, Any]:
     return {"datasets": datasets, "params": [{"name": HIDDEN, "value": []}]}
 
 
-def _part(chart: Chart, width: int | str, titled: bool) -> dict[str, Any]:
+def _part(chart: Chart, layout: Layout) -> dict[str, Any]:
     """A chart whose data sets have its name before theirs."""
     # To check it against the schema takes half of the time; tests do.
     found: dict[str, Any] = chart.view.to_dict(validate=False, context={"top_level": False})
     _rename(found, chart.name)
-    found["width"], found["height"] = width, chart.height
-    if titled:
-        lines = [line for said in said_of(chart) for line in textwrap.wrap(said, _COLUMNS)]
-        found["title"] = {"text": chart.title, "subtitle": lines}
+    found["width"], found["height"] = layout.width, layout.height or chart.height
+    if layout.titled and isinstance(layout.width, int):
+        columns = max(_LEAST_COLUMNS, int(_COLUMNS * layout.width))
+        lines = [line for said in said_of(chart) for line in textwrap.wrap(said, columns)]
+        found["title"] = {"text": chart.title, **({"subtitle": lines} if lines else {})}
     found["description"] = chart.text
     return found
 
@@ -78,6 +94,14 @@ def _part(chart: Chart, width: int | str, titled: bool) -> dict[str, Any]:
 def said_of(chart: Chart) -> list[str]:
     """All that stands below the title of a chart."""
     return [*filter(None, [*chart.lines, *chart.marks])]
+
+
+def with_notes(charts: Sequence[Chart], notes: str) -> list[Chart]:
+    """The charts with all that stands below their titles, without what marks mean (``short``), or
+    with nothing there (``no``)."""
+    if notes == "all":
+        return [*charts]
+    return [each._replace(marks=[], lines=[] if notes == "no" else each.lines) for each in charts]
 
 
 def _rename(part: Any, name: str) -> None:
@@ -129,14 +153,17 @@ def ending(path: str) -> str:
     raise UsageError(f"--output: .{found} is not known; {nearest(found, list(ENDINGS))}")
 
 
-def spec_text(charts: Sequence[Chart], theme: Theme) -> str:
+def spec_text(charts: Sequence[Chart], theme: Theme, layout: Layout = USUAL) -> str:
     """The Vega-Lite JSON of charts, for who wants to change it."""
-    return json.dumps({**joint(charts), "config": config(theme)}, indent=1, allow_nan=False) + "\n"
+    return (
+        json.dumps({**joint(charts, layout), "config": config(theme)}, indent=1, allow_nan=False)
+        + "\n"
+    )
 
 
-def picture(charts: Sequence[Chart], format_: str, theme: Theme) -> bytes:
+def picture(charts: Sequence[Chart], format_: str, theme: Theme, layout: Layout = USUAL) -> bytes:
     """Charts below each other in the format of an ending."""
-    return _FORMATS[format_](joint(charts), theme)
+    return _FORMATS[format_](joint(charts, layout), theme)
 
 
 def write(path: str, content: bytes) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
 from halftrip.render import blocks
@@ -23,6 +24,10 @@ _CLASSES = {
 }
 # A text of so many characters would be a column of single words where a table is wider than a page.
 _LONG = 40
+# Pixels: what a page as wide as page.css lets it be has for a table, a character of a cell, what is
+# beside its text, the arrow in a heading, and the least width of a text, which is in lines, and of
+# a long one.
+_ROOM, _CHARACTER, _BESIDE, _ARROW, _TEXT, _LONG_TEXT = 1040, 8.4, 24, 18, 80, 256
 
 
 def escaped(text: str) -> str:
@@ -118,19 +123,62 @@ class Writer:
         return f'<div class="legend">{lines}</div>' if lines else ""
 
     def _table(self, block: blocks.Table) -> str:
-        """A table that scrolls alone where the page is narrow, and can be sorted by its columns."""
-        name = self._name()
+        """A table, in parts one below the other where it has more columns than a page has room
+        for; on narrower pages, it scrolls alone. It can be sorted by its columns."""
         self._shown = block.columns
+        title = title_of(block) or "Table"
+        return "\n".join(
+            self._part(block.only(kept), f"{title} (continued)" if part else title)
+            for part, kept in enumerate(_parts(block))
+        )
+
+    def _part(self, block: blocks.Table, title: str) -> str:
+        name = self._name()
+        is_prose = any(_is_long(cell) for line in block.lines for cell in line.cells)
         heads = "".join(map(_head, block.columns))
         lines = "".join(
-            _line(line, block.columns, n in block.differing) for n, line in enumerate(block.lines)
+            _line(line, block.columns, n in block.differing, is_prose)
+            for n, line in enumerate(block.lines)
         )
-        title = escaped(title_of(block) or "Table")
         return (
             f'<div class="wide" role="region" aria-labelledby="{name}" tabindex="0">'
-            f'<table><caption id="{name}">{title}</caption>'
+            f"<table{_class(*['prose'] * is_prose)}>"
+            f'<caption id="{name}">{escaped(title)}</caption>'
             f"<thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table></div>"
         )
+
+
+def _parts(block: blocks.Table) -> list[list[int]]:
+    """The numbers of the columns of each part of a table that is too wide for a page: those that
+    tell its lines apart, which are the first, stand in all parts."""
+    widths = [_width(block, number) for number in range(len(block.columns))]
+    keys = [*takewhile(lambda n: block.columns[n].is_text or n == 0, range(len(widths)))]
+    while len(keys) > 1 and 2 * sum(widths[n] for n in keys) > _ROOM:
+        keys.pop()
+    # The size of a message follows what else tells rows apart.
+    keys += [n for n in range(len(widths)) if n == len(keys) and block.columns[n].name == "size"]
+    parts = [[*keys]]
+    for number in range(len(keys), len(widths)):
+        if sum(widths[n] for n in (*parts[-1], number)) > _ROOM and len(parts[-1]) > len(keys):
+            parts.append([*keys])
+        parts[-1].append(number)
+    return parts
+
+
+def _width(block: blocks.Table, number: int) -> float:
+    """How many pixels a column takes at least."""
+    column = block.columns[number]
+    cells = [line.cells[number] for line in block.lines]
+    head = _CHARACTER * len(f"{column.name} {column.unit}".strip()) + _ARROW
+    if column.is_text and number:
+        words = max((len(word) for cell in cells for word in cell.split()), default=0)
+        least = _LONG_TEXT if any(map(_is_long, cells)) else _TEXT
+        return _BESIDE + max(head, least, _CHARACTER * words)
+    return _BESIDE + max(head, _CHARACTER * max(map(len, cells), default=0))
+
+
+def _is_long(cell: str) -> bool:
+    return len(cell) > _LONG
 
 
 def _term(term: str) -> str:
@@ -160,24 +208,28 @@ def _head(column: blocks.Column) -> str:
     return f'<th scope="col"{kind}>{escaped(column.name) or "note"}{unit}</th>'
 
 
-def _line(line: blocks.TableLine, columns: Sequence[blocks.Column], differs: bool) -> str:
+def _line(
+    line: blocks.TableLine, columns: Sequence[blocks.Column], differs: bool, is_prose: bool
+) -> str:
     kinds = ["differs"] * differs + ["begins"] * line.begins_section
     cells = "".join(
-        _cell(cell, column, n == 0)
+        _cell(cell, column, n == 0, is_prose)
         for n, (cell, column) in enumerate(zip(line.cells, columns, strict=True))
     )
     return f"<tr{_class(*kinds)}>{cells}</tr>"
 
 
-def _cell(cell: str, column: blocks.Column, is_first: bool) -> str:
+def _cell(cell: str, column: blocks.Column, is_first: bool, is_prose: bool) -> str:
     kinds = ["text"] * column.is_text
-    if column.is_text and len(cell) > _LONG:
+    if column.is_text and _is_long(cell):
         kinds.append("long")
     if column.name == "verdict" and cell in _CLASSES:
         kinds.append(_CLASSES[cell])
     if is_first:
         return f'<th scope="row"{_class(*kinds)}>{escaped(cell)}</th>'
-    return f"<td{_class(*kinds)}>{escaped(cell)}</td>"
+    # On a narrow page, cells stand below each other, each behind its heading.
+    head = f' data-head="{escaped(column.name)}: "' if is_prose and column.name else ""
+    return f"<td{_class(*kinds)}{head}>{escaped(cell)}</td>"
 
 
 def _class(*names: str) -> str:

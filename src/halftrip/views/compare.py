@@ -54,7 +54,7 @@ def compare(comparisons: Sequence[Comparison], every: bool = False) -> View:
         ]
         shown = shown_rows(comparison, every)
         if shown:
-            blocks += [SPACE, _table(comparison, shown)]
+            blocks += [SPACE, table_of_changes(comparison, shown)]
         notes = left_out(comparison, shown)
         if notes:
             blocks += [SPACE, Items(notes, "dim")]
@@ -247,7 +247,7 @@ def _title(comparison: Comparison, rows: Sequence[RowChange]) -> str:
     return ", ".join([f"one-way latency ({what}) or bandwidth", *found])
 
 
-def _table(comparison: Comparison, rows: Sequence[RowChange]) -> Table:
+def table_of_changes(comparison: Comparison, rows: Sequence[RowChange]) -> Table:
     """The rows, each with its figures in both runs, their ratio, and its interval."""
     columns = [
         Column("", "", lambda row: row.word, is_text=True, rank=ALWAYS),

@@ -34,7 +34,9 @@ BASE_BYTES, BYTES_OF_A_MEASUREMENT = 1_550_000, 1024
 
 
 def several(*hosts):
-    measured = [runs.measurement(name, size) for name in ("shm", "tcp") for size in (8, 1024, 4096)]
+    measured = [
+        runs.measurement(name, size) for name in ("shm", "tcp") for size in (8, 64, 1024, 4096)
+    ]
     environments = tuple(runs.environment(rank, host=host) for rank, host in enumerate(hosts))
     return runs.run(*measured, environments=environments)
 

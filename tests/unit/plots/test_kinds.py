@@ -1,8 +1,6 @@
 """Every kind of picture of every kind of run: charts that can be drawn, or one line that says what
 the run lacks."""
 
-import json
-import math
 import re
 from itertools import pairwise
 from pathlib import Path
@@ -14,16 +12,16 @@ from hypothesis import strategies as st
 
 from halftrip.errors import UsageError
 from halftrip.plots import writing
-from halftrip.plots.chart import EMPTY, Bars, Grid, Subject
+from halftrip.plots.chart import EMPTY, Bars, Grid
 from halftrip.plots.distribution import ranks
 from halftrip.plots.draw import draw, usual_kind
-from halftrip.plots.samples import extremes
 from halftrip.plots.terminal import render
+from halftrip.plots.thinning import extremes
 from halftrip.registry import PLOTS
-from halftrip.report.document import document
 from halftrip.results.records import Failure, RunEnd, Skip
 from halftrip.results.run_file import load
 from harness import runs
+from harness.charts import charts_of, check, subject
 from harness.imports import imported_run
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -36,10 +34,6 @@ MARKS = re.compile(r'<g class="mark-(?!group|text)[a-z]+ role-mark[^>]*>(?:<path
 
 
 TWO = ("shm", "tcp")
-
-
-def subject(run, name="run"):
-    return Subject(name, document(run, flags=False))
 
 
 def sized(*sizes, seed=1, transport="shm", **changes):
@@ -72,33 +66,6 @@ def usual():
         for number in range(6)
     ]  # fmt: skip
     return runs.run(*measured, host_counters=tuple(counters))
-
-
-def charts_of(kind, subjects):
-    """The charts; an empty list where there is one line instead."""
-    try:
-        return draw(subjects, kind)
-    except UsageError as error:
-        said = str(error)
-    assert said
-    assert "\n" not in said
-    return []
-
-
-def check(charts):
-    """That charts can be drawn: names differ, and every figure has a place."""
-    assert len({chart.name for chart in charts}) == len(charts)
-    for chart in charts:
-        assert chart.title
-        assert chart.text
-        assert all(re.fullmatch(r"[a-z0-9-]+", chart.name) for chart in charts)
-        assert any(chart.data.values())
-        # It is as Vega-Lite's schema says.
-        chart.view.to_dict(validate=True, context={"top_level": False})
-        for records in chart.data.values():
-            for value in (value for record in records for value in record.values()):
-                assert not isinstance(value, float) or math.isfinite(value)
-    json.loads(writing.spec_text(charts, "light"))
 
 
 @pytest.mark.parametrize("kind", PLOTS)
@@ -205,24 +172,26 @@ def test_a_curve_is_cut_where_it_jumps():
 
 
 def test_a_comparison_has_the_sizes_that_were_measured():
-    both = [subject(runs.run(*sized(8, 1024), *sized(8, 1024, transport="tcp"))) for _ in "ab"]
+    sizes = (8, 64, 512, 1024)
+    both = [subject(runs.run(*sized(*sizes), *sized(*sizes, transport="tcp"))) for _ in "ab"]
     both[1] = both[1]._replace(name="b")
     (chart,) = charts_of("compare", both)
     axis = chart.view.to_dict(context={"top_level": False})["layer"][2]["encoding"]["x"]["axis"]
-    assert axis["values"] == [8, 1024]
+    assert axis["values"] == [*sizes]
     places = sorted({record["x"] for record in chart.data["points"]})
     assert 8 / 1.2 < places[0] < 8 < places[1] < 8 * 1.2
 
 
 def test_a_legend_names_what_differs_and_nothing_else():
-    measured = [*sized(8, 64), *sized(8, 64, transport="tcp", wait="block")]
+    sizes = (8, 64, 512, 4096)
+    measured = [*sized(*sizes), *sized(*sizes, transport="tcp", wait="block")]
     (chart,) = charts_of("latency", [subject(runs.run(*measured))])
     assert {record["series"] for record in chart.data["points"]} == {"shm", "tcp"}
     assert "wait: spin (shm), block (tcp)" in chart.lines[0]
-    both = [subject(runs.run(*sized(8, 64)), name) for name in ("one", "two")]
+    both = [subject(runs.run(*sized(*sizes)), name) for name in ("one", "two")]
     (chart,) = charts_of("latency", both)
     assert {record["series"] for record in chart.data["points"]} == {"one", "two"}
-    waits = [*sized(8, 64), *sized(8, 64, wait="block")]
+    waits = [*sized(*sizes), *sized(*sizes, wait="block")]
     (chart,) = charts_of("latency", [subject(runs.run(*waits))])
     assert {record["series"] for record in chart.data["points"]} == {"spin", "block"}
 
@@ -274,7 +243,7 @@ def wide(*sizes):
 @pytest.mark.parametrize("kind", ["latency", "bandwidth", "compare", "history"])
 def test_an_interval_that_says_nothing_does_not_set_the_scale(kind):
     several = kind in ("compare", "history")
-    subjects = [subject(wide(8, 64), name) for name in "ab"[: 1 + several]]
+    subjects = [subject(wide(8, 16, 32, 64), name) for name in "ab"[: 1 + several]]
     (chart,) = charts_of(kind, subjects)
     check([chart])
     shm, tcp = ([each for each in chart.data["points"] if each["transport"] == of] for of in TWO)

@@ -25,8 +25,8 @@ from halftrip.errors import UsageError
 from halftrip.export import documents
 from halftrip.registry import VIEWS
 from halftrip.render import csv as as_csv
+from halftrip.render import html, markdown
 from halftrip.render import json as as_json
-from halftrip.render import markdown
 from halftrip.render.blocks import Column, Table, TableLine, View, table, text_table
 from halftrip.render.latex import tabular
 from halftrip.render.terminal import lines
@@ -81,6 +81,35 @@ def test_what_is_left_out_ranks_below_what_is_shown(table, width):
         assert max(shown, default=0) <= min(by_name[name] for name in left_out)
     if any(rank > ALWAYS for rank in shown):
         assert max(map(len, lines[:said])) <= width
+
+
+@settings(max_examples=50)
+@given(table=tables(), repeated=st.integers(1, 6))
+def test_a_page_shows_every_cell_in_parts_that_it_has_room_for(table, repeated):
+    columns = [column._replace(name=f"{column.name}{n}") for n in range(repeated)
+               for column in table.columns]  # fmt: skip
+    lines = [line._replace(cells=[*line.cells] * repeated) for line in table.lines]
+    whole = table._replace(columns=columns, lines=lines)
+    parts = html._parts(whole)
+    # What tells lines apart stands first in each part, all else once.
+    assert [part[0] for part in parts] == [0] * len(parts)
+    assert sorted(n for part in parts for n in part if n) == [*range(1, len(columns))]
+    for part in parts:
+        assert sum(html._width(whole, n) for n in part) <= html._ROOM or len(part) == 2
+    if sum(html._width(whole, n) for n in range(len(columns))) <= html._ROOM:
+        assert len(parts) == 1
+    written = html.Writer(str).write([whole])
+    assert written.count("<table") == len(parts)
+    assert written.count("(continued)") == len(parts) - 1
+
+
+def test_on_a_narrow_page_advice_stands_below_its_row():
+    advice = "halftrip doctor, which says what else on this machine spoils it"
+    rows = [("steal", "3", advice), ("drift", "1", "-")]
+    written = html.Writer(str).write([text_table("Why", ["cause", "rows", "what to do"], rows)])
+    assert '<table class="prose">' in written
+    assert f'<td class="text long" data-head="what to do: ">{advice}</td>' in written
+    assert "prose" not in html.Writer(str).write([text_table("Why", ["cause"], [["steal"]])])
 
 
 def test_columns_that_say_nothing_are_named_instead():

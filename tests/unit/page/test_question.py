@@ -1,0 +1,47 @@
+"""The section of a report that answers the question of its runs."""
+
+from harness import runs
+from harness.curves import run_of
+from harness.pages import report_of, section
+
+
+def names(*found):
+    return [each.name for each in report_of(*found).sections if each.blocks]
+
+
+def test_the_section_that_answers_the_question_comes_first():
+    hosts = runs.between_hosts(["n1", "n2", "n3", "n4"], slow=["n3"])
+    made = report_of(hosts)
+    assert names(hosts)[:3] == ["answer", "pairs", "trust"]
+    assert "## The answer\n\nSlow host: n3: 2.00 x" in section(made, "answer")
+    assert "All pairs: tcp" in section(made, "pairs")
+    assert "All pairs" not in section(made, "curves")
+    before, after = (
+        runs.run(*runs.slices("shm", 8, 100.0, 3), *runs.slices("tcp", 8, half_ns, 3))
+        for half_ns in (5000.0, 7500.0)
+    )
+    assert names(before, after)[:2] == ["changes", "asked"]
+    said = section(report_of(before, after), "changes")
+    assert "tcp 8 B takes 1.50 times as long" in said
+    assert "Time of b / time of a" in said
+    # What has not changed is behind what has.
+    table, every = said.split("All rows that both have")
+    assert "| slower | tcp |" in table
+    assert "| shm |" not in table
+    assert "| shm |" in every
+    of_layers = runs.run(*runs.slices("shm", 8, 100.0), *runs.slices("mp-shm", 8, 900.0))
+    assert names(of_layers)[1] == "layers"
+    assert "mp-shm over shm: +0.7998 us" in section(report_of(of_layers), "layers")
+    sweep = run_of([(4096, 3000, 0.1)], sizes=[1 << n for n in range(8, 17)])
+    assert names(sweep)[1:3] == ["model", "bends"]
+    assert "jump to 2" in section(report_of(sweep), "model")
+    paths = runs.run(
+        *runs.slices("shm", 8, 100.0), *runs.slices("tcp", 8, 900.0), *runs.slices("mp-shm", 8, 9.0)
+    )
+    assert names(paths)[1] == "trust"
+
+
+def test_runs_that_cannot_be_compared_say_why():
+    one, other = runs.run(*runs.slices("shm", 8, 100.0)), runs.run(*runs.slices("tcp", 8, 100.0))
+    said = section(report_of(one, other), "changes")
+    assert "Nothing is compared: " in said
