@@ -1,0 +1,79 @@
+"""Rows as bytes, between a process and its fork: what both have of the run is named by its place."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from halftrip.analysis.like_states import MeasuredRow
+from halftrip.analysis.states import QUANTITIES, RunStates
+from halftrip.results.run import Run
+
+if TYPE_CHECKING:
+    from halftrip.analysis.rows import Row
+
+# What a reference is to, the place of a configuration in the run, or of a quantity in its table,
+# and the number of a measurement of that configuration.
+_Reference = tuple[str, int, int]
+
+
+class RowPacker:
+    """Packs rows in a fork, and unpacks them where the run was loaded. `states` are those of the
+    run."""
+
+    def __init__(self, run: Run, states: RunStates) -> None:
+        self._rows = [*run.by_configuration.items()]
+        self._states = states
+
+    def packed(self, rows: Sequence[tuple[int, Row]]) -> bytes:
+        """These rows, each with the place of its configuration in the run."""
+        references = {id(each): ("quantity", n, 0) for n, each in enumerate(QUANTITIES)}
+        for place, row in rows:
+            references[id(row.configuration)] = ("configuration", place, 0)
+            references[id(row.measured)] = ("row", place, 0)
+            for each in (row, *row.others):
+                # The only part of a row that has measurements.
+                if each.one_way is not None:
+                    own = enumerate(row.measured.measurements)
+                    references |= {id(slice_): ("slice", place, n) for n, slice_ in own}
+        file = io.BytesIO()
+        _Pickler(file, references).dump(rows)
+        return file.getvalue()
+
+    def unpacked(self, data: bytes) -> list[tuple[int, Row]]:
+        """The rows that `packed` was given."""
+        found: list[tuple[int, Row]] = _Unpickler(data, self._referred).load()
+        return found
+
+    def _referred(self, reference: _Reference) -> Any:
+        kind, place, number = reference
+        if kind == "quantity":
+            return QUANTITIES[place]
+        configuration, measurements = self._rows[place]
+        if kind == "configuration":
+            return configuration
+        if kind == "slice":
+            return measurements[number]
+        return MeasuredRow(configuration, measurements, self._states.of(configuration), True)
+
+
+class _Pickler(pickle.Pickler):
+    def __init__(self, file: io.BytesIO, references: Mapping[int, _Reference]) -> None:
+        super().__init__(file, pickle.HIGHEST_PROTOCOL)
+        self._references = references
+
+    def persistent_id(self, value: Any) -> _Reference | None:
+        return self._references.get(id(value))
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, data: bytes, referred: Callable[[_Reference], Any]) -> None:
+        super().__init__(io.BytesIO(data))
+        # As the row and its other states have one row that was measured.
+        self._referred = cache(referred)
+
+    def persistent_load(self, reference: _Reference) -> Any:
+        return self._referred(reference)
