@@ -1,19 +1,24 @@
-"""Work in shares, each in a fork of this process, so that several cores do it."""
+"""Work that is shared out to forks of this process, so that several cores do it."""
 
 from __future__ import annotations
 
 import contextlib
 import gc
 import os
+import pickle
 import selectors
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 
 # No more processes than this, however many cores there are: each takes memory of its own.
 _MOST = 16
-_HEADER_BYTES = 8
+_LENGTH_BYTES = 8
 
 
 def usable_cores() -> int:
@@ -29,59 +34,80 @@ def usable_cores() -> int:
     return min(_MOST, len(os.sched_getaffinity(0))) if threads == 1 else 1
 
 
-def in_forks(shares: int, work: Callable[[int], Iterable[bytes]]) -> Iterator[tuple[int, bytes]]:
-    """What `work` yields for each share, from 0, each in a fork, with the number of the share: those
-    of a share in their order. A share whose fork fails ends early, so the caller has to look whether
-    anything is missing. No fork outlives this generator."""
+def mapped(
+    work: Callable[[_Item], _Result], items: Sequence[_Item], cores: int
+) -> Iterator[_Result]:
+    """What `work` makes of each item, in their order: in so many forks of this process, of which
+    none outlives the generator. What it makes has to be something that pickle can write. What a
+    fork fails to do is done here."""
+    shares = min(cores, len(items))
+    received = _in_forks(work, items, shares) if shares > 1 else iter(())
+    waiting: dict[int, bytes] = {}
+    with contextlib.closing(received):
+        for place, item in enumerate(items):
+            while place not in waiting and (part := next(received, None)) is not None:
+                waiting[part[0]] = part[1]
+            if place in waiting:
+                yield pickle.loads(waiting.pop(place))
+            else:
+                yield work(item)
+
+
+def _in_forks(
+    work: Callable[[_Item], _Result], items: Sequence[_Item], shares: int
+) -> Iterator[tuple[int, bytes]]:
+    """What is made of items, pickled, with the place of each, in any order: without those at which
+    a fork has failed, and those after it."""
     children: dict[int, int] = {}
+    places: dict[int, Iterator[int]] = {}
     with selectors.DefaultSelector() as selector:
         try:
             for share in range(shares):
                 reader, writer = os.pipe()
                 child = os.fork()
                 if not child:
-                    _do(work, share, writer, (reader, *children))
+                    _do(work, items[share::shares], writer, (reader, *children))
                 os.close(writer)
                 children[reader] = child
-                selector.register(reader, selectors.EVENT_READ, share)
-            while selector.get_map():
+                places[reader] = iter(range(share, len(items), shares))
+                selector.register(reader, selectors.EVENT_READ)
+            while children:
                 for key, _ in selector.select():
                     part = _received(key.fd)
-                    if part is None:
-                        selector.unregister(key.fd)
-                        os.close(key.fd)
-                        _wait(children.pop(key.fd))
+                    if part is not None:
+                        yield next(places[key.fd]), part
                     else:
-                        yield key.data, part
+                        selector.unregister(key.fd)
+                        _end(key.fd, children.pop(key.fd))
         finally:
             for reader, child in children.items():
-                os.close(reader)
                 os.kill(child, signal.SIGKILL)
-                _wait(child)
+                _end(reader, child)
 
 
 def _do(
-    work: Callable[[int], Iterable[bytes]], share: int, writer: int, others: Iterable[int]
+    work: Callable[[_Item], _Result], items: Iterable[_Item], writer: int, others: Iterable[int]
 ) -> None:
-    """What a fork does; it does not return. If it fails, the parent does its share, and shows the
-    error."""
+    """What a fork does; it does not return, whatever happens."""
     try:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)
-        # To look for garbage would copy all pages that both processes share.
+        # To look for garbage would copy all pages that it shares with its parent.
         gc.disable()
         for other in others:
             os.close(other)
         with open(writer, "wb") as pipe:
-            for part in work(share):
-                pipe.write(len(part).to_bytes(_HEADER_BYTES, "little"))
+            for item in items:
+                part = pickle.dumps(work(item), pickle.HIGHEST_PROTOCOL)
+                pipe.write(len(part).to_bytes(_LENGTH_BYTES, "little"))
                 pipe.write(part)
                 pipe.flush()
     finally:
         os._exit(0)
 
 
-def _wait(child: int) -> None:
+def _end(reader: int, child: int) -> None:
+    os.close(reader)
     # Where this process ignores SIGCHLD, there is nothing to wait for.
     with contextlib.suppress(ChildProcessError):
         os.waitpid(child, 0)
@@ -89,10 +115,8 @@ def _wait(child: int) -> None:
 
 def _received(reader: int) -> bytes | None:
     """The next part that a fork has written; None at its end."""
-    header = _read(reader, _HEADER_BYTES)
-    if header is None:
-        return None
-    return _read(reader, int.from_bytes(header, "little"))
+    length = _read(reader, _LENGTH_BYTES)
+    return None if length is None else _read(reader, int.from_bytes(length, "little"))
 
 
 def _read(reader: int, size: int) -> bytes | None:

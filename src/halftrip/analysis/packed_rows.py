@@ -9,14 +9,14 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from halftrip.analysis.like_states import MeasuredRow
-from halftrip.analysis.states import QUANTITIES, RunStates
+from halftrip.analysis.states import RunStates
 from halftrip.results.run import Run
 
 if TYPE_CHECKING:
     from halftrip.analysis.rows import Row
 
-# What a reference is to, the place of a configuration in the run, or of a quantity in its table,
-# and the number of a measurement of that configuration.
+# What a reference is to, the place of its configuration in the run, and, of a slice, its number
+# among those of that configuration.
 _Reference = tuple[str, int, int]
 
 
@@ -30,7 +30,7 @@ class RowPacker:
 
     def packed(self, rows: Sequence[tuple[int, Row]]) -> bytes:
         """These rows, each with the place of its configuration in the run."""
-        references = {id(each): ("quantity", n, 0) for n, each in enumerate(QUANTITIES)}
+        references: dict[int, _Reference] = {}
         for place, row in rows:
             references[id(row.configuration)] = ("configuration", place, 0)
             references[id(row.measured)] = ("row", place, 0)
@@ -50,8 +50,6 @@ class RowPacker:
 
     def _referred(self, reference: _Reference) -> Any:
         kind, place, number = reference
-        if kind == "quantity":
-            return QUANTITIES[place]
         configuration, measurements = self._rows[place]
         if kind == "configuration":
             return configuration

@@ -23,7 +23,7 @@ from halftrip.analysis.usage import (
     used_by_ends,
 )
 from halftrip.analysis.verdict import Verdict, verdict
-from halftrip.forked_work import in_forks, usable_cores
+from halftrip.forked_work import mapped, usable_cores
 from halftrip.plan.setting import Of
 from halftrip.plan.settings import WITH_FIELDS
 from halftrip.registry import TRANSPORTS
@@ -155,37 +155,32 @@ def rows(
     their `flags`, or, which takes a fraction of the time, without. `known` and `states` are those
     of `evidences`. So `many` rows or more are judged by all cores."""
     states = states or run_states(run)
-    shares = usable_cores() if known is None and len(run.by_configuration) >= many else 1
     # What is imported is little.
-    if shares > 1 and not run.sources:
-        made = _judged_in_forks(run, flags, states, shares)
+    is_much = known is None and not run.sources and len(run.by_configuration) >= many
+    if is_much and (cores := usable_cores()) > 1:
+        made = _judged_by(cores, run, flags, states)
     else:
         made = _judged_together(evidences(run, known, states), Clocks(run), flags)
     return sorted(made, key=lambda each: _order(each.configuration))
 
 
-def _judged_in_forks(run: Run, flags: bool, states: RunStates, shares: int) -> list[Row]:
-    """The rows in the order of the run, judged in so many forks of this process."""
+def _judged_by(cores: int, run: Run, flags: bool, states: RunStates) -> list[Row]:
+    """The rows in the order of the run, judged by so many cores."""
     rows, rtts, packer = [*run.by_configuration.items()], typical_rtts(run), RowPacker(run, states)
     # Only rows of the same pair and transport are compared with each other.
     groups: dict[tuple[Any, ...], list[int]] = {}
     for place, (each, _) in enumerate(rows):
         groups.setdefault((each.pair, each.transport, each.variant), []).append(place)
-    dealt = [[*groups.values()][share::shares] for share in range(shares)]
+    clocks = Clocks(run)
 
-    def judged(share: int) -> Iterator[bytes]:
-        clocks = Clocks(run)
-        for places in _in_batches(dealt[share]):
-            found = [*evidences_of(run, [rows[place] for place in places], rtts, states)]
-            made = _judged_together(found, clocks, flags)
-            yield packer.packed([*zip(places, made, strict=True)])
+    def judged(places: Sequence[int]) -> bytes:
+        found = [*evidences_of(run, [rows[place] for place in places], rtts, states)]
+        made = _judged_together(found, clocks, flags)
+        return packer.packed([*zip(places, made, strict=True)])
 
     found: dict[int, Row] = {}
-    for _, data in in_forks(shares, judged):
+    for data in mapped(judged, [*_in_batches(groups.values())], cores):
         found |= packer.unpacked(data)
-    if len(found) < len(rows):
-        # A fork has failed, as for want of memory.
-        return _judged_together(evidences(run, states=states), Clocks(run), flags)
     return [found[place] for place in range(len(rows))]
 
 
