@@ -201,6 +201,8 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, cache_hash=True):
     @property
     def without_cores(self) -> Configuration:
         """The same without requested cores."""
+        if self.initiator.core is None and self.responder.core is None:
+            return self
         initiator, responder = (msgspec.structs.replace(end, core=None) for end in self.ends)
         return msgspec.structs.replace(self, initiator=initiator, responder=responder)
 
