@@ -10,7 +10,7 @@ import selectors
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 _Item = TypeVar("_Item")
@@ -36,14 +36,16 @@ def usable_cores() -> int:
 
 def mapped(
     work: Callable[[_Item], _Result], items: Sequence[_Item], cores: int
-) -> Iterator[_Result]:
+) -> Generator[_Result, None, None]:
     """What `work` makes of each item, in their order: in so many forks of this process, of which
     none outlives the generator. What it makes has to be something that pickle can write. What a
     fork fails to do is done here."""
     shares = min(cores, len(items))
-    received = _in_forks(work, items, shares) if shares > 1 else iter(())
+    if shares < 2:
+        yield from map(work, items)
+        return
     waiting: dict[int, bytes] = {}
-    with contextlib.closing(received):
+    with contextlib.closing(_in_forks(work, items, shares)) as received:
         for place, item in enumerate(items):
             while place not in waiting and (part := next(received, None)) is not None:
                 waiting[part[0]] = part[1]
@@ -55,7 +57,7 @@ def mapped(
 
 def _in_forks(
     work: Callable[[_Item], _Result], items: Sequence[_Item], shares: int
-) -> Iterator[tuple[int, bytes]]:
+) -> Generator[tuple[int, bytes], None, None]:
     """What is made of items, pickled, with the place of each, in any order: without those at which
     a fork has failed, and those after it."""
     children: dict[int, int] = {}
