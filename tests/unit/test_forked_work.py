@@ -31,7 +31,7 @@ def test_results_come_in_the_order_of_the_items(items, cores):
 
 
 def raise_error(_):
-    raise ValueError
+    raise ValueError("wrong")
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_what_a_fork_fails_to_do_is_done_here(fail):
 
 
 def test_an_error_is_raised_here():
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="wrong"):
         [*mapped(raise_error, range(4), 2)]
 
 

@@ -1,4 +1,4 @@
-"""Rows as bytes, between a process and its fork: what both have of the run is named by its place."""
+"""Rows as bytes, between a process and its fork: what both have of the run has a reference."""
 
 from __future__ import annotations
 
@@ -6,21 +6,39 @@ import io
 import pickle
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 from halftrip.analysis.like_states import MeasuredRow
+from halftrip.analysis.one_way import OneWay
 from halftrip.analysis.states import RunStates
+from halftrip.results.configuration import Configuration
 from halftrip.results.run import Run
-
-if TYPE_CHECKING:
-    from halftrip.analysis.rows import Row
 
 # What a reference is to, the place of its configuration in the run, and, of a slice, its number
 # among those of that configuration.
 _Reference = tuple[str, int, int]
 
 
-class RowPacker:
+class JudgedRow(Protocol):
+    """What of a row refers to the run: see `rows.Row`."""
+
+    @property
+    def configuration(self) -> Configuration: ...
+
+    @property
+    def measured(self) -> MeasuredRow: ...
+
+    @property
+    def one_way(self) -> OneWay | None: ...
+
+    @property
+    def others(self) -> Sequence[Self]: ...
+
+
+_Row = TypeVar("_Row", bound=JudgedRow)
+
+
+class RowPacker(Generic[_Row]):
     """Packs rows in a fork, and unpacks them where the run was loaded. `states` are those of the
     run."""
 
@@ -28,7 +46,7 @@ class RowPacker:
         self._rows = [*run.by_configuration.items()]
         self._states = states
 
-    def packed(self, rows: Sequence[tuple[int, Row]]) -> bytes:
+    def packed(self, rows: Sequence[tuple[int, _Row]]) -> bytes:
         """These rows, each with the place of its configuration in the run."""
         references: dict[int, _Reference] = {}
         for place, row in rows:
@@ -43,9 +61,9 @@ class RowPacker:
         _Pickler(file, references).dump(rows)
         return file.getvalue()
 
-    def unpacked(self, data: bytes) -> list[tuple[int, Row]]:
+    def unpacked(self, data: bytes) -> list[tuple[int, _Row]]:
         """The rows that `packed` was given."""
-        found: list[tuple[int, Row]] = _Unpickler(data, self._referred).load()
+        found: list[tuple[int, _Row]] = _Unpickler(data, self._referred).load()
         return found
 
     def _referred(self, reference: _Reference) -> Any:

@@ -166,7 +166,8 @@ def rows(
 
 def _judged_by(cores: int, run: Run, flags: bool, states: RunStates) -> list[Row]:
     """The rows in the order of the run, judged by so many cores."""
-    rows, rtts, packer = [*run.by_configuration.items()], typical_rtts(run), RowPacker(run, states)
+    rows, rtts = [*run.by_configuration.items()], typical_rtts(run)
+    packer: RowPacker[Row] = RowPacker(run, states)
     # Only rows of the same pair and transport are compared with each other.
     groups: dict[tuple[Any, ...], list[int]] = {}
     for place, (each, _) in enumerate(rows):
