@@ -102,17 +102,21 @@ def one_way(clocks: Clocks, measurements: Sequence[Measurement], latency: float)
 
 
 class _Slice:
-    """The blocks of a slice that have arrivals, each with how far the responder's clock is ahead at
-    its beginning and at its end, ns, and the largest `error` of these, ns."""
+    """The blocks of a slice that have arrivals, by their number, each with how far the responder's
+    clock is ahead at its beginning and at its end, ns, and the largest `error` of these, ns."""
 
-    def __init__(self, blocks: Sequence[tuple[Block, int, int]], error: float) -> None:
-        self._blocks = blocks
+    def __init__(
+        self, measurement: Measurement, ahead: Sequence[tuple[int, int, int]], error: float
+    ) -> None:
+        self._measurement = measurement
+        self._ahead = ahead
         self.error = error
 
     @cached_property
     def medians(self) -> tuple[float, float]:
         """The median times there and back, ns."""
-        times = [one_way_times(*each) for each in self._blocks]
+        blocks = self._measurement.blocks
+        times = [one_way_times(blocks[n], first, last) for n, first, last in self._ahead]
         there, back = (median(np.concatenate(ways)) for ways in zip(*times, strict=True))
         return there, back
 
@@ -159,16 +163,16 @@ class OneWay:
 def _of_slice(clocks: Clocks, measurement: Measurement) -> _Slice | None:
     """A slice; None where no block has arrivals, or the clocks are not known."""
     pair, launch = measurement.configuration.pair, measurement.launch
-    blocks, errors = [], []
-    for block in measurement.blocks:
+    found, errors = [], []
+    for number, block in enumerate(measurement.blocks):
         if block.start is None or block.end is None or not block.arrivals.size:
             continue
         first, last = (clocks.ahead(launch, pair, moment) for moment in (block.start, block.end))
         if first is None or last is None:
             return None
-        blocks.append((block, first.ahead, last.ahead))
+        found.append((number, first.ahead, last.ahead))
         errors += [first.error, last.error]
-    return _Slice(blocks, max(errors)) if blocks else None
+    return _Slice(measurement, found, max(errors)) if found else None
 
 
 def one_way_times(block: Block, first: int, last: int) -> tuple[Floats, Floats]:

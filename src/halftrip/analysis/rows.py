@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from halftrip.analysis.flags import Known, contradictions, evidences, flags_of
-from halftrip.analysis.flags.flag import Evidence, Flag
+from halftrip.analysis.flags import Known, contradictions, evidences, evidences_of, flags_of
+from halftrip.analysis.flags.flag import Evidence, Flag, typical_rtts
 from halftrip.analysis.like_states import MeasuredRow, Part
 from halftrip.analysis.one_way import Clocks, OneWay, one_way
-from halftrip.analysis.states import RunStates, State
+from halftrip.analysis.packed_rows import RowPacker
+from halftrip.analysis.states import RunStates, State, run_states
 from halftrip.analysis.summaries import is_over_all_time, summarize_configuration
 from halftrip.analysis.usage import (
     MessageCost,
@@ -22,6 +23,7 @@ from halftrip.analysis.usage import (
     used_by_ends,
 )
 from halftrip.analysis.verdict import Verdict, verdict
+from halftrip.forked_work import mapped, usable_cores
 from halftrip.plan.setting import Of
 from halftrip.plan.settings import WITH_FIELDS
 from halftrip.registry import TRANSPORTS
@@ -37,6 +39,10 @@ from halftrip.stats.summary import Components, Summary, relative_width
 
 # From this size on, bytes, the bandwidth says more than the latency.
 LARGE = 64 << 10
+# So many rows take longer to judge than it takes to share them out.
+MANY = 3000
+# So many are sent back at once.
+_BATCH = 512
 
 
 class Row(NamedTuple):
@@ -143,15 +149,59 @@ def rows(
     flags: bool = True,
     known: dict[Configuration, Known] | None = None,
     states: RunStates | None = None,
+    many: int = MANY,
 ) -> list[Row]:
     """The rows of a run in the order of a table, whatever order they were measured in; with all
     their `flags`, or, which takes a fraction of the time, without. `known` and `states` are those
-    of `evidences`."""
-    found = evidences(run, known, states)
+    of `evidences`. So `many` rows or more are judged by all cores."""
+    states = states or run_states(run)
+    # What is imported is little.
+    is_much = known is None and not run.sources and len(run.by_configuration) >= many
+    if is_much and (cores := usable_cores()) > 1:
+        made = _judged_by(cores, run, flags, states)
+    else:
+        made = _judged_together(evidences(run, known, states), Clocks(run), flags)
+    return sorted(made, key=lambda each: _order(each.configuration))
+
+
+def _judged_by(cores: int, run: Run, flags: bool, states: RunStates) -> list[Row]:
+    """The rows in the order of the run, judged by so many cores."""
+    rows, rtts = [*run.by_configuration.items()], typical_rtts(run)
+    packer: RowPacker[Row] = RowPacker(run, states)
+    # Only rows of the same pair and transport are compared with each other.
+    groups: dict[tuple[Any, ...], list[int]] = {}
+    for place, (each, _) in enumerate(rows):
+        groups.setdefault((each.pair, each.transport, each.variant), []).append(place)
     clocks = Clocks(run)
+
+    def judged(places: Sequence[int]) -> bytes:
+        found = [*evidences_of(run, [rows[place] for place in places], rtts, states)]
+        made = _judged_together(found, clocks, flags)
+        return packer.packed([*zip(places, made, strict=True)])
+
+    found: dict[int, Row] = {}
+    for data in mapped(judged, [*_in_batches(groups.values())], cores):
+        found |= packer.unpacked(data)
+    return [found[place] for place in range(len(rows))]
+
+
+def _in_batches(groups: Iterable[Sequence[int]]) -> Iterator[list[int]]:
+    """The groups, several small ones together."""
+    batch: list[int] = []
+    for group in groups:
+        batch += group
+        if len(batch) >= _BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _judged_together(found: Sequence[Evidence], clocks: Clocks, flags: bool) -> list[Row]:
+    """These rows, in this order; all that are compared with one of them are among them."""
     beside = contradictions(found)
     made = []
-    for evidence in sorted(found, key=lambda each: _order(each.configuration)):
+    for evidence in found:
         contradicted = beside.get(evidence.configuration, [])
         row = _judged(evidence, contradicted, clocks, flags)
         # Other rows are in the state that held most.

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from halftrip.analysis.doubts import Doubt, doubts
-from halftrip.analysis.flags import evidences
+from halftrip.analysis.flags import Evidence, evidences
 from halftrip.analysis.like_states import MeasuredRow, Part
 from halftrip.analysis.states import Quantity, run_states
 from halftrip.analysis.summaries import summarize_configuration
@@ -56,7 +56,7 @@ def run_figures(name: str, run: Run) -> RunFigures:
     """What a history needs of a run, which may have millions of samples."""
     states = run_states(run)
     evidence = evidences(run, states=states)
-    measured = {each.configuration.without_cores: each.measured for each in evidence}
+    measured = {each.configuration.without_cores: each for each in evidence}
     measurements: dict[Configuration, list[Measurement]] = {}
     for configuration, found in run.by_configuration.items():
         measurements.setdefault(configuration.without_cores, []).extend(found)
@@ -64,13 +64,16 @@ def run_figures(name: str, run: Run) -> RunFigures:
     levels: dict[Configuration, list[LevelFigure]] = {}
     goes: dict[Configuration, bool] = {}
     for configuration, found in measurements.items():
-        row = measured.get(configuration)
-        if row is None or len(row.measurements) < len(found):
+        own = measured.get(configuration)
+        if own is None or len(own.measured.measurements) < len(found):
             # It was measured on several cores.
+            own = None
             row = MeasuredRow(configuration, found, states.of(configuration), within=True)
-        made = [(part, _figure(row, part)) for part in row.parts]
+        else:
+            row = own.measured
+        made = [(part, _figure(row, part, own)) for part in row.parts]
         known = [(part, figure) for part, figure in made if figure is not None]
-        whole = made[0][1] if len(made) == 1 else _figure(row, row.whole)
+        whole = made[0][1] if len(made) == 1 else _figure(row, row.whole, own)
         if whole is not None:
             figures[configuration] = whole
         if row.goes_with_state is not None:
@@ -101,10 +104,14 @@ def run_figures(name: str, run: Run) -> RunFigures:
     )
 
 
-def _figure(row: MeasuredRow, part: Part) -> Estimate | None:
-    """The figure of these slices of a row; None where it has none above 0."""
+def _figure(row: MeasuredRow, part: Part, known: Evidence | None) -> Estimate | None:
+    """The figure of these slices of a row; None where it has none above 0. `known` is what was
+    found of it before."""
     configuration = row.configuration
-    summary = summarize_configuration(part.measurements, row.times_of(part), part.delivery)
+    if known is not None and known.measurements is part.measurements:
+        summary = known.summary
+    else:
+        summary = summarize_configuration(part.measurements, row.times_of(part), part.delivery)
     found = summary.time
     if is_bandwidth(configuration):
         found = summary.over_time(configuration.directions * summary.bandwidth)

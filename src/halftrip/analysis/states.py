@@ -49,6 +49,14 @@ class Quantity(NamedTuple):
     def text(self, value: float) -> str:
         return f"{value:.0f} {self.unit}"
 
+    def __reduce__(self) -> tuple[Callable[[str], Quantity], tuple[str]]:
+        # By its name, as functions without one cannot be pickled.
+        return _quantity, (self.field,)
+
+
+def _quantity(field: str) -> Quantity:
+    return next(each for each in QUANTITIES if each.field == field)
+
 
 CORE_TO_CORE = Quantity(
     name="core-to-core",

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # Of files that are left out, so many are named.
 _MOST_NAMED = 3
+# So many files are shared out to all cores.
+_MANY = 8
 
 
 @app.command("history")
@@ -67,32 +69,50 @@ class _Loaded(NamedTuple):
     is_dated: bool
 
 
+class _Read(NamedTuple):
+    """What is in a file: a run, or None; and lines about it. `is_other`: it is no run file."""
+
+    run: _Loaded | None
+    warnings: Sequence[str] = ()
+    is_other: bool = False
+
+
 def _loaded(files: Iterable[str]) -> Iterator[_Loaded]:
     """The runs in these files. A line says which files are left out, since they hold none."""
-    from halftrip.analysis.run_figures import run_figures
-    from halftrip.results.run_file import load
+    from halftrip.forked_work import mapped, usable_cores
 
+    every = [*files]
+    cores = usable_cores() if len(every) >= _MANY else 1
     others: list[str] = []
-    for file in files:
-        name = printable(file)
-        try:
-            run = load(file)
-        except NotARunError:
-            others.append(name)
-            continue
-        except HalftripError as error:
-            _warn(f"{error}; left out")
-            continue
-        _warn_of_problems(run)
-        found = run_figures(name, run)
-        if found.figures:
-            yield _Loaded(found, run.measured is not None)
-        else:
-            _warn(f"{name}: the run has no rows; left out")
+    for file, read in zip(every, mapped(_read, every, cores), strict=True):
+        if read.is_other:
+            others.append(printable(file))
+        for line in read.warnings:
+            _warn(line)
+        if read.run is not None:
+            yield read.run
     if others:
         more = len(others) - _MOST_NAMED
         said = f" and {more} more" if more > 0 else ""
         _warn(f"left out, since they are no run files: {', '.join(others[:_MOST_NAMED])}{said}")
+
+
+def _read(file: str) -> _Read:
+    from halftrip.analysis.run_figures import run_figures
+    from halftrip.results.run_file import load
+
+    name = printable(file)
+    try:
+        run = load(file)
+    except NotARunError:
+        return _Read(None, is_other=True)
+    except HalftripError as error:
+        return _Read(None, [f"{error}; left out"])
+    warnings = _problems(run)
+    found = run_figures(name, run)
+    if found.figures:
+        return _Read(_Loaded(found, run.measured is not None), warnings)
+    return _Read(None, [*warnings, f"{name}: the run has no rows; left out"])
 
 
 def _dated(loaded: Sequence[_Loaded]) -> list[RunFigures]:
@@ -108,11 +128,10 @@ def _dated(loaded: Sequence[_Loaded]) -> list[RunFigures]:
     return [each.figures for each in loaded]
 
 
-def _warn_of_problems(run: Run) -> None:
-    """A line about what could not be read of a run."""
-    if run.problems:
-        more = len(run.problems) - 1
-        _warn(f"{run.problems[0]}{f' (and {more} more)' if more else ''}")
+def _problems(run: Run) -> list[str]:
+    """A line about what could not be read of a run, if anything."""
+    more = len(run.problems) - 1
+    return [f"{first}{f' (and {more} more)' if more else ''}" for first in run.problems[:1]]
 
 
 def _warn(line: str) -> None:

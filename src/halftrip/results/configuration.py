@@ -108,7 +108,7 @@ TUNABLE: Mapping[str, tuple[str, ...]] = MappingProxyType(
 )
 
 
-class Configuration(msgspec.Struct, frozen=True, kw_only=True):
+class Configuration(msgspec.Struct, frozen=True, kw_only=True, cache_hash=True):
     """One point of a plan: what thread number `thread` of each rank of `pair` measures.
 
     `size` is the payload of a message, bytes; where a tool that was imported does not say it, it is
@@ -201,6 +201,8 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def without_cores(self) -> Configuration:
         """The same without requested cores."""
+        if self.initiator.core is None and self.responder.core is None:
+            return self
         initiator, responder = (msgspec.structs.replace(end, core=None) for end in self.ends)
         return msgspec.structs.replace(self, initiator=initiator, responder=responder)
 

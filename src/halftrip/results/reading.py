@@ -18,6 +18,7 @@ from halftrip.errors import NotARunError, UsageError
 from halftrip.results import records
 from halftrip.results.block import Block, decode_array
 from halftrip.results.bounds import LONGEST_NS
+from halftrip.results.configuration import Configuration
 from halftrip.results.device import Device, DeviceCopy, DeviceLatency
 from halftrip.results.records import Record
 from halftrip.results.threshold import Threshold
@@ -63,9 +64,17 @@ def read(file: BinaryIO, name: str) -> Content:
     header = _header(file.readline(_LONGEST_HEADER), name)
     found: list[Read] = []
     problems = _Problems(name)
+    configurations: dict[Configuration, Configuration] = {}
     for number, line in _lines(file):
         try:
-            found.append(Read(number, _record(line)))
+            record = _record(line)
+            if type(record) is records.Measurement:
+                # All slices of a configuration have the same: it takes as much memory as a slice.
+                own = record.configuration
+                known = configurations.setdefault(own, own)
+                if known is not own:
+                    msgspec.structs.force_setattr(record, "configuration", known)
+            found.append(Read(number, record))
         except _CutOffError:
             problems.add_cut_off(number)
         except _NoRecordError as error:

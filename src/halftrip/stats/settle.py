@@ -112,7 +112,7 @@ def _begins_apart(values: Floats) -> bool:
     k = values.size
     if k < _FEWEST_SLICES:
         return False
-    deviations = values - values.mean()
+    deviations = values - np.add.reduce(values) / k
     square = float(deviations @ deviations)
     if square <= 0:
         return False

@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from halftrip import forked_work
 from halftrip.cli.history import history
 from halftrip.errors import UsageError
 from halftrip.results import run_file
@@ -338,3 +339,13 @@ def test_blocks_are_for_terminals_that_have_them(directory, monkeypatch):
             history()
         shown.flush()
         assert shown.buffer.getvalue().isascii() is is_ascii
+
+
+def test_runs_that_forks_have_read_are_the_same(directory, capsys, monkeypatch):
+    (directory / "50.jsonl").write_text("nothing")
+    (directory / "51.jsonl").write_bytes(b'{"record":"run","version":99}\n')
+    alone = said(capsys, format_="json")
+    monkeypatch.setattr(forked_work, "usable_cores", lambda: 2)
+    assert said(capsys, format_="json") == alone
+    assert "format 99 is newer" in alone.err
+    assert "no run files: 50.jsonl" in alone.err

@@ -21,7 +21,7 @@ from halftrip.analysis.flags.table import (
     UNLIKE_ITSELF,
     largest_first,
 )
-from halftrip.analysis.states import RunStates, run_states
+from halftrip.analysis.states import Probed, RunStates, run_states
 from halftrip.results.configuration import Configuration
 from halftrip.results.records import Measurement
 from halftrip.results.run import Run
@@ -34,6 +34,7 @@ __all__ = [
     "Known",
     "contradictions",
     "evidences",
+    "evidences_of",
     "flags_of",
 ]  # fmt: skip
 
@@ -72,16 +73,27 @@ def evidences(
             if before and is_same and _are_same(before.measurements, measurements):
                 found[place] = replace(before.evidence, run=run)
     new = [place for place in range(len(rows)) if place not in found]
-    for begin in range(0, len(new), _AT_ONCE):
-        some = new[begin : begin + _AT_ONCE]
-        times = iter(slice_times(each for place in some for each in rows[place][1]))
-        for place in some:
-            own = [*islice(times, len(rows[place][1]))]
-            found[place] = evidence(run, *rows[place], rtts, states, own)
+    found |= zip(new, evidences_of(run, [rows[n] for n in new], rtts, states), strict=True)
     if known is not None:
         for place, (configuration, measurements) in enumerate(rows):
             known[configuration] = Known(measurements, held[place], found[place])
     return [found[place] for place in range(len(rows))]
+
+
+def evidences_of(
+    run: Run,
+    rows: Sequence[tuple[Configuration, Sequence[Measurement]]],
+    rtts: dict[Probed, float],
+    states: RunStates,
+) -> Iterator[Evidence]:
+    """The evidence of some of the rows of a run, each given with its measurements; `rtts` are its
+    `typical_rtts`."""
+    for begin in range(0, len(rows), _AT_ONCE):
+        some = rows[begin : begin + _AT_ONCE]
+        times = iter(slice_times(each for _, measurements in some for each in measurements))
+        for configuration, measurements in some:
+            own = [*islice(times, len(measurements))]
+            yield evidence(run, configuration, measurements, rtts, states, own)
 
 
 def _are_same(some: Sequence[Measurement], others: Sequence[Measurement]) -> bool:

@@ -36,6 +36,7 @@ _SAME_STATE = 1.25
 # where they differ by five: healthy published tables have no such pair, those of which we know that
 # a row is wrong have factors of 6 to 94 (tests/unit/analysis/test_published_figures.py).
 _OFF_ALONE = 2.0
+_UNLIKE = _CONTRADICTS * _OFF_ALONE**2
 
 # Sizes that contradict larger ones, at least so many whose times are within this factor, have
 # waited for a timer: those of kernels and libraries tick every 0.1 ms at the most, ns.
@@ -300,11 +301,13 @@ def unlike_itself(rows: Iterable[Evidence]) -> dict[Configuration, Finding]:
     found = {}
     for row in rows:
         kind = "launch" if len(row.times.by_launch) > 1 else "slice"
+        if not _may_differ([each.median.median for _, each in row.counted]):
+            continue
         known = sorted(_stretches(row), key=lambda each: each.time)
         if not 2 <= len(known) < FEWEST_FOR_INTERVAL:
             continue
         (fastest, near, _), (slowest, far, slices) = known[0], known[-1]
-        if fastest <= 0 or slowest <= _CONTRADICTS * _OFF_ALONE**2 * fastest or _differ(near, far):
+        if fastest <= 0 or slowest <= _UNLIKE * fastest or _differ(near, far):
             continue
         times = significant(slowest / fastest, 2)
         if row.measurements[0].reported is not None:
@@ -315,6 +318,11 @@ def unlike_itself(rows: Iterable[Evidence]) -> dict[Configuration, Finding]:
         advice = "measure that one again without it" if beside else ""
         found[row.configuration] = Finding("; ".join(filter(None, (seen, beside))), advice=advice)
     return found
+
+
+def _may_differ(medians: Sequence[float]) -> bool:
+    """Whether launches with these medians of slices may be unlike: theirs lie within these."""
+    return bool(medians) and max(medians) > _UNLIKE * min(medians)
 
 
 class _Stretch(NamedTuple):
