@@ -187,6 +187,16 @@ def slices(*settings, levels, each="slice", **changes):
     ]
 
 
+def in_launches(transport, size, half_ns, launches=1, **changes):
+    """A row of ten slices in each launch, with one one-way time, ns."""
+    return [
+        measurement(
+            transport, size, half_ns=half_ns, seed=n, slice=n % 10, launch=n // 10, **changes
+        )
+        for n in range(10 * launches)
+    ]
+
+
 def with_settings(measured, **fields):
     """The same measurement of a configuration with these fields."""
     configuration = msgspec.structs.replace(measured.configuration, **fields)

@@ -185,16 +185,6 @@ def test_an_empty_run_has_a_page_and_an_interrupted_one_says_so():
 SAMPLES_OF_TOOLS = ROOT / "tests" / "golden" / "imports"
 
 
-def slices(transport, size, half_ns, launches=1, **changes):
-    """A row of ten slices in each launch."""
-    return [
-        runs.measurement(
-            transport, size, half_ns=half_ns, seed=n, slice=n % 10, launch=n // 10, **changes
-        )
-        for n in range(10 * launches)
-    ]
-
-
 def answered(*measurements, **changes):
     return answer(document(runs.run(*measurements, **changes)))
 
@@ -212,7 +202,9 @@ def kept(run):
 
 def test_the_answer_has_the_fastest_path_and_its_interval():
     ranked, latency, bandwidth, trust = answered(
-        *slices("shm", 8, 100.0), *slices("tcp", 8, 5000.0), *slices("shm", 65536, 8000.0)
+        *runs.in_launches("shm", 8, 100.0),
+        *runs.in_launches("tcp", 8, 5000.0),
+        *runs.in_launches("shm", 65536, 8000.0),
     )
     assert ranked.startswith("8 B: shm is 50.")
     assert latency.startswith("The lowest latency of messages of 8 B is 0.0999")
@@ -224,7 +216,7 @@ def test_the_answer_has_the_fastest_path_and_its_interval():
 
 
 def test_a_single_row_is_no_lowest_and_an_empty_run_has_no_answer():
-    latency, bandwidth, trust = answered(*slices("shm", 8, 100.0))
+    latency, bandwidth, trust = answered(*runs.in_launches("shm", 8, 100.0))
     assert latency.startswith("The latency of messages of 8 B is")
     assert bandwidth.startswith("The bandwidth is")
     assert "only row" in trust
@@ -241,18 +233,20 @@ def test_what_another_tool_or_a_model_says_is_said_to_be():
     latency, rate, _ = answer(document(imported("sockperf/ping-pong.txt")))
     assert "of a size that is not known" in latency
     assert "messages/s" in rate
-    assert "computed from a model" in answered(*slices("simulated", 8, 100.0))[-1]
-    ranked, latency, *_ = answered(*slices("shm", 8, 100.0), *slices("shm", 8, 300.0, pair=(2, 3)))
+    assert "computed from a model" in answered(*runs.in_launches("simulated", 8, 100.0))[-1]
+    ranked, latency, *_ = answered(
+        *runs.in_launches("shm", 8, 100.0), *runs.in_launches("shm", 8, 300.0, pair=(2, 3))
+    )
     assert "shm ranks 0-1 is 3.00 (" in ranked
     assert "ranks 0-1" in latency
     assert "ranks 2-3" in latency
 
 
 def test_a_run_keeps_what_it_can_of_the_rules():
-    measured = [*slices("shm", 8, 100.0), *slices("tcp", 8, 5000.0)]
+    measured = [*runs.in_launches("shm", 8, 100.0), *runs.in_launches("tcp", 8, 5000.0)]
     found = kept(runs.run(*measured))
     assert [found[rule] for rule in (1, 5, 7, 9)] == ["does not apply", "in part", "kept", "kept"]
-    assert kept(runs.run(*slices("shm", 8, 100.0, launches=6)))[5] == "kept"
+    assert kept(runs.run(*runs.in_launches("shm", 8, 100.0, launches=6)))[5] == "kept"
     found = kept(imported("osu/latency.txt"))
     assert [found[rule] for rule in (5, 7, 9, 11)] == ["not kept"] * 4
     # Bounds are of the run.
@@ -263,7 +257,7 @@ def test_a_run_keeps_what_it_can_of_the_rules():
 
 def test_several_runs_keep_a_rule_as_the_worst_of_them():
     documents = [
-        document(runs.run(*slices("shm", 8, 100.0, launches=6))),
+        document(runs.run(*runs.in_launches("shm", 8, 100.0, launches=6))),
         document(imported("osu/latency.txt")),
     ]
     fifth = rules(documents)[4]
@@ -276,14 +270,14 @@ def test_hosts_that_differ_are_marked():
         runs.environment(0, host="one"),
         runs.environment(1, host="two", kernel="Linux 6.2"),
     )
-    run = runs.run(*slices("tcp", 8, 100.0), environments=environments)
+    run = runs.run(*runs.in_launches("tcp", 8, 100.0), environments=environments)
     said = section(report_of(run), "environment")
     assert "| ≠ kernel | Linux 6.1 | Linux 6.2 |" in said
     assert "| processor | A Processor | A Processor |" in said
 
 
 def test_the_plan_of_the_page_is_that_of_the_run():
-    run = runs.run(*slices("shm", 8, 100.0))
+    run = runs.run(*runs.in_launches("shm", 8, 100.0))
     said = section(report_of(run), "repeat")
     toml = said.split("The plan:\n\n```\n")[1].split("\n```")[0]
     again = make_plan(python_layer(tomllib.loads(toml)))
@@ -291,7 +285,7 @@ def test_the_plan_of_the_page_is_that_of_the_run():
 
 
 def test_a_part_of_a_run_is_not_measured_again():
-    run = runs.run(*slices("shm", 8, 100.0))
+    run = runs.run(*runs.in_launches("shm", 8, 100.0))
     end = msgspec.structs.replace(run.end, reason="stopped by SIGINT")
     stopped = msgspec.structs.replace(run, end=end)
     assert "--resume" in section(report_of(stopped), "trust")
@@ -307,7 +301,9 @@ def test_texts_in_markdown_are_shown_as_they_are():
 
 
 def test_markdown_has_every_section_and_table():
-    said = markdown_of(runs.run(*slices("shm", 8, 100.0), *slices("tcp", 8, 5000.0)))
+    said = markdown_of(
+        runs.run(*runs.in_launches("shm", 8, 100.0), *runs.in_launches("tcp", 8, 5000.0))
+    )
     for title in ("What was asked", "The answer", "Tables", "Twelve rules of good measuring"):
         assert f"\n## {title}\n" in said
     assert "\n| transport | " in said

@@ -5,12 +5,6 @@ from harness.curves import run_of
 from harness.pages import report_of, section
 
 
-def slices(transport, size, half_ns, launches=1):
-    """A row of ten slices in each launch."""
-    levels = 10 * [half_ns] * launches
-    return runs.slices(transport, size, levels=levels)
-
-
 def names(*found):
     return [each.name for each in report_of(*found).sections if each.blocks]
 
@@ -23,7 +17,7 @@ def test_the_section_that_answers_the_question_comes_first():
     assert "All pairs: tcp" in section(made, "pairs")
     assert "All pairs" not in section(made, "curves")
     before, after = (
-        runs.run(*slices("shm", 8, 100.0, 3), *slices("tcp", 8, half_ns, 3))
+        runs.run(*runs.in_launches("shm", 8, 100.0, 3), *runs.in_launches("tcp", 8, half_ns, 3))
         for half_ns in (5000.0, 7500.0)
     )
     assert names(before, after)[:2] == ["changes", "asked"]
@@ -35,17 +29,24 @@ def test_the_section_that_answers_the_question_comes_first():
     assert "| slower | tcp |" in table
     assert "| shm |" not in table
     assert "| shm |" in every
-    of_layers = runs.run(*slices("shm", 8, 100.0), *slices("mp-shm", 8, 900.0))
+    of_layers = runs.run(*runs.in_launches("shm", 8, 100.0), *runs.in_launches("mp-shm", 8, 900.0))
     assert names(of_layers)[1] == "layers"
     assert "mp-shm over shm: +0.7998 us" in section(report_of(of_layers), "layers")
     sweep = run_of([(4096, 3000, 0.1)], sizes=[1 << n for n in range(8, 17)])
     assert names(sweep)[1:3] == ["model", "bends"]
     assert "jump to 2" in section(report_of(sweep), "model")
-    paths = runs.run(*slices("shm", 8, 100.0), *slices("tcp", 8, 900.0), *slices("mp-shm", 8, 9.0))
+    paths = runs.run(
+        *runs.in_launches("shm", 8, 100.0),
+        *runs.in_launches("tcp", 8, 900.0),
+        *runs.in_launches("mp-shm", 8, 9.0),
+    )
     assert names(paths)[1] == "trust"
 
 
 def test_runs_that_cannot_be_compared_say_why():
-    one, other = runs.run(*slices("shm", 8, 100.0)), runs.run(*slices("tcp", 8, 100.0))
+    one, other = (
+        runs.run(*runs.in_launches("shm", 8, 100.0)),
+        runs.run(*runs.in_launches("tcp", 8, 100.0)),
+    )
     said = section(report_of(one, other), "changes")
     assert "Nothing is compared: " in said
