@@ -250,7 +250,7 @@ def test_a_run_keeps_what_it_can_of_the_rules():
     found = kept(imported("osu/latency.txt"))
     assert [found[rule] for rule in (5, 7, 9, 11)] == ["not kept"] * 4
     # Bounds are of the run.
-    without = slices("shm", 8, 100.0, rtts=None)
+    without = runs.in_launches("shm", 8, 100.0, rtts=None)
     assert kept(runs.run(*measured))[11] == "kept"
     assert kept(runs.run(*without, copy_times=()))[11] == "not kept"
 
