@@ -166,3 +166,15 @@ def test_of_a_coarse_clock_a_step_is_no_jump():
     (change,) = segmented(high).changes
     assert change.is_jump
     assert change.low <= 500 <= change.high + 4
+
+
+def test_the_only_size_that_was_repeated_may_be_an_outlier():
+    sizes = 64.0 * np.arange(1, 41)
+    times = 100 + 0.1 * sizes
+    times[20] *= 3
+    repeats = [np.array([time]) for time in times]
+    repeats[20] = times[20] * np.array([0.99, 1.01])
+    once_or_twice = CurveTimes(sizes, times, np.full(40, np.inf), repeats, "slices")
+    found = module.segmented(once_or_twice, draws(once_or_twice))
+    assert found.outliers == [sizes[20]]
+    assert found.changes == []
