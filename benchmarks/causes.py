@@ -20,6 +20,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -36,15 +37,18 @@ from halftrip.results.run_file import load
 from halftrip.results.usage import CoreUse, Usage
 from halftrip.simulation.path_model import Noise, PathModel
 from harness.neighbour import neighbour
-from harness.planted import group, inside, soft_interrupts
+from harness.planted import awake_mpiexec, group, inside, soft_interrupts
 
 CORES = sorted(os.sched_getaffinity(0))[:2]
 NOTHING, CONTENTION, QUOTA, INTERRUPTS = "nothing", "CPU contention", "CPU quota", "interrupts"
 WAITED, STEAL, SIBLINGS = "waited for a core", "steal", "SMT siblings"
+OWN_TASKS = "own tasks"
+# A program that wants a core for a second, and is away for two.
+IN_PART = "CPU contention in a third of the time"
 KINDS = (NOTHING, CONTENTION, QUOTA, INTERRUPTS, WAITED, STEAL, SIBLINGS)
 # Those that say who had a core; others are of the times.
-MACHINE = {CONTENTION, QUOTA, INTERRUPTS, WAITED, STEAL, SIBLINGS, "own tasks"}
-_RUN = ("-t", "shm,pipe,tcp", "-s", "8", "--launches", "1", "--ci", "none", "--time", "0.3s")
+MACHINE = {CONTENTION, QUOTA, INTERRUPTS, WAITED, STEAL, SIBLINGS, OWN_TASKS}
+_RUN = ("-s", "8", "--launches", "1", "--ci", "none", "--time", "0.3s")
 _PATH = PathModel(latency=10e-6, bandwidth=1e18, noise=Noise(kind="lognormal", spread=0.02))
 _SLICES = 10
 _PLAN = Plan(ci=None, slices=_SLICES, time=0.05)
@@ -66,32 +70,49 @@ def named(run: Run) -> set[str]:
 # On this machine
 
 
+class Planted(NamedTuple):
+    """How a run is started with a cause, what its rows shall name, and what else they may name."""
+
+    cause: str | None
+    may: frozenset[str] = frozenset()
+    prefix: tuple[str, ...] = ()
+    options: tuple[str, ...] = ("-t", "shm,pipe,tcp")
+
+
 @contextlib.contextmanager
-def planted(kind: str) -> Iterator[tuple[tuple[str, ...], set[str]]]:
-    """What stands before a command, and the causes that it may name, the planted one first."""
-    with contextlib.ExitStack() as stack:
-        if kind == QUOTA:
-            yield inside(stack.enter_context(group(random.randint(20_000, 80_000)))), {QUOTA}
-        elif kind == INTERRUPTS:
-            # Whoever sends the packets has the other core.
-            stack.enter_context(soft_interrupts(CORES[1], CORES[0]))
-            yield (), {INTERRUPTS, CONTENTION}
-        elif kind == CONTENTION:
-            stack.enter_context(neighbour(random.choice(CORES)))
-            yield (), {CONTENTION}
-        else:
-            yield (), set()
+def planted(kind: str, directory: Path) -> Iterator[Planted]:
+    """A cause on this machine, for a while."""
+    core = random.choice(CORES)
+    if kind == QUOTA:
+        with group(random.randint(20_000, 80_000)) as limited:
+            yield Planted(QUOTA, prefix=inside(limited))
+    elif kind == INTERRUPTS:
+        # Whoever sends the packets has the other core.
+        with soft_interrupts(CORES[1], CORES[0]):
+            yield Planted(INTERRUPTS, frozenset({CONTENTION}))
+    elif kind == CONTENTION:
+        with neighbour(core):
+            yield Planted(CONTENTION)
+    elif kind == IN_PART:
+        with neighbour(core, busy=1.0, away=2.0):
+            yield Planted(CONTENTION)
+    elif kind == OWN_TASKS:
+        options = ("-t", "mpi", "--mpiexec", str(awake_mpiexec(directory, core)))
+        yield Planted(OWN_TASKS, options=options)
+    else:
+        yield Planted(None)
 
 
 def real(kind: str, directory: Path) -> tuple[bool, set[str]]:
     """Whether a run names what was planted, and what else it names."""
     path = directory / "run.jsonl"
     path.unlink(missing_ok=True)
-    command = (str(Path(sys.executable).with_name("halftrip")), "run", *_RUN, "-o", str(path))
-    with planted(kind) as (prefix, allowed):
-        subprocess.run([*prefix, *command], check=True, capture_output=True)
+    halftrip = str(Path(sys.executable).with_name("halftrip"))
+    with planted(kind, directory) as plant:
+        command = (*plant.prefix, halftrip, "run", *plant.options, *_RUN, "-o", str(path))
+        subprocess.run(command, check=True, capture_output=True)
     found = named(load(path))
-    return kind in found, found - allowed
+    return plant.cause in found, found - {plant.cause, *plant.may}
 
 
 # Simulated
@@ -173,7 +194,7 @@ def main() -> None:
         rows = [simulated(kind, seed) for seed in range(asked.rows)]
         if rows:
             print(line(kind, "simulated", rows), flush=True)
-    kinds = [NOTHING, CONTENTION, QUOTA, INTERRUPTS]
+    kinds = [NOTHING, CONTENTION, IN_PART, QUOTA, INTERRUPTS, OWN_TASKS]
     results: dict[str, list[tuple[bool, set[str]]]] = {kind: [] for kind in kinds}
     with tempfile.TemporaryDirectory() as directory:
         # In an order of its own: what the machine does for a while falls on all kinds.

@@ -8,7 +8,7 @@ from pathlib import Path
 # It ends with whoever started it, however that ends. Whoever may raises its priority, by three
 # times the weight of any other program: nobody else who wants the core has it for longer.
 _PROGRAM = """
-import contextlib, os, pathlib
+import contextlib, os, pathlib, time
 parent = os.getppid()
 os.sched_setaffinity(0, {{{core}}})
 with contextlib.suppress(OSError):
@@ -16,15 +16,19 @@ with contextlib.suppress(OSError):
     pathlib.Path("/proc/self/autogroup").write_text("-5")
 print(flush=True)
 while os.getppid() == parent:
-    for _ in range(100_000):
-        pass
+    ends = time.monotonic() + {busy}
+    while time.monotonic() < ends and os.getppid() == parent:
+        for _ in range(100_000):
+            pass
+    time.sleep({away})
 """
 
 
 @contextlib.contextmanager
-def neighbour(core):
-    """Such a process on this core, for a while; its number."""
-    program = _PROGRAM.format(core=core)
+def neighbour(core, busy=1.0, away=0.0):
+    """Such a process on this core, for a while; its number. It is away for so long, s, after each
+    time of being busy."""
+    program = _PROGRAM.format(core=core, busy=busy, away=away)
     # In a session of its own: sessions have equal shares of a core.
     command = [sys.executable, "-c", program]
     busy = subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True)

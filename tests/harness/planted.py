@@ -1,4 +1,5 @@
-"""What keeps programs from running, planted on this machine: CPU quotas and soft interrupts."""
+"""What keeps programs from running, planted on this machine: CPU quotas, soft interrupts, and an
+mpiexec that is awake."""
 
 import contextlib
 import itertools
@@ -8,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from harness.mpi import mpiexec
 from harness.need import can_unshare, need
 
 # A loopback interface of its own whose packets are handed to another core, and who sends them.
@@ -25,6 +27,20 @@ while os.getppid() == parent:
     for _ in range(200):
         sender.send(bytes(1000))
 '
+"""
+# An mpiexec that has most of a core, before any other program that wants it.
+_AWAKE = """#!{python}
+import contextlib, os, subprocess, sys, time
+job = subprocess.Popen(["{mpiexec}", *sys.argv[1:]])
+os.sched_setaffinity(0, {{{core}}})
+with contextlib.suppress(PermissionError):
+    os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+while job.poll() is None:
+    ends = time.monotonic() + 0.008
+    while time.monotonic() < ends:
+        pass
+    time.sleep(0.002)
+sys.exit(job.returncode)
 """
 _numbers = itertools.count()
 
@@ -58,6 +74,14 @@ def group(microseconds):
         for each in (inner, made):
             with contextlib.suppress(FileNotFoundError):
                 each.rmdir()
+
+
+def awake_mpiexec(directory, core):
+    """The path of an mpiexec, of Open MPI of Debian, that is busy on a core while its ranks run."""
+    path = directory / "mpiexec"
+    path.write_text(_AWAKE.format(python=sys.executable, mpiexec=mpiexec("openmpi"), core=core))
+    path.chmod(0o755)
+    return path
 
 
 @contextlib.contextmanager

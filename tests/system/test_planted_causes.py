@@ -2,12 +2,13 @@
 it."""
 
 import os
+import shlex
 
 import pytest
 
 from halftrip.analysis.flags import evidences
-from halftrip.analysis.flags.cores import interrupts, quota
-from harness.planted import group, inside, soft_interrupts
+from halftrip.analysis.flags.cores import interrupts, own_tasks, quota
+from harness.planted import awake_mpiexec, group, inside, soft_interrupts
 
 SHORT = ("-s", "8", "--time", "0.3s", "-r", "1", "--ci", "none", "--launches", "1")
 
@@ -41,3 +42,11 @@ def test_packets_that_another_core_s_soft_interrupts_take(shell):
     # Those of TCP may be of its own packets.
     assert named.keys() == {"shm"}
     assert f"of core {core}" in named["shm"].seen
+
+
+@pytest.mark.extended
+def test_the_mpiexec_of_the_run_that_is_awake(shell, tmp_path):
+    core = max(os.sched_getaffinity(0))
+    mpiexec = awake_mpiexec(tmp_path, core)
+    result = shell.run("-t", "mpi", "--mpiexec", shlex.quote(str(mpiexec)), *SHORT)
+    assert f"of core {core}" in found(result, own_tasks)["mpi"].seen
