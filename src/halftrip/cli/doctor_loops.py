@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -46,6 +47,8 @@ LAUNCHES = 4
 SLICES = 3
 # A slice of either, without its warm-up, s.
 SECONDS = 0.01
+# On a busy machine there are fewer launches, so that all of them take no longer than this, s.
+LONGEST = 60.0
 # Of fewer samples no 99th percentile is told.
 _FEWEST_FOR_P99 = 200
 
@@ -105,13 +108,18 @@ def compare(
     view: RunView | None = None,
 ) -> tuple[list[LoopRatio], dict[str, str]]:
     """The ratios of these paths, and the reasons of those that are not here. Before or after each
-    slice of halftrip the bare loop of its row runs for as long, on the same two cores. `view` shows
-    the progress. Raises HalftripError if the ranks fail."""
+    slice of halftrip the bare loop of its row runs for as long, on the same two cores. There are
+    fewer launches than asked for where more would take longer than a minute. `view` shows the
+    progress. Raises HalftripError if the ranks fail."""
     cores = _cores() if between is None else _cores_between(between)
     missing: dict[str, str] = {}
     turns: dict[LoopRow, list[LoopTimes]] = {}
     other = None if between is None else between.other
+    began = time.monotonic()
     for launch in range(launches):
+        gone = time.monotonic() - began
+        if launch and gone + gone / launch > LONGEST:
+            break
         beside = _Beside(cores, seconds, missing, view or NoView(), (launch, launches))
         with no_idle_core(cores, other), beside:
             beside.start([path for path in paths if path not in missing], other)
