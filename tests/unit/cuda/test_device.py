@@ -31,20 +31,6 @@ def found(folder, names, **settings):
     return said(folder, code, **settings)
 
 
-def test_devices_and_what_they_are(cuda_libraries):
-    code = """
-for each in devices():
-    print(each.index, each.name, each.uuid, each.pci, *each.memory())
-first, second = devices()
-print(first is find("0"))
-"""
-    assert said(cuda_libraries, code, memory=1 << 20) == [
-        f"0 Stand-in 0 GPU-a0{_REST} 0000:aa:00.0 1048576 1048576",
-        f"1 Stand-in 1 GPU-a1{_REST} 0000:ab:00.0 1048576 1048576",
-        "True",
-    ]
-
-
 def test_a_device_is_found_by_index_uuid_or_pci_address(cuda_libraries):
     names = ["", "0", "1", "01"]
     names += [f"GPU-a1{_REST}", f"gpu-A1{_REST}", "GPU-a0", "gpu-a1"]
