@@ -175,6 +175,13 @@ class Shell:
         """Runs ``halftrip run -o run.jsonl ARGUMENTS``."""
         return self.halftrip("run", "-o", self.path.name, *arguments, **options)
 
+    def measure(self, *arguments, silent=False, **options):
+        """Runs ``halftrip run -o run.jsonl ARGUMENTS``, which has to go well; if it has to be
+        `silent`, without a word about it."""
+        result = self.run(*arguments, **options)
+        assert (result.status, result.err if silent else "") == (0, ""), result.err
+        return result
+
     def program(self, code):
         """Runs a program in Python."""
         return self.execute(sys.executable, "-c", code)

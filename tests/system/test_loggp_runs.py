@@ -29,8 +29,7 @@ delay = "0,50us"
 def test_a_planted_path_has_what_was_planted_and_is_exported_so(shell):
     """LogGOPSim has one overhead for both ends."""
     (shell.directory / "plan.toml").write_text(PLANTED)
-    result = shell.run("plan.toml")
-    assert result.status == 0, result.err
+    result = shell.measure("plan.toml")
     (fit,) = loggp_fits(result.run)
     for figure, truth in (
         (fit.latency, 2500),
@@ -51,8 +50,7 @@ def test_a_planted_path_has_what_was_planted_and_is_exported_so(shell):
 
 
 def test_rows_with_and_without_a_delay_are_told_apart(shell):
-    result = shell.run("-t", "shm", "-s", "8", "--delay", "0,50us", "--iterations", "200")
-    assert result.status == 0, result.err
+    result = shell.measure("-t", "shm", "-s", "8", "--delay", "0,50us", "--iterations", "200")
     rows = {int(row["delay_ns"]): float(row["latency_ns"]) for row in result.rows()}
     assert rows[50_000] >= 25_000
     assert rows.keys() == {0, 50_000}
