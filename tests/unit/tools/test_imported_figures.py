@@ -23,12 +23,10 @@ ROWS = [
     ("imb", "four-benchmarks", 1, (), PING | {
         "size": 8, "iterations": 1000, "counted": True, "one_way": 350.0, "bandwidth": 22.61e6,
     }),
-    ("imb", "four-benchmarks", 4, (), {
-        "pattern": "pingping", "mode": "blocking", "one_way": 370.0,
-    }),
-    ("imb", "four-benchmarks", 7, (), STREAM | {
-        "window": 64, "variant": (), "mode": "nonblocking",
-    }),
+    ("imb", "four-benchmarks", 4, (),
+     {"pattern": "pingping", "mode": "blocking", "one_way": 370.0}),
+    ("imb", "four-benchmarks", 7, (),
+     STREAM | {"window": 64, "variant": (), "mode": "nonblocking"}),
     # The sum of both directions.
     ("imb", "four-benchmarks", 11, (), BOTH | {"rate": 5e6, "one_way": 200.0, "bandwidth": 40e6}),
     # A megabyte depends on the version.
@@ -55,9 +53,8 @@ ROWS = [
     ("mpptest", "cit", 1, (("21164021.16\n", "21164021.16\t1.400000\t2.500000\n"),), {
         "spread": {"min": 1400.0, "max": 2500.0}, "variant": (),
     }),
-    ("mpptest", "cit", 0, (("type = blocking", "type = nonblocking"),), {
-        "variant": (("protocol", "nonblocking"),),
-    }),
+    ("mpptest", "cit", 0, (("type = blocking", "type = nonblocking"),),
+     {"variant": (("protocol", "nonblocking"),)}),
     ("nccl-tests", "sendrecv", -2, (), {
         "pattern": "exchange", "transport": "nccl", "buffers": "separate", "size": 2097152,
         "iterations": 20, "one_way": 76400.0, "bandwidth": 27.45e9,
@@ -71,9 +68,8 @@ ROWS = [
             "p99.9": 5520.0,
         },
     }),
-    ("perftest", "send-lat", 0, (("Send Latency", "RDMA_Write Latency"),), PING | {
-        "variant": (("verb", "write"),),
-    }),
+    ("perftest", "send-lat", 0, (("Send Latency", "RDMA_Write Latency"),),
+     PING | {"variant": (("verb", "write"),)}),
     # A read is not half of anything.
     ("perftest", "send-lat", 0, (("Send Latency", "RDMA_Read Latency"),), {
         "pattern": "get", "mode": "onesided", "messages_per_iteration": 1, "one_way": 850.0,
@@ -99,9 +95,8 @@ ROWS = [
         "step": 1e9 / 2 / 43251.34 * 0.01 / 43251.34, "counted": False,
         "variant": (("test", "TCP_RR"),),
     }),
-    ("netperf", "tcp-rr", 0, (("TCP", "UDP"),), {
-        "transport": "udp", "variant": (("test", "UDP_RR"),),
-    }),
+    ("netperf", "tcp-rr", 0, (("TCP", "UDP"),),
+     {"transport": "udp", "variant": (("test", "UDP_RR"),)}),
     ("netperf", "tcp-stream", 0, (), STREAM | {
         "size": 1500, "bandwidth": 9405.64e6 / 8, "variant": (("test", "TCP_STREAM"),),
         "sample": round(1e9 * 1500 / (9405.64e6 / 8)),
