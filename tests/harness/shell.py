@@ -5,7 +5,6 @@ import csv
 import io
 import json
 import os
-import pty
 import shlex
 import subprocess
 import sys
@@ -199,24 +198,6 @@ class Shell:
         """The command line within this process: for what starts no ranks."""
         with self.inside():
             return call(self.directory, *arguments)
-
-    def on_a_terminal(self, *arguments):
-        """Runs ``halftrip run -o run.jsonl ARGUMENTS`` with a pseudo-terminal for its errors: how
-        it ended, and what was seen on the terminal."""
-        leader, follower = pty.openpty()
-        process = self.start(
-            *(HALFTRIP, "run", "-o", self.path.name, *arguments),
-            environment={"TERM": "xterm-256color", "COLUMNS": "100"},
-            stderr=follower,
-        )
-        os.close(follower)
-        seen = b""
-        with open(leader, "rb", buffering=0) as shown, contextlib.suppress(OSError):
-            # It is an error to read what the other side has closed.
-            while part := shown.read(4096):
-                seen += part
-        out, _ = self._communicate(process, AMPLE_SECONDS)
-        return Result(process.returncode, out, "", self.path), seen
 
     def script(self, name, text):
         """Writes a program into the directory; its path, quoted."""
