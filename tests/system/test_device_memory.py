@@ -76,14 +76,20 @@ def test_planted_delays_come_out(shell, cuda):
     ("arguments", "settings", "reason"),
     [
         (("--memory", "cuda@7"), {}, "there is no CUDA device 7; there is 0 (Stand-in 0"),
-        (("--memory", "cuda@0:cuda@1", "-t", "cuda-ipc"), {"no_peer": 1},
-         "cuda@0 cannot access the memory of Stand-in 1"),
+        (
+            ("--memory", "cuda@0:cuda@1", "-t", "cuda-ipc"),
+            {"no_peer": 1},
+            "cuda@0 cannot access the memory of Stand-in 1",
+        ),
         (("--memory", "cuda", "-t", "nccl"), {}, "--memory cuda: NCCL has no two ranks on one"),
         (("--memory", "cuda", "-s", "1G"), {}, "buffers need 4096 MiB in cuda, where"),
-        (("--memory", "cuda", "-t", "cuda-ipc"), {"fail": "cuMemAlloc_v2=2"},
-         "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (out of memory)"),
+        (
+            ("--memory", "cuda", "-t", "cuda-ipc"),
+            {"fail": "cuMemAlloc_v2=2"},
+            "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (out of memory)",
+        ),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_is_left_out_with_the_reason(shell, cuda, arguments, settings, reason):
     result = shell.run("-t", "shm", "-s", "8", *arguments, *QUICK, **cuda(**settings))
     assert reason in result.out + result.err

@@ -64,13 +64,19 @@ def test_several_ranks_of_a_host_share_its_memory(shell, tmp_path):
 @pytest.mark.parametrize(
     ("options", "status", "said"),
     [
-        (("--remote-command", "/opt/none"), 1,
-         r"ssh-stand-in to a \(process \d+\) ended with status 12[67]: .*/opt/none: .*"),
-        (("--interface", "203.0.113.0/24"), 2,
-         r"--interface: \w+: '203\.0\.113\.0/24' is no interface, .*"),
+        (
+            ("--remote-command", "/opt/none"),
+            1,
+            r"ssh-stand-in to a \(process \d+\) ended with status 12[67]: .*/opt/none: .*",
+        ),
+        (
+            ("--interface", "203.0.113.0/24"),
+            2,
+            r"--interface: \w+: '203\.0\.113\.0/24' is no interface, .*",
+        ),
         (("--data-ports", "1-1"), 1, "--data-ports: .*"),
     ],
-)  # fmt: skip
+)
 def test_what_is_missing_is_named(shell, on_hosts, options, status, said):
     result = shell.run(*QUICK, *on_hosts, *options)
     assert result.status == status, result.err

@@ -52,11 +52,16 @@ def at(places, high, low):
     ("field", "high", "low", "name", "says"),
     [
         ("others", 0.4, 0.01, "CPU contention", "other programs had 1.0 % to 40 % of core 1"),
-        ("steal", 0.4, 0.0, "steal",
-         "the hypervisor did not run core 1 for 0 % to 40 % of the time"),
+        (
+            "steal",
+            0.4,
+            0.0,
+            "steal",
+            "the hypervisor did not run core 1 for 0 % to 40 % of the time",
+        ),
         ("hertz", 2.5e9, 3.1e9, "frequency", "core 1 ran at 2.5 to 3.1 GHz"),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("launches", [None, range(10)])
 def test_what_a_few_slices_had_is_the_cause_if_they_are_the_slow_ones(
     field, high, low, name, says, launches

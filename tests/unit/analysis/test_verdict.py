@@ -155,22 +155,37 @@ def cause_of(*ends, transport="shm", environments=None):
         (sleeps(others=0.11), "CPU contention", "other programs had 11 % of core 1"),
         (sleeps(others=0.09), None, ""),
         # Less than three steps of 10 ms mean nothing.
-        (sleeps(others=0.0039, watched=0.0125), "CPU contention",
-         "other programs had 31 % of core 1"),
+        (
+            sleeps(others=0.0039, watched=0.0125),
+            "CPU contention",
+            "other programs had 31 % of core 1",
+        ),
         (sleeps(others=0.0036, watched=0.0125), None, ""),
         # An end that spins is judged likewise where its waits are not known.
         (spins(None, others=0.3), "CPU contention", "other programs had 30 % of core 1"),
-        (sleeps(others=0.4, busiest_task=task(0.3)), "CPU contention",
-         "other programs had 40 % of core 1 (just after, any (process 7) had 30 %)"),
+        (
+            sleeps(others=0.4, busiest_task=task(0.3)),
+            "CPU contention",
+            "other programs had 40 % of core 1 (just after, any (process 7) had 30 %)",
+        ),
         # Not those that belong to the run.
-        (sleeps(others=0.4, busiest_task=task(0.3, "run", "mpiexec (process 5)")), "own tasks",
-         "this run's own mpiexec (process 5) had 40 % of core 1"),
-        (spins(0.4, others=0.4, busiest_task=task(0.3, "rank", "python (process 9)")), "own tasks",
-         "another thread of rank 1 python (process 9) had 40 % of core 1"),
+        (
+            sleeps(others=0.4, busiest_task=task(0.3, "run", "mpiexec (process 5)")),
+            "own tasks",
+            "this run's own mpiexec (process 5) had 40 % of core 1",
+        ),
+        (
+            spins(0.4, others=0.4, busiest_task=task(0.3, "rank", "python (process 9)")),
+            "own tasks",
+            "another thread of rank 1 python (process 9) had 40 % of core 1",
+        ),
         (sleeps(others=0.08, busiest_task=task(0.3, "run")), None, ""),
         # A quota: of two cores of its group, so that it counts more than this end has waited.
-        (spins(0.48, others=0.0, throttled=0.9), "CPU quota",
-         "rank 1 was throttled for 48 % of the time"),
+        (
+            spins(0.48, others=0.0, throttled=0.9),
+            "CPU quota",
+            "rank 1 was throttled for 48 % of the time",
+        ),
         # Whoever ran meanwhile had a core that it could not have.
         (spins(0.9, others=0.9, throttled=1.6), "CPU quota", "rank 1 was throttled for 90 % of"),
         (sleeps(0.5, others=0.0, throttled=0.4), "CPU quota", "rank 1 was throttled for 40 % of"),
@@ -183,30 +198,48 @@ def cause_of(*ends, transport="shm", environments=None):
         (spins(0.11, others=0.2), "CPU contention", "other programs had 11 % of core 1"),
         (spins(0.09, others=0.9), None, ""),
         # What nothing explains is not said to be others.
-        (spins(0.5), "waited for a core",
-         "rank 1 was ready to run, and did not get core 1, for 50 % of the time"),
-        (spins(0.5, others=0.01), "waited for a core",
-         "rank 1 was ready to run, and did not get core 1, for 49 % of the time"),
-        (spins(0.5, others=0.15), "waited for a core",
-         "rank 1 was ready to run, and did not get core 1, for 35 % of the time; other programs"),
+        (
+            spins(0.5),
+            "waited for a core",
+            "rank 1 was ready to run, and did not get core 1, for 50 % of the time",
+        ),
+        (
+            spins(0.5, others=0.01),
+            "waited for a core",
+            "rank 1 was ready to run, and did not get core 1, for 49 % of the time",
+        ),
+        (
+            spins(0.5, others=0.15),
+            "waited for a core",
+            "rank 1 was ready to run, and did not get core 1, for 35 % of the time; other programs",
+        ),
         # Nothing may be known of the core.
-        (msgspec.structs.replace(spins(0.3), core=None), "waited for a core",
-         "rank 1 was ready to run, and did not get the core of rank 1, for 30 % of the time"),
+        (
+            msgspec.structs.replace(spins(0.3), core=None),
+            "waited for a core",
+            "rank 1 was ready to run, and did not get the core of rank 1, for 30 % of the time",
+        ),
         (spins(0.08), None, ""),
         (sleeps(0.8, others=0.0), None, ""),
         (sleeps(interrupts=0.36), "interrupts", "interrupts had 36 % of core 1"),
-        (sleeps(others=0.3, busiest_task=task(0.3, "kernel", "ksoftirqd/1")), "interrupts",
-         "interrupts had 30 % of core 1"),
+        (
+            sleeps(others=0.3, busiest_task=task(0.3, "kernel", "ksoftirqd/1")),
+            "interrupts",
+            "interrupts had 30 % of core 1",
+        ),
         (sleeps(interrupts=0.09), None, ""),
         # In a tenth of a second ticks and steps tell nothing.
         (sleeps(interrupts=0.002, watched=0.0125), None, ""),
         (sleeps(interrupts=0.01, watched=0.0125), "interrupts", "interrupts had 80 % of core 1"),
-        (spins(sibling=0.6), "SMT siblings",
-         "another processor of the physical core of core 1 was busy for 60 % of the time"),
+        (
+            spins(sibling=0.6),
+            "SMT siblings",
+            "another processor of the physical core of core 1 was busy for 60 % of the time",
+        ),
         (spins(sibling=0.2), None, ""),
         (spins(sibling=0.003, watched=0.01), None, ""),
     ],
-)  # fmt: skip
+)
 def test_a_cause_is_named_only_where_it_was_seen(end, name, says):
     found, said = cause_of(end)
     assert found == name

@@ -81,15 +81,21 @@ def launcher():
         (137, (), (), BOTH, Interrupted, "mpiexec ended with status 137"),
         (3, ("no such host",), (), {}, LaunchFailed, "mpiexec ended with status 3: no such host"),
         # All of a sentence, and what crashed.
-        (*(243, BOX, (), {}, LaunchFailed),
-         f"mpiexec ended with status 243: {BOX[0]} {BOX[1]} plm_rsh_agent: ssh : rsh"),
+        (
+            *(243, BOX, (), {}, LaunchFailed),
+            f"mpiexec ended with status 243: {BOX[0]} {BOX[1]} plm_rsh_agent: ssh : rsh",
+        ),
         (1, TRACEBACK, (), {}, LaunchFailed, f"mpiexec ended with status 1: {TRACEBACK[-1]}"),
-        (*(139, CRASH, (), {}, LaunchFailed),
-         "mpiexec ended with status 139: a rank crashed: Segmentation fault in libucs.so.0"),
-        (*(139, CRASH, (LOST_0,), BOTH, Interrupted),
-         "rank 1 (process 41) died: Segmentation fault in libucs.so.0"),
+        (
+            *(139, CRASH, (), {}, LaunchFailed),
+            "mpiexec ended with status 139: a rank crashed: Segmentation fault in libucs.so.0",
+        ),
+        (
+            *(139, CRASH, (LOST_0,), BOTH, Interrupted),
+            "rank 1 (process 41) died: Segmentation fault in libucs.so.0",
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_first_death_is_named(launcher, status, printed, reports, connected, kind, said):
     found = first_death(launcher(f"exit {status}", printed), reports, connected, 2)
     assert isinstance(found, kind)

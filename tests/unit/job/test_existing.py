@@ -12,19 +12,25 @@ from halftrip.job.existing import ExistingJob, existing_job, speaks
     ("environ", "job"),
     [
         ({}, None),
-        ({"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2"},
-         ExistingJob(1, 2, "openmpi", "OMPI_COMM_WORLD_RANK")),
+        (
+            {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2"},
+            ExistingJob(1, 2, "openmpi", "OMPI_COMM_WORLD_RANK"),
+        ),
         ({"PMI_RANK": "0", "PMI_SIZE": "4"}, ExistingJob(0, 4, "mpich", "PMI_RANK")),
-        ({"PMI_RANK": "3", "PMI_SIZE": "4", "MPI_LOCALNRANKS": "2"},
-         ExistingJob(3, 4, "mpich", "PMI_RANK", here=2)),
-        ({"SLURM_PROCID": "1", "SLURM_STEP_NUM_TASKS": "2"},
-         ExistingJob(1, 2, None, "SLURM_PROCID")),
+        (
+            {"PMI_RANK": "3", "PMI_SIZE": "4", "MPI_LOCALNRANKS": "2"},
+            ExistingJob(3, 4, "mpich", "PMI_RANK", here=2),
+        ),
+        (
+            {"SLURM_PROCID": "1", "SLURM_STEP_NUM_TASKS": "2"},
+            ExistingJob(1, 2, None, "SLURM_PROCID"),
+        ),
         # The shell of a batch job is no rank; a job of one talks to nobody.
         ({"SLURM_PROCID": "0", "SLURM_NTASKS": "2"}, None),
         ({"PMI_RANK": "0", "PMI_SIZE": "1"}, None),
         *(({"PMI_RANK": "0", "PMI_SIZE": size}, None) for size in ("²", "x", "", "-2")),
     ],
-)  # fmt: skip
+)
 def test_a_job_is_known_by_its_environment(environ, job):
     assert existing_job(environ) == job
 

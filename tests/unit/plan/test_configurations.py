@@ -77,8 +77,11 @@ DELAYS = ("pattern", "window", "delay")
     [
         # Each transport waits in its own default way.
         (("transport", "wait"), {"transport": "shm,tcp"}, [("shm", "spin"), ("tcp", "block")]),
-        (("wait",), {"wait": "spin,spin:block,block:block,block"},
-         [("spin",), ("spin:block",), ("block",)]),
+        (
+            ("wait",),
+            {"wait": "spin,spin:block,block:block,block"},
+            [("spin",), ("spin:block",), ("block",)],
+        ),
         (("memory",), {"memory": "host,host:cuda"}, [("host",), ("host:cuda",)]),
         # Each message of a window has a place of its own unless asked otherwise.
         (PLACES, {"pattern": "stream"}, [(64, "own")]),
@@ -97,8 +100,11 @@ DELAYS = ("pattern", "window", "delay")
                 ("stream", 1, 0), ("stream", 4, 0), ("stream", 4, 50_000),
             ],
         ),
-        (DELAYS, {"delay": "50us", "message_rate": True},
-         [("pingpong", 1, 50_000), ("stream", 64, 0)]),
+        (
+            DELAYS,
+            {"delay": "50us", "message_rate": True},
+            [("pingpong", 1, 50_000), ("stream", 64, 0)],
+        ),
         # A default run has a stream of small messages over each transport.
         (
             ("transport", "pattern", "wait"),

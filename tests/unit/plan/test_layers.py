@@ -29,21 +29,31 @@ def from_options(**options):
         ({"slices": "1.5"}, "--slices: '1.5' is not a whole number"),
         ({"cores": "0"}, "--cores: 1 core for 2 ranks; name 2, one for each, as 0,1"),
         ({"cores": "0,1,2"}, "--cores: 3 ranks cannot form halves"),
-        ({"cores": "0-2", "ranks": "2", "threads": "3"},
-         "--cores: 3 cores for 2 ranks of 3 threads; name 6, one for each, as 0-5"),
+        (
+            {"cores": "0-2", "ranks": "2", "threads": "3"},
+            "--cores: 3 cores for 2 ranks of 3 threads; name 6, one for each, as 0-5",
+        ),
         ({"window": "8"}, "--window: pingpong has no window; --pattern stream, bidirectional"),
-        ({"window": "8", "pattern": "exchange,pingping"},
-         "--window: exchange, pingping has no window"),
-        ({"ranks": "4", "concurrent_pairs": "3"},
-         "--ranks: 3 concurrent pairs: 4 ranks make 2 pairs at a time"),
+        (
+            {"window": "8", "pattern": "exchange,pingping"},
+            "--window: exchange, pingping has no window",
+        ),
+        (
+            {"ranks": "4", "concurrent_pairs": "3"},
+            "--ranks: 3 concurrent pairs: 4 ranks make 2 pairs at a time",
+        ),
         ({"ranks": "1"}, "--ranks: 1 is too few"),
         ({"transport": "mpi5py"}, "--transport: 'mpi5py' is not known; did you mean mpi4py?"),
         ({"dragon": ""}, "--dragon: it is empty"),
-        ({"dragon": "dragon -s"},
-         "--dragon: nothing here needs Dragon; --transport dragon, dragon"),
+        (
+            {"dragon": "dragon -s"},
+            "--dragon: nothing here needs Dragon; --transport dragon, dragon",
+        ),
         ({"launcher": "shell"}, "--launcher: 'shell' is not known; allowed: local, mpiexec"),
-        ({"iterations": "5", "ci": "1%"},
-         "--iterations: a fixed count ends a configuration by itself"),
+        (
+            {"iterations": "5", "ci": "1%"},
+            "--iterations: a fixed count ends a configuration by itself",
+        ),
         ({"iterations": "9" * 30}, f"--iterations: {'9' * 30} is too many; at most"),
         ({"sizes": "9" * 400}, f"--sizes: '{'9' * 40}' is more than any memory holds"),
         ({"cores": "²,1"}, "--cores: '²' is not a core; write core numbers as 0,1 or 0-3, or none"),
@@ -55,7 +65,7 @@ def from_options(**options):
         ({"until_ci": True, "ci": "none"}, "--until-ci: there is no interval to wait for; give"),
         ({"device_copy": "dma"}, "--device-copy: 'dma' is not known; allowed: driver, engine"),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_option_is_named_with_what_is_allowed(options, message):
     assert mistake(lambda: from_options(**options)).startswith(message)
 

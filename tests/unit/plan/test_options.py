@@ -155,17 +155,23 @@ def test_what_there_cannot_be_is_refused(option, text, said):
     ("options", "said"),
     [
         ({"transport": "tcp", "device_copy": "engine"}, "--device-copy: tcp has no choice of it"),
-        ({"transport": "udp", "memory": "cuda", "staging": "whole"},
-         "--staging: udp has no staged messages"),
-        ({"transport": "cuda-ipc", "memory": "cuda", "staging": "chunk=512K"},
-         "--staging: cuda-ipc has no staged messages"),
-        ({"transport": "tcp", "memory": "pinned,host:managed", "staging": "none,chunk=4K"},
-         "--staging: no end is in the memory of a device, as with --memory cuda"),
+        (
+            {"transport": "udp", "memory": "cuda", "staging": "whole"},
+            "--staging: udp has no staged messages",
+        ),
+        (
+            {"transport": "cuda-ipc", "memory": "cuda", "staging": "chunk=512K"},
+            "--staging: cuda-ipc has no staged messages",
+        ),
+        (
+            {"transport": "tcp", "memory": "pinned,host:managed", "staging": "none,chunk=4K"},
+            "--staging: no end is in the memory of a device, as with --memory cuda",
+        ),
         ({"transport": "cuda-ipc,tcp", "memory": "cuda", "device_copy": "engine"}, None),
         ({"transport": "tcp,udp", "memory": "host,cuda", "staging": "whole,chunk=512K"}, None),
         ({"transport": "tcp", "staging": "none"}, None),
     ],
-)  # fmt: skip
+)
 def test_settings_that_nothing_of_the_plan_has_are_refused(options, said):
     plan = make_plan(options_layer({"sizes": "8"} | options))
     if said is None:

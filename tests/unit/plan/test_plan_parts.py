@@ -249,14 +249,18 @@ def test_a_plan_can_be_made_again_from_its_record(parts, iterations, whole):
     [
         ('[[part]]\n[[part]]\nsizes = "8,4Q"', "part 2: sizes: '4Q' is not a size"),
         ('[[part]]\nszes = "8"', "part 1: szes: no such key; did you mean sizes?"),
-        ("[[part]]\nranks = 4",
-         "part 1: ranks: holds for the whole plan; in a part: transport, pattern, mode, sizes"),
+        (
+            "[[part]]\nranks = 4",
+            "part 1: ranks: holds for the whole plan; in a part: transport, pattern, mode, sizes",
+        ),
         ("[[part]]\n[[part.part]]\nsizes = 8", "part 1: part: holds for the whole plan"),
-        ('[[part]]\npattern = "stream"\n[[part]]\nwindow = 8',
-         "part 2: window: pingpong has no window; --pattern stream"),
+        (
+            '[[part]]\npattern = "stream"\n[[part]]\nwindow = 8',
+            "part 2: window: pingpong has no window; --pattern stream",
+        ),
         ("part = [8]", "part: not a list of tables; begin each with [[part]]"),
     ],
-)  # fmt: skip
+)
 def test_a_mistake_in_a_part_is_one_line_with_file_part_and_key(tmp_path, text, said):
     assert mistake_in_file(tmp_path, text).startswith(said)
 

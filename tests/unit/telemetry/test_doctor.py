@@ -79,11 +79,17 @@ def test_turbo_is_off_only_where_every_switch_says_so(bare_kernel):
     ("files", "state", "found"),
     [
         # A host with both versions lists the groups of version 1 first.
-        ({"self": "5:memory:/first\n0::/second\n", "second/cpu.max": "50000 100000"}, "warning",
-         "processor 50000 100000, memory unknown"),
+        (
+            {"self": "5:memory:/first\n0::/second\n", "second/cpu.max": "50000 100000"},
+            "warning",
+            "processor 50000 100000, memory unknown",
+        ),
         # The narrowest of several.
-        ({"self": "0::/a/b", "a/b/cpu.max": "9 9", "a/cpu.max": "1 9"}, "warning",
-         "processor 1 9, memory unknown (/sys/fs/cgroup/a)"),
+        (
+            {"self": "0::/a/b", "a/b/cpu.max": "9 9", "a/cpu.max": "1 9"},
+            "warning",
+            "processor 1 9, memory unknown (/sys/fs/cgroup/a)",
+        ),
         # As much as all cores that are allowed is never used up.
         ({"self": "0::/a", "a/cpu.max": "200000 100000"}, "ok", "200000"),
         # Version 1, in a parent, and without limits.
@@ -110,7 +116,7 @@ def test_turbo_is_off_only_where_every_switch_says_so(bare_kernel):
             "processor max 100000, memory max",
         ),
     ],
-)  # fmt: skip
+)
 def test_the_limits_are_the_narrowest_of_all_groups(bare_kernel, allowed, files, state, found):
     for path, content in files.items():
         bare_kernel("proc/self/cgroup" if path == "self" else f"sys/fs/cgroup/{path}", content)

@@ -1,8 +1,6 @@
 """What each figure of each tool becomes. Samples of mpptest, nccl-tests and perftest are laid out
 as their sources print them, with made-up figures; the others have been printed, some more of it."""
 
-import json
-
 import pytest
 
 from halftrip.errors import UsageError
@@ -23,10 +21,12 @@ ROWS = [
     ("imb", "four-benchmarks", 1, (), PING | {
         "size": 8, "iterations": 1000, "counted": True, "one_way": 350.0, "bandwidth": 22.61e6,
     }),
-    ("imb", "four-benchmarks", 4, (),
-     {"pattern": "pingping", "mode": "blocking", "one_way": 370.0}),
-    ("imb", "four-benchmarks", 7, (),
-     STREAM | {"window": 64, "variant": (), "mode": "nonblocking"}),
+    ("imb", "four-benchmarks", 4, (), {
+        "pattern": "pingping", "mode": "blocking", "one_way": 370.0,
+    }),
+    ("imb", "four-benchmarks", 7, (), STREAM | {
+        "window": 64, "variant": (), "mode": "nonblocking",
+    }),
     # The sum of both directions.
     ("imb", "four-benchmarks", 11, (), BOTH | {"rate": 5e6, "one_way": 200.0, "bandwidth": 40e6}),
     # A megabyte depends on the version.
@@ -53,8 +53,9 @@ ROWS = [
     ("mpptest", "cit", 1, (("21164021.16\n", "21164021.16\t1.400000\t2.500000\n"),), {
         "spread": {"min": 1400.0, "max": 2500.0}, "variant": (),
     }),
-    ("mpptest", "cit", 0, (("type = blocking", "type = nonblocking"),),
-     {"variant": (("protocol", "nonblocking"),)}),
+    ("mpptest", "cit", 0, (("type = blocking", "type = nonblocking"),), {
+        "variant": (("protocol", "nonblocking"),),
+    }),
     ("nccl-tests", "sendrecv", -2, (), {
         "pattern": "exchange", "transport": "nccl", "buffers": "separate", "size": 2097152,
         "iterations": 20, "one_way": 76400.0, "bandwidth": 27.45e9,
@@ -68,8 +69,9 @@ ROWS = [
             "p99.9": 5520.0,
         },
     }),
-    ("perftest", "send-lat", 0, (("Send Latency", "RDMA_Write Latency"),),
-     PING | {"variant": (("verb", "write"),)}),
+    ("perftest", "send-lat", 0, (("Send Latency", "RDMA_Write Latency"),), PING | {
+        "variant": (("verb", "write"),),
+    }),
     # A read is not half of anything.
     ("perftest", "send-lat", 0, (("Send Latency", "RDMA_Read Latency"),), {
         "pattern": "get", "mode": "onesided", "messages_per_iteration": 1, "one_way": 850.0,
@@ -95,8 +97,9 @@ ROWS = [
         "step": 1e9 / 2 / 43251.34 * 0.01 / 43251.34, "counted": False,
         "variant": (("test", "TCP_RR"),),
     }),
-    ("netperf", "tcp-rr", 0, (("TCP", "UDP"),),
-     {"transport": "udp", "variant": (("test", "UDP_RR"),)}),
+    ("netperf", "tcp-rr", 0, (("TCP", "UDP"),), {
+        "transport": "udp", "variant": (("test", "UDP_RR"),),
+    }),
     ("netperf", "tcp-stream", 0, (), STREAM | {
         "size": 1500, "bandwidth": 9405.64e6 / 8, "variant": (("test", "TCP_STREAM"),),
         "sample": round(1e9 * 1500 / (9405.64e6 / 8)),
@@ -333,65 +336,6 @@ def test_ucx_perftests_server_says_which_test_it_is(title, pattern, mode):
     found = only(window + sample("ucx-perftest", "bandwidth-final-only"))
     assert found.configuration.window == 32
     assert one_way(found) == pytest.approx(572520)
-
-
-def test_iperf3():
-    """The whole test, and each interval: what was received in all."""
-    said = json.loads(sample("iperf3", "two-streams.json"))
-    end, intervals = said["end"], said["intervals"]
-    intervals.append(intervals[0] | {"sum": intervals[0]["sum"] | {"bits_per_second": 2e10}})
-
-    def rates(changed, over):
-        return [
-            (each.configuration.pattern, dict(each.configuration.variant), each.reported.bandwidth)
-            for each in imported_run(json.dumps(changed)).measurements
-            if dict(each.configuration.variant)["over"] == over
-        ]
-
-    variant = {"direction": "to server", "over": "whole test", "streams": "2"}
-    received = end["sum_received"]["bits_per_second"] / 8
-    ((pattern, found, bandwidth),) = rates(said, "whole test")
-    assert (pattern, found, bandwidth) == ("stream", variant, pytest.approx(received))
-    sums = [each["sum"]["bits_per_second"] / 8 for each in intervals]
-    assert [each[2] for each in rates(said, "intervals")] == pytest.approx(sums)
-    said["start"]["test_start"]["reverse"] = 1
-    assert rates(said, "whole test")[0][1]["direction"] == "to client"
-    # With --bidir, the mean of both directions.
-    back = 3 * 8 * received
-    end["sum_received_bidir_reverse"] = end["sum_received"] | {"bits_per_second": back}
-    for each in intervals:
-        each["sum_bidir_reverse"] = each["sum"]
-    ((pattern, found, bandwidth),) = rates(said, "whole test")
-    assert (pattern, found["direction"]) == ("bidirectional", "both")
-    assert bandwidth == pytest.approx(2 * received)
-    # A sum that does not name the receiver counts what was sent.
-    del end["sum_received"], end["sum_received_bidir_reverse"]
-    end["sum"] = {"bits_per_second": 8e9, "lost_percent": 25}
-    said["start"]["test_start"]["protocol"] = "UDP"
-    assert rates(said, "whole test")[0][2] == pytest.approx(0.75e9)
-
-
-def test_pyperf():
-    """Each benchmark is a curve; runs are launches, and values slices."""
-    text = sample("pyperf", "two-benchmarks.json")
-    run = imported_run(text)
-    said = {
-        (each["metadata"]["name"], launch, number): value
-        for each in json.loads(text)["benchmarks"]
-        for launch, launched in enumerate(each["runs"])
-        for number, value in enumerate(launched["values"])
-    }
-    found = {
-        (each.configuration.variant[0][1], each.launch, each.slice): each
-        for each in run.measurements
-    }
-    assert found.keys() == said.keys()
-    for place, value in said.items():
-        assert float(found[place].reported.figures["value"]) == value
-        assert (found[place].iterations, found[place].configuration.known_size) == (1024, None)
-        assert found[place].samples[0] / 1024 / 2 == pytest.approx(1e9 * value, abs=1e-3)
-    assert {source.version for source in run.sources} == {"2.10.0"}
-    assert run.sources[0].hosts == ["node1"]
 
 
 def test_three_numbers_alone_are_not_recognised():

@@ -74,24 +74,34 @@ ONE_SIDED = {"pattern": "put", "mode": "onesided"}
         ({"size": 101}, "a hundred bytes at most"),
         # Buffers.
         ({"buffers": "same"}, None),
-        ({"buffers": "same", "pattern": "stream"},
-         "--buffers same: only a ping-pong in turn sends from the buffer that it receives into"),
+        (
+            {"buffers": "same", "pattern": "stream"},
+            "--buffers same: only a ping-pong in turn sends from the buffer that it receives into",
+        ),
         # Other settings.
         ({"datatype": "contiguous"}, "--datatype contiguous: only MPI has datatypes"),
         ({"rate": 1e6, "pattern": "stream"}, None),
         ({"rate": 1e6}, "--rate: only a stream of udp has one"),
         ({"delay": 1000}, None),
         ({"delay": 1000, "pattern": "stream", "window": 8}, None),
-        (ONE_SIDED | {"delay": 1000}, "--delay: only a blocking pingpong or stream has one"),
+        (
+            ONE_SIDED | {"delay": 1000},
+            "--delay: only a blocking pingpong or stream has one",
+        ),
         ({"verify": True}, "--verify: nothing to look at"),
         ({"pages": "huge"}, None),
-        (ONE_SIDED | {"pages": "huge"}, "--pages huge: a window has pages of the default size"),
+        (
+            ONE_SIDED | {"pages": "huge"},
+            "--pages huge: a window has pages of the default size",
+        ),
         (ONE_SIDED | {"touch": "untimed"}, None),
         (ONE_SIDED | {"touch": "timed", "concurrency": 2}, None),
         ({"touch": "timed"},
          "--touch timed: only put and get leave the peer's memory to be touched"),
-        (ONE_SIDED | {"touch": "untimed", "concurrency": 2},
-         "--touch untimed: pairs that talk at once have no untimed moment in common"),
+        (
+            ONE_SIDED | {"touch": "untimed", "concurrency": 2},
+            "--touch untimed: pairs that talk at once have no untimed moment in common",
+        ),
         # The widest reason comes first.
         ({"pattern": "exchange", "size": 101, "verify": True},
          "t has no exchange, only pingpong, stream, put"),

@@ -22,19 +22,30 @@ def plan(**options):
 @pytest.mark.parametrize(
     ("options", "reasons"),
     [
-        ({"transport": "mpi,shm", "mode": "onesided"},
-         "mpi, shm: no onesided pingpong, only put, get"),
+        (
+            {"transport": "mpi,shm", "mode": "onesided"},
+            "mpi, shm: no onesided pingpong, only put, get",
+        ),
         # The widest reason is the first: no size would help.
         ({"transport": "udp", "pattern": "exchange", "sizes": "0,8,1M"},
          "udp: udp has no exchange, only pingpong, stream"),
         ({"transport": "tcp", "sizes": "0"}, "tcp: a byte stream has no empty messages"),
         # One end that cannot is enough.
-        ({"transport": "shm", "wait": "spin:block"},
-         "shm: --wait block: shm is memory that is polled; there is nothing in it to sleep on"),
-        ({"transport": "tcp", "zerocopy": [True], "streams": "2,3"},
-         "tcp: --zerocopy: over one connection alone, not over several --streams"),
-        ({"transport": "tcp", "zerocopy": [True], "buffers": "same"},
-         "tcp: --zerocopy: with --buffers same, a reply would change what is still to be sent"),
+        (
+            {"transport": "shm", "wait": "spin:block"},
+            "shm: --wait block: shm is memory that is polled; there is nothing in it to sleep on",
+        ),
+        (
+            {"transport": "tcp", "zerocopy": [True], "streams": "2,3"},
+            "tcp: --zerocopy: over one connection alone, not over several --streams",
+        ),
+        (
+            {"transport": "tcp", "zerocopy": [True], "buffers": "same"},
+            (
+                "tcp: --zerocopy: with --buffers same, a reply would change what is still to be "
+                "sent"
+            ),
+        ),
         # Calls of Python.
         (
             {"transport": "mp-pipe", "pattern": "exchange"},
@@ -43,11 +54,15 @@ def plan(**options):
                 "two ends that both send first would wait for ever"
             ),
         ),
-        ({"transport": "zmq", "pattern": "stream", "socket": "req"},
-         "zmq: --socket req: a request has to be answered before the next, as in a pingpong"),
+        (
+            {"transport": "zmq", "pattern": "stream", "socket": "req"},
+            "zmq: --socket req: a request has to be answered before the next, as in a pingpong",
+        ),
         # A simulated path.
-        ({"transport": "simulated", "wait": "block"},
-         "simulated: --wait block: a simulated path runs in virtual time, where nothing waits"),
+        (
+            {"transport": "simulated", "wait": "block"},
+            "simulated: --wait block: a simulated path runs in virtual time, where nothing waits",
+        ),
     ],
 )  # fmt: skip
 def test_a_plan_without_a_possible_configuration_is_a_usage_error(options, reasons):

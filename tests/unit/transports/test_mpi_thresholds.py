@@ -83,13 +83,17 @@ def test_open_mpi_has_one_component_within_a_host_and_others_between(of):
                 "MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE": 16384,
             },
         ),
-        ("ch4:ucx ofi", False, {"MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD": 12288, "UCX_RNDV_THRESH": 0}),
+        (
+            "ch4:ucx ofi",
+            False,
+            {"MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD": 12288, "UCX_RNDV_THRESH": 0},
+        ),
         ("ch3:nemesis", False, {"MPIR_CVAR_CH3_EAGER_MAX_MSG_SIZE": 131072}),
         # -1: as the library likes.
         ("ch3:nemesis", True, {}),
         ("", True, {}),
     ],
-)  # fmt: skip
+)
 def test_mpich_has_those_of_its_device(of, monkeypatch, device, same_host, expected):
     monkeypatch.setitem(mpi._NEEDED, "XPMEM", "/none/such")
     version = f"MPICH Version: 5.0.2\nMPICH Device:      {device}\nMPICH CC: gcc"

@@ -223,12 +223,16 @@ OF_ANOTHER_MODE = run_of("mpi4py", mode="nonblocking").measurements
     [
         (runs.run(), "no layers: nothing was measured"),
         (run_of("mpi", "tcp"), f"{NO_TWO} mpi: mpi4py, mpi4py-object; with tcp: zmq"),
-        (runs.run(*run_of("mpi").measurements, *OF_ANOTHER_MODE),
-         "no layers: mpi, mpi4py have no pattern, mode and size in common"),
-        (runs.run(runs.measurement("udp"), runs.measurement("pipe")),
-         "no layers: pipe, udp: not built on another transport, nor another on it"),
+        (
+            runs.run(*run_of("mpi").measurements, *OF_ANOTHER_MODE),
+            "no layers: mpi, mpi4py have no pattern, mode and size in common",
+        ),
+        (
+            runs.run(runs.measurement("udp"), runs.measurement("pipe")),
+            "no layers: pipe, udp: not built on another transport, nor another on it",
+        ),
     ],
-)  # fmt: skip
+)
 def test_a_run_without_layers_says_what_is_missing(run, said):
     assert lines_of(run) == [said]
     narrow = lines_of(run, 80)
