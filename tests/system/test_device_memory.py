@@ -97,15 +97,6 @@ def test_what_cannot_be_is_left_out_with_the_reason(shell, cuda, arguments, sett
     assert not result.run.measurements
 
 
-def test_without_a_driver_other_memory_is_measured(shell):
-    # Where these tests run, there may be one.
-    none = shell.patched("from halftrip.cuda import driver\ndriver.LIBRARY = 'libcuda-none.so.1'\n")
-    result = shell.run("-t", "shm", "--memory", "host,cuda", "-s", "8", *QUICK, **none)
-    assert result.status == 0
-    assert "--memory cuda: no CUDA driver: there is no libcuda-none.so.1" in result.out
-    assert result.cells("memory") == {("host",)}
-
-
 # A device that fails, and ends that die.
 
 

@@ -38,19 +38,16 @@ class MappedMemory(Memory):
 
 # What only the plug-in reaches, as far as halftrip knows; an MPI library takes its pointers.
 FAR = """
-from halftrip.memory.allocator import Memory, Region
+from example_mapped import MappedMemory
+from halftrip.memory.allocator import Region
 from halftrip.memory.host import HOST
 
 
-class FarMemory(Memory):
+class FarMemory(MappedMemory):
+    of_host = False
+
     def __init__(self, device):
         self.device = device
-
-    def missing(self, pages):
-        return None
-
-    def available(self):
-        return 1 << 30
 
     def allocate(self, size, pages):
         return FarRegion(size)

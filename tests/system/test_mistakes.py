@@ -23,6 +23,7 @@ MISTAKES = [
     (("run", "--again", "drift"), "--again: only with --resume, which names the run file"),
     (("run", "--resume", "a", "--against", "a"), "--resume takes what --against said"),
     (("run", "--baseline", "wrong.toml"), "wrong.toml: not a run file of halftrip"),
+    (("run", "--vary", "mpiexec=nor,this"), "mpiexec this: --mpiexec: 'this' is not a program"),
     (("run", "--base-mpiexec", "a"), "--base-mpiexec: only with --against"),
     (("show", "there.jsonl", "--format", "poem"), "--format: 'poem' is not known; allowed: table"),
     (("show", "-s", "1K.."), "--sizes: '1K..' has one end only; write 8 or 1K..1M"),

@@ -20,6 +20,7 @@ from halftrip.plan.plan import Plan
 from halftrip.results.records import CopyTime, Failure, LostHost, RunEnd, Skip
 from halftrip.results.run_file import RunFile, encode, load
 from harness import runs
+from harness.noted import Noted
 
 UNTIL = Plan(until_ci=True, ci=0.01, max_launches=20)
 
@@ -153,14 +154,6 @@ def test_a_launch_that_the_end_of_the_time_stops_ends_a_run_that_has_all_rows(tm
 # Where hosts are lost.
 
 
-class Warned(NoView):
-    def __init__(self):
-        self.lines = []
-
-    def warn(self, lines):
-        self.lines += lines
-
-
 @pytest.mark.parametrize("begun", [False, True])
 def test_a_launch_that_loses_a_host_is_followed_by_one_that_measures_what_it_lacks(tmp_path, begun):
     run_file = created(tmp_path)
@@ -178,7 +171,7 @@ def test_a_launch_that_loses_a_host_is_followed_by_one_that_measures_what_it_lac
             raise HostsLost("rank 2 on c died", {"c": [2]})
         task.records.append(encode(RunEnd(reason=None)), last=True)
 
-    view = Warned()
+    view = Noted()
     launch_all(Plan(transport=("tcp",)), run_file, view, launch, Resumption())
     run_file.close()
     after = (
