@@ -27,6 +27,14 @@ def shell(tmp_path):
 
 
 @pytest.fixture(scope="session")
+def clock():
+    """That of timed code."""
+    from halftrip.clock import Clock
+
+    return Clock()
+
+
+@pytest.fixture(scope="session")
 def cuda_libraries(tmp_path_factory):
     """The folder of a stand-in for CUDA's driver, NVML and NCCL."""
     folder = tmp_path_factory.mktemp("cuda")

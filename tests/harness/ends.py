@@ -1,12 +1,21 @@
 """Pairs of native endpoints in one process."""
 
+import fcntl
 import os
 import socket
+import struct
+import termios
 
 import numpy as np
 
 from halftrip import _native
 from halftrip.memory.shared import SharedSegment, open_offer
+
+
+def unread(descriptor):
+    """How many bytes wait in a socket."""
+    (count,) = struct.unpack("i", fcntl.ioctl(descriptor, termios.FIONREAD, b"\0" * 4))
+    return count
 
 
 def shm_pair(yields=True, replies_apart=True):

@@ -2,12 +2,33 @@
 
 import os
 
+import pytest
+
+from halftrip.errors import UsageError
 from halftrip.measure.bounds import Probed
 from halftrip.measure.runner import Runner
-from halftrip.plan.layers import make_plan, python_layer
+from halftrip.plan.layers import file_layer, make_plan, python_layer
 from halftrip.results.reading import decode
 from halftrip.transports.base import ProcessContext
 from harness.groups import TOKEN, on_ranks
+
+
+def mistake(make):
+    """What is said of the mistake that `make` finds, in one line."""
+    with pytest.raises(UsageError) as caught:
+        make()
+    said = str(caught.value)
+    assert "\n" not in said
+    return said
+
+
+def mistake_in_file(directory, text):
+    """What is said of a plan file with this text, without its name, which comes first."""
+    path = directory / "plan.toml"
+    path.write_text(text)
+    name, _, said = mistake(lambda: make_plan(file_layer(path))).partition(": ")
+    assert name == str(path)
+    return said
 
 
 class Records:

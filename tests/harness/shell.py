@@ -5,7 +5,6 @@ import csv
 import io
 import json
 import os
-import pty
 import shlex
 import subprocess
 import sys
@@ -175,6 +174,13 @@ class Shell:
         """Runs ``halftrip run -o run.jsonl ARGUMENTS``."""
         return self.halftrip("run", "-o", self.path.name, *arguments, **options)
 
+    def measure(self, *arguments, silent=False, **options):
+        """Runs ``halftrip run -o run.jsonl ARGUMENTS``, which has to go well; if it has to be
+        `silent`, without a word about it."""
+        result = self.run(*arguments, **options)
+        assert (result.status, result.err if silent else "") == (0, ""), result.err
+        return result
+
     def program(self, code):
         """Runs a program in Python."""
         return self.execute(sys.executable, "-c", code)
@@ -192,24 +198,6 @@ class Shell:
         """The command line within this process: for what starts no ranks."""
         with self.inside():
             return call(self.directory, *arguments)
-
-    def on_a_terminal(self, *arguments):
-        """Runs ``halftrip run -o run.jsonl ARGUMENTS`` with a pseudo-terminal for its errors: how
-        it ended, and what was seen on the terminal."""
-        leader, follower = pty.openpty()
-        process = self.start(
-            *(HALFTRIP, "run", "-o", self.path.name, *arguments),
-            environment={"TERM": "xterm-256color", "COLUMNS": "100"},
-            stderr=follower,
-        )
-        os.close(follower)
-        seen = b""
-        with open(leader, "rb", buffering=0) as shown, contextlib.suppress(OSError):
-            # It is an error to read what the other side has closed.
-            while part := shown.read(4096):
-                seen += part
-        out, _ = self._communicate(process, AMPLE_SECONDS)
-        return Result(process.returncode, out, "", self.path), seen
 
     def script(self, name, text):
         """Writes a program into the directory; its path, quoted."""

@@ -192,8 +192,7 @@ class Lab:
         """``halftrip run ARGUMENTS`` with so many ranks on each host, started from the first."""
         launched = (*self.chosen(mpi, ranks), "-n", str(ranks * len(self.hosts)), "--retest", "0")
         prefix = (*FIRST, *self.hosts[0].prefix())
-        result = shell.run(*arguments, *launched, prefix=prefix)
-        assert result.status == 0, result.err
+        result = shell.measure(*arguments, *launched, prefix=prefix)
         measured = result.run
         # A test may measure again.
         result.path.unlink()

@@ -42,8 +42,7 @@ def check_measured(result, lab):
 def test_two_hosts_talk_over_the_cable(lab, shell):
     options = ("-t", "tcp,udp,shm", "-s", "8,32K", "-p", "pingpong,stream", "--time", "50ms")
     here, there = lab.hosts
-    result = shell.run(*options, *lab.by_ssh, prefix=here.prefix())
-    assert (result.status, result.err) == (0, "")
+    result = shell.measure(*options, *lab.by_ssh, prefix=here.prefix(), silent=True)
     run = result.run
     assert [e.host for e in run.environments] == [here.name, there.name]
     assert not any(e.oversubscribed for e in run.environments)
@@ -115,12 +114,11 @@ def test_ranks_are_started_by_a_real_ssh_and_nothing_stays_there(lab, shell, tmp
 
 @pytest.mark.extended
 def test_every_pair_of_three_hosts_is_measured_and_called_by_them(three, shell):
-    result = shell.run(
+    result = shell.measure(
         *("-t", "tcp,udp", "-s", "8", "--time", "20ms", "-r", "1", "--ci", "none"),
         *("--launches", "2", "--retest", "0", *three.by_ssh),
         prefix=three.hosts[0].prefix(),
     )
-    assert result.status == 0, result.err
     run = result.run
     measured = {(m.configuration.transport, m.configuration.pair) for m in run.measurements}
     assert measured == {(t, pair) for t in ("tcp", "udp") for pair in ((0, 1), (0, 2), (1, 2))}

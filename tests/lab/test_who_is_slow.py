@@ -53,8 +53,7 @@ def named(lab, shell, *work):
     cannot be told is the right answer, too: None, if nothing else is named."""
     prefix = (*hosts.FIRST, *lab.hosts[0].prefix())
     shell.path.unlink(missing_ok=True)
-    result = shell.run(*work, *lab.by_ssh, prefix=prefix)
-    assert (result.status, result.err) == (0, "")
+    result = shell.measure(*work, *lab.by_ssh, prefix=prefix, silent=True)
     said = [line for line in result.out.splitlines() if line.startswith("slow ")]
     # By the recipe, latencies may not tell, while bandwidths do.
     assert NO_ANSWER not in result.out or not said or work == CHECK

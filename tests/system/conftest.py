@@ -19,6 +19,5 @@ def cuda(cuda_libraries):
 def measured(tmp_path_factory):
     """A run over every path within this host that is a stream of bytes or memory."""
     with opened_shell(tmp_path_factory.mktemp("measured")) as shell:
-        result = shell.run("-t", "shm,pipe,unix,tcp", "-s", "1,8,4K,256K", *QUICK)
-        assert result.status == 0, result.err
+        result = shell.measure("-t", "shm,pipe,unix,tcp", "-s", "1,8,4K,256K", *QUICK)
         yield result

@@ -17,8 +17,7 @@ MEASURED = {0, 1}
 @pytest.fixture(scope="module")
 def measured_base(tmp_path_factory):
     with opened_shell(tmp_path_factory.mktemp("base")) as shell:
-        result = shell.run("-q", *BASE)
-        assert result.status == 0, result.err
+        result = shell.measure("-q", *BASE)
         return result.path.read_bytes()
 
 

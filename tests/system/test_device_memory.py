@@ -37,8 +37,7 @@ def shortest(measurements):
 )  # fmt: skip
 def test_all_bytes_arrive_between_all_memory(shell, cuda, transports, memory, patterns, more):
     options = ("--memory", memory, "-p", patterns, "-s", "8,10001", "-W", "4", "--verify", *more)
-    result = shell.run("-t", transports, *options, *QUICK, **cuda())
-    assert result.status == 0, result.err
+    result = shell.measure("-t", transports, *options, *QUICK, **cuda())
     found = result.cells("transport", "memory", "pattern", "size_bytes")
     numbers = [len(each.split(",")) for each in (transports, memory, patterns)]
     assert len(found) == 2 * numbers[0] * numbers[1] * numbers[2]
@@ -48,12 +47,11 @@ def test_all_bytes_arrive_between_all_memory(shell, cuda, transports, memory, pa
 def test_planted_delays_come_out(shell, cuda):
     """Of a copy through the host, both; of one from device to device, the one that it takes."""
     plants = cuda(h2d="200000", d2h="300000", d2d="150000", p2p="250000")
-    result = shell.run(
+    result = shell.measure(
         *("-t", "shm,cuda-ipc", "--memory", "cuda,cuda@0:cuda@1,cuda:host", "-s", "8"),
         *("--time", "150ms", "--slices", "3", "--no-message-rate"),
         **plants,
     )
-    assert result.status == 0, result.err
     found = {
         (each.transport, each.both_ends("memory")): shortest(measurements)
         for each, measurements in result.run.by_configuration.items()
@@ -99,15 +97,6 @@ def test_what_cannot_be_is_left_out_with_the_reason(shell, cuda, arguments, sett
     assert not result.run.measurements
 
 
-def test_without_a_driver_other_memory_is_measured(shell):
-    # Where these tests run, there may be one.
-    none = shell.patched("from halftrip.cuda import driver\ndriver.LIBRARY = 'libcuda-none.so.1'\n")
-    result = shell.run("-t", "shm", "--memory", "host,cuda", "-s", "8", *QUICK, **none)
-    assert result.status == 0
-    assert "--memory cuda: no CUDA driver: there is no libcuda-none.so.1" in result.out
-    assert result.cells("memory") == {("host",)}
-
-
 # A device that fails, and ends that die.
 
 
@@ -115,12 +104,11 @@ def test_a_run_leaves_nothing_allocated(shell, cuda, tmp_path):
     """And says what was measured with, which was a stand-in, and what bounds each device has."""
     ledger = tmp_path / "ledger"
     ledger.mkdir()
-    result = shell.run(
+    result = shell.measure(
         *("-t", "cuda-ipc,shm,nccl", "--memory", "cuda@0:cuda@1,pinned,managed"),
         *("-p", "pingpong,put", "--mode", "blocking,onesided", "-s", "8,64K", *QUICK),
         **cuda(ledger=ledger),
     )
-    assert result.status == 0, result.err
     left = {path.name: path.read_text() for path in ledger.iterdir()}
     assert len(left) >= 2
     assert not any(left.values()), left

@@ -16,13 +16,12 @@ UNASKED = "from halftrip.transports import device_pointers\ndevice_pointers._QUE
 
 @pytest.mark.parametrize("name", extended("wheel", "openmpi", "mpich"))
 def test_a_library_that_says_no_stages_beside_the_reason(shell, cuda, name):
-    result = shell.run(
+    result = shell.measure(
         *(*chosen(name), "-t", "mpi,mpi4py", "--memory", "cuda,cuda:host,host"),
         *("--staging", "none,whole,chunk=4K", "-s", "8,10001", *QUICK),
         **cuda(),
         **quick_start(name),
     )
-    assert result.status == 0, result.err
     assert result.cells("transport", "memory", "staging_bytes") == {
         *(("mpi", memory, chunk) for memory in ("cuda", "cuda:host") for chunk in (0, 4096)),
         ("mpi", "host", None),
@@ -48,14 +47,13 @@ def test_a_library_that_says_no_stages_beside_the_reason(shell, cuda, name):
 def test_a_library_that_takes_device_pointers_gets_them(shell, cuda, transports, mode, patterns):
     """Every byte arrives, also where one end is in the host's memory."""
     responders = "cuda:host" if mode == "onesided" else "cuda,cuda@0:cuda@1,host:cuda"
-    result = shell.run(
+    result = shell.measure(
         *("-t", transports, "--memory", responders, "-p", patterns, "--mode", mode),
         *("-s", "8,10001", "-W", "3", *QUICK),
         **cuda(readable=1),
         **shell.patched(TAKES),
         **quick_start("wheel"),
     )
-    assert result.status == 0, result.err
     found = result.cells("transport", "memory", "pattern", "size_bytes")
     names = [len(each.split(",")) for each in (transports, responders, patterns)]
     assert len(found) == 2 * names[0] * names[1] * names[2]
@@ -68,13 +66,12 @@ def test_a_library_that_takes_device_pointers_gets_them(shell, cuda, transports,
 def test_a_library_that_cannot_be_asked_is_tried(shell, cuda, name):
     """In a process of its own, which crashes where the memory traps."""
     for readable in (0, 1):
-        result = shell.run(
+        result = shell.measure(
             *(*chosen(name), "-t", "mpi,mpi4py", "--memory", "cuda,host", "-s", "8", *QUICK),
             **cuda(**({"readable": 1} if readable else {})),
             **shell.patched(UNASKED),
             **quick_start(name),
         )
-        assert result.status == 0, result.err
         memories = ("cuda", "host") if readable else ("host",)
         expected = {(transport, memory) for transport in ("mpi", "mpi4py") for memory in memories}
         assert result.cells("transport", "memory") == expected

@@ -25,11 +25,10 @@ LAUNCHERS = {"dragon": (), "attached": ("--launcher", "local")}
 @pytest.mark.extended
 def test_every_byte_arrives_over_channels_pipes_and_queues(shell):
     ways = ("-p", "pingpong,stream,exchange,bidirectional", "--window", "4")
-    result = shell.run(
+    result = shell.measure(
         *("-t", "dragon,dragon-pipe,dragon-queue", "--object", "buffer,bytes,array,dict"),
         *("-s", "1000,70000", "--verify", *ways, *BRIEFLY),
     )
-    assert result.status == 0, result.err
     found = Counter()
     patterns = {}
     for row in result.rows():
@@ -54,10 +53,9 @@ def test_every_byte_arrives_over_channels_pipes_and_queues(shell):
 @pytest.mark.parametrize(("wait", "ownership"), [("spin:block", "keep"), ("adaptive", "transfer")])
 def test_ranks_of_another_launcher_attach_to_a_runtime_beside_them(shell, wait, ownership):
     settings = ("--wait", wait, "--ownership", ownership, "-p", "pingpong,stream", "--window", "4")
-    result = shell.run(
+    result = shell.measure(
         *("--launcher", "local", "-t", "shm,dragon", "-s", "8,1M", "--verify"), *settings, *BRIEFLY
     )
-    assert result.status == 0, result.err
     rows = [row for row in result.rows() if row["transport"] == "dragon"]
     assert [(row["pattern"], row["size_bytes"]) for row in rows] == [
         ("pingpong", "8"), ("pingpong", str(1 << 20)), ("stream", "8"), ("stream", str(1 << 20)),
@@ -93,8 +91,7 @@ exit 3
 )
 def test_a_runtime_that_does_not_start_is_quoted_and_the_rest_measured(shell, launcher, said):
     dragon = shell.script("dragon", _SAYS_WHY)
-    result = shell.run("-t", "shm,dragon", "-s", "8", "--dragon", dragon, *launcher, *BRIEFLY)
-    assert result.status == 0, result.err
+    result = shell.measure("-t", "shm,dragon", "-s", "8", "--dragon", dragon, *launcher, *BRIEFLY)
     assert [row["transport"] for row in result.rows()] == ["shm"]
     (skip,) = result.run.skips
     assert skip.transport == "dragon"

@@ -12,11 +12,9 @@ from harness.mpi import chosen, quick_start
 
 
 def test_every_path_says_what_it_knows(shell):
-    result = shell.run(
+    run = shell.measure(
         "-t", "shm,pipe,unix,tcp,udp,mp-pipe", "-s", "8", "--time", "10ms", "-r", "3"
-    )
-    assert result.status == 0, result.err
-    run = result.run
+    ).run
     assert all(isinstance(each, Threshold) for each in run.thresholds)
     of = {}
     for each in run.thresholds:
@@ -43,10 +41,9 @@ def test_an_mpi_says_what_it_does_within_a_host(shell, mpi):
         "mpich": ("UCX_RNDV_THRESH", None),
     }[mpi]
     environment = quick_start(mpi) | ({} if value is None else {variable: str(value)})
-    result = shell.run(
+    result = shell.measure(
         *("-t", "mpi,mpi4py", "-s", "8", "--time", "10ms", "-r", "2", *chosen(mpi)), **environment
     )
-    assert result.status == 0, result.err
     found = {each.setting: each for each in result.run.thresholds if each.transport == "mpi"}
     assert value is None or found[variable].value == value
     assert variable in found

@@ -29,8 +29,7 @@ def check_measured(run, name):
 def test_ranks_are_started_by_any_mpiexec(shell, name):
     """Without one that is named, by that beside this Python."""
     options = () if name is None else chosen(name)
-    result = shell.run("-t", "mpi,shm,tcp", *QUICK, *options)
-    assert (result.status, result.err) == (0, "")
+    result = shell.measure("-t", "mpi,shm,tcp", *QUICK, *options, silent=True)
     check_measured(result.run, name or "wheel")
 
 
@@ -38,8 +37,7 @@ def test_ranks_are_started_by_any_mpiexec(shell, name):
 def test_a_job_that_has_been_started_is_joined(shell, name):
     """And what it cost is known: of each row at both ends, and of the one host in one log."""
     log = ("--ci", "none", "--system-log")
-    result = shell.run("-t", "mpi,shm,tcp", *QUICK, *log, prefix=job(name), **quick_start(name))
-    assert result.status == 0, result.err
+    result = shell.measure("-t", "mpi,shm,tcp", *QUICK, *log, prefix=job(name), **quick_start(name))
     run = result.run
     check_measured(run, name)
     # Only one rank prints.

@@ -33,8 +33,7 @@ def directory(tmp_path_factory):
 @pytest.fixture(scope="module")
 def measured(directory):
     """The page of a run, written by the command that has measured it."""
-    result = directory.run(*RUN, **quick_start("wheel"))
-    assert result.status == 0, result.err
+    result = directory.measure(*RUN, **quick_start("wheel"))
     page = result.path.with_suffix(".html")
     assert result.out.splitlines()[-1] == f"report: {page.name}"
     return page

@@ -32,6 +32,7 @@ SETTINGS = [
     ("ulimit -v 100000", {1}, None, TOO_SMALL),
     ("ulimit -f 1", {1}, None, "run.jsonl: File too large"),
     (DISK.format("size=4k"), {1}, None, "run.jsonl: No space left on device"),
+    ("exec >/dev/full", {1}, EVERY, "standard output: no space left on device"),
     ("exec <&- >&- 2>&-", {0}, EVERY, ""),
     # What is left open shows.
     ("export PYTHONWARNINGS=error", {0}, EVERY, ""),
@@ -41,7 +42,6 @@ SETTINGS = [
         *((f"ulimit -v {kib}", {1}, None, None) for kib in (50000, 108000)),
         # A limit on the size of files holds for the memory of shm, too.
         ("ulimit -f 100", {0}, {"tcp", "unix"}, ""),
-        ("exec >/dev/full", {1}, EVERY, "standard output: no space left on device"),
         ("ulimit -v 132000", {0, 1}, None, None),
         ("ulimit -v 300000", {0}, EVERY, ""),
         ("mount -t tmpfs -o size=4k none /dev/shm", {0}, EVERY, ""),

@@ -35,9 +35,7 @@ def agent(victim, host):
 
 
 def test_two_hosts_are_measured_without_mpi(shell, on_hosts):
-    result = shell.run(*QUICK, *on_hosts)
-    assert (result.status, result.err) == (0, "")
-    run = result.run
+    run = shell.measure(*QUICK, *on_hosts, silent=True).run
     assert [e.host for e in run.environments] == ["a", "b"]
     assert {m.configuration.transport for m in run.measurements} == {"tcp", "udp"}
     skipped = {skip.transport: skip.reason for skip in run.skips}
@@ -48,13 +46,13 @@ def test_two_hosts_are_measured_without_mpi(shell, on_hosts):
 @pytest.mark.extended
 def test_several_ranks_of_a_host_share_its_memory(shell, tmp_path):
     """The own host needs no ssh."""
-    result = shell.run(*QUICK, "--hosts", "localhost:2", "--ssh", "/nonexistent")
-    assert (result.status, result.err) == (0, "")
+    result = shell.measure(*QUICK, "--hosts", "localhost:2", "--ssh", "/nonexistent", silent=True)
     assert {m.configuration.transport for m in result.run.measurements} == {"tcp", "udp", "shm"}
     result.path.unlink()
     options = ("--hosts", "a:2,b:2", "--ssh", stand_in(tmp_path), "--pairs", "all")
-    result = shell.run("-t", "shm,tcp", "-s", "8", "--time", "10ms", "-r", "2", *options)
-    assert (result.status, result.err) == (0, "")
+    result = shell.measure(
+        "-t", "shm,tcp", "-s", "8", "--time", "10ms", "-r", "2", *options, silent=True
+    )
     pairs = {"shm": set(), "tcp": set()}
     for measurement in result.run.measurements:
         pairs[measurement.configuration.transport].add(measurement.configuration.pair)

@@ -26,8 +26,7 @@ def test_a_run_is_measured_fitted_exported_and_replayed(shell):
     needed = (shutil.which("smpicc"), shutil.which("smpirun"))
     need(None not in needed, "needs SimGrid: apt-get install libsimgrid-dev")
     (shell.directory / "two.toml").write_text(PLAN)
-    result = shell.run("two.toml")
-    assert result.status == 0, result.err
+    result = shell.measure("two.toml")
     done = shell.call("export", "run.jsonl", "--to", "simgrid")
     assert (done.status, done.err) == (0, "")
     (fit,) = piecewise_fits(result.run)

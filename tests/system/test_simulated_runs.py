@@ -20,8 +20,7 @@ noise = { kind = "ar1", spread = 0.02, correlation = 0.6 }
 
 def test_a_simulated_path_needs_no_table_and_no_machine(shell):
     """It costs nothing, and there is no host whose counters could be logged."""
-    result = shell.run("-t", "simulated", "-s", "8,1M", "--system-log")
-    assert result.status == 0, result.err
+    result = shell.measure("-t", "simulated", "-s", "8,1M", "--system-log")
     assert "virtual time" in result.out.splitlines()[0]
     assert "bound:" not in result.out
     run = result.run
@@ -37,8 +36,7 @@ def test_a_simulated_path_needs_no_table_and_no_machine(shell):
 
 def test_a_planted_bend_is_found_with_its_lines(shell):
     (shell.directory / "plan.toml").write_text(BENT)
-    result = shell.run("plan.toml", "--refine")
-    assert result.status == 0, result.err
+    shell.measure("plan.toml", "--refine")
     fitted = shell.call("fit", "run.jsonl", "--format", "json")
     assert fitted.status == 0
     (curve,) = json.loads(fitted.out)["curves"]
@@ -58,8 +56,7 @@ def test_a_run_is_judged_by_an_earlier_one_and_compared_with_it(shell):
     (shell.directory / "slow.toml").write_text('[simulated]\nlatency = "3us"\n')
     assert shell.run("path.toml", *MODEL).status == 0
     base = shell.path.rename(shell.directory / "base.jsonl")
-    result = shell.run("path.toml", *MODEL, "--baseline", base.name)
-    assert result.status == 0, result.err
+    result = shell.measure("path.toml", *MODEL, "--baseline", base.name)
     assert "as expected: 2 rows against base.jsonl, within 10 %" in result.out
     assert shell.call("compare", base.name, "run.jsonl", "--threshold", "10%").status == 0
     result.path.unlink()

@@ -43,8 +43,7 @@ def logged(request, tmp_path_factory):
     with opened_shell(tmp_path_factory.mktemp("logged")) as shell:
         alone = ALONE if can_unshare("-n") else ()
         arguments = ("-t", "shm,tcp", *request.param, "--time", "0.5s", "-r", "2")
-        result = shell.run(*arguments, "--ci", "none", "--system-log", prefix=alone)
-        assert result.status == 0, result.err
+        result = shell.measure(*arguments, "--ci", "none", "--system-log", prefix=alone)
         yield result
 
 

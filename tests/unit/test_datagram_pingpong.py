@@ -11,7 +11,6 @@ import time
 import pytest
 
 from halftrip import _native
-from halftrip.clock import Clock
 from harness.datagrams import (
     HOUR_NS,
     RATES,
@@ -25,11 +24,6 @@ from harness.datagrams import (
 from harness.limits import AMPLE_SECONDS
 from harness.relay import Relay
 from harness.threads import in_thread
-
-
-@pytest.fixture(scope="module")
-def clock():
-    return Clock()
 
 
 @pytest.mark.parametrize("wait", ["block", "spin"])

@@ -24,11 +24,6 @@ from harness.datagrams import (
 from harness.relay import Relay
 
 
-@pytest.fixture(scope="module")
-def clock():
-    return Clock()
-
-
 def data_of(relay):
     """The datagrams of data that went through."""
     return [each for each in relay.passed if not is_control(each.datagram)]

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from halftrip import _native
-from halftrip.clock import Clock
 from harness.control_message import CONTROL_SIZE, MAGIC, Control, is_control, pack_control
 from harness.datagrams import SIZES, counts, ends_of, run_batch, smoothed
 from harness.relay import Relay
@@ -45,11 +44,6 @@ def test_any_other_version_is_refused_by_name(version, rest):
     said = f"of version {version}, this end's of version {VERSION}: both need the same halftrip"
     with pytest.raises(_native.VersionMismatch, match=said):
         _native.ControlMessage.decode(datagram)
-
-
-@pytest.fixture(scope="module")
-def clock():
-    return Clock()
 
 
 def of_next_version(length):

@@ -1,10 +1,7 @@
 """Every pattern over every endpoint: which bytes arrive where, and in which order; also where the
 initiator computes between its calls."""
 
-import fcntl
 import socket
-import struct
-import termios
 import threading
 import time
 from functools import partial
@@ -16,7 +13,7 @@ from halftrip import _native
 from halftrip.clock import Clock, best_source
 from halftrip.results.patterns import SHAPES
 from harness.choice import drawn
-from harness.ends import KINDS, PAIRS, messages, shm_pair, window_pair
+from harness.ends import KINDS, PAIRS, messages, shm_pair, unread, window_pair
 from harness.threads import in_thread
 
 SIZES = [1, 2, 3, 7, 8, 31, 32, 56, 57, 64, 504, 505, 4096, 4097, 70_000, 600_000, 1_500_000]
@@ -90,12 +87,6 @@ def test_the_last_receive_completes_before_the_iteration_does(name, size):
         assert (received > 0).all()
         assert (received < np.diff(times)).all()
     release()
-
-
-def unread(end):
-    """How many bytes wait in a socket."""
-    (count,) = struct.unpack("i", fcntl.ioctl(end, termios.FIONREAD, b"\0" * 4))
-    return count
 
 
 @pytest.mark.parametrize("slow", [0, 1])

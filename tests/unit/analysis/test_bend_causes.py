@@ -342,28 +342,19 @@ def test_a_multiple_counts_where_the_one_below_it_does():
     for start, bends, found in (
         (64, (second,), [[]]),
         (64, (first, third), [["the MTU"], []]),
+        (64, (first, bend(1600, 1700), second), [["the MTU"], [], ["the MTU"]]),
         (64, (first, second, third), [["the MTU"]] * 3),
         (2000, (second, third), [["the MTU"]] * 2),
     ):
         fitted = over(start, 1 << 16, *bends)._replace(curve=configuration("udp", 0))
         (curve,) = causes(run(thresholds=(MTU,), environments=environments), [fitted])
         assert [[each.threshold.name for each in of.candidates] for of in curve.bends] == found
+    assert curve.bends[0].candidates[0].prediction == Prediction(2 * 1472, 2 * 1500, 2)
 
 
 def test_what_copies_differently_jumps_where_it_does():
     copy = Threshold(name="memcpy", value=2112, acts="copy", source="", transport="mpi")
     assert named([copy, PAGE], bend(2048, 2160), bend(4000, 4200)) == [["memcpy"], []]
-
-
-def test_every_further_packet_of_a_message_is_a_multiple_of_the_mtu():
-    curve = configuration("udp", 0)
-    ends = (environment(0), environment(1, host="node2"))
-    assert named([MTU], bend(1400, 1500), bend(2900, 3000), bend(1600, 1700), curve=curve,
-                 environments=ends) == [["the MTU"], ["the MTU"], []]  # fmt: skip
-    (found,) = causes(
-        run(thresholds=(MTU,), environments=ends), [fit(bend(2900, 3000), curve=curve)]
-    )
-    assert found.bends[0].candidates[0].prediction == Prediction(2 * 1472, 2 * 1500, 2)
 
 
 def test_a_capacity_holds_the_messages_of_a_window():

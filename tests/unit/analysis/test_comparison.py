@@ -89,9 +89,6 @@ def test_rates_are_slower_when_they_are_lower():
     assert row.figures[1] < row.figures[0]
 
 
-# Launches at two levels.
-
-
 def test_two_levels_that_switch_between_launches_are_no_change():
     row = only(launches([100, 400, 100, 101, 99]), launches([400, 401, 100, 399, 400]))
     assert row.word == "cannot tell"
@@ -210,9 +207,6 @@ def test_single_figures_need_what_launches_differ_by():
     assert [row.word for row in found.rows] == ["same", "same"]
 
 
-# Quantiles.
-
-
 def test_tails_are_compared_where_samples_are_single():
     def made(tail):
         samples = [2000] * 95 + [tail] * 5
@@ -254,10 +248,8 @@ def test_variants_of_several_runs_were_not_measured_in_turn():
         return ComparedRun.of(runs.run(*varied("one", level), launches=begun), name)
 
     sides = sides_by("env.X", [of("a.jsonl", 100), of("b.jsonl", 120)])
-    assert [(each.name, each.rounds) for each in sides] == [
-        ("a.jsonl: one", None),
-        ("b.jsonl: one", None),
-    ]
+    assert [each.name for each in sides] == ["a.jsonl: one", "b.jsonl: one"]
+    assert {each.rounds for each in sides} == {None}
     (found,) = compare(sides[0], sides[1:])
     assert [row.word for row in found.rows] == ["slower"]
 
@@ -307,10 +299,8 @@ def test_rows_of_one_run_or_of_two_are_compared_by_a_setting():
     both = side(large, small, shm)
     for files in ([both], [side(large, shm), side(small, shm, name="b")]):
         sides = sides_by("socket-buffer", files)
-        assert [each.name.split(",")[0] for each in sides] == [
-            "socket buffer system",
-            "socket buffer 8K",
-        ]
+        names = [each.name.split(",")[0] for each in sides]
+        assert names == ["socket buffer system", "socket buffer 8K"]
         (found,) = compare(sides[0], sides[1:])
         assert [row.word for row in found.rows] == ["slower"]
         assert found.missing == []
@@ -374,9 +364,6 @@ def test_a_row_that_the_plan_asks_for_and_that_is_not_there_is_missing():
     assert found.missing == []
     (found,) = compare(spin, [planned(new, wait=[], sizes="8,64")])
     assert [each.both_ends("wait") for each in found.missing] == ["block"]
-
-
-# What is shown.
 
 
 @given(

@@ -8,8 +8,10 @@ import pytest
 
 from halftrip.analysis.loggp import COMMAND, MISFIT, loggp_fits
 from halftrip.analysis.netpipe_figures import netpipe_figures
+from halftrip.export import loggopsim
 from halftrip.plan.layers import file_layer
 from halftrip.plan.recipes import path_of
+from halftrip.report.document import document
 from halftrip.results.run_file import assemble
 from harness import imports, runs
 from harness.plans import skip_baselines, walk
@@ -67,6 +69,15 @@ def test_the_planted_parameters_come_out():
         # 2 us hide nothing of a round trip of 6 us and more.
         assert each.delay == 50_000
         assert each.predicted.estimate.value == pytest.approx(each.half.value, rel=0.01)
+
+
+def test_it_is_exported_with_one_overhead_for_both_ends():
+    (text,) = loggopsim.files(document(planted())).values()
+    per_ns = 1e3 if "# One unit of time is 1 ps," in text else 1e6
+    options = dict(line.split() for line in text.splitlines() if not line.startswith("#"))
+    both = (TRUTH["send"] + TRUTH["receive"]) / 2
+    for letter, truth in (("L", 1900), ("o", both), ("g", 900), ("G", 0.25)):
+        assert int(options[f"-{letter}"]) / per_ns == pytest.approx(truth, rel=0.05), letter
 
 
 def test_a_stream_with_delays_is_compared_with_a_shorter_one_or_with_a_single_message():
@@ -226,13 +237,10 @@ def test_where_smaller_sizes_would_not_tell_more_none_are_asked_for(time, sizes)
     ("measurements", "names", "said"),
     [
         (curve(straight, [1, 8]), {"bandwidth", "saturation", "n_half"}, "fewer than three sizes"),
-        (
-            curve(straight, slices=1),
-            {"latency", "bandwidth", "saturation", "n_half"},
-            "measure several slices or launches",
-        ),
+        (curve(straight, slices=1), {"latency", "bandwidth", "saturation", "n_half"},
+         "measure several slices or launches"),
     ],
-)
+)  # fmt: skip
 def test_what_no_figure_can_be_told_of_says_why(measurements, names, said):
     found = figures(measurements)
     assert found.reasons.keys() == names

@@ -26,29 +26,23 @@ def curve(seed, jumps, noise=0.02, launches=6, page=0.0):
     return found
 
 
+def judged(old, new, count, **options):
+    """What is judged of so many pairs of curves with these jumps."""
+    return [
+        judge(curve(2 * seed, old, **options), curve(2 * seed + 1, new, **options), OLD, NEW)
+        for seed in range(count)
+    ]
+
+
 @pytest.mark.parametrize("factor", [1.8, 1.2, 0.7])
 @pytest.mark.parametrize("page", [0.0, 100.0])
-def test_a_bend_that_moves_is_proved(factor, page):
-    outcomes = [
-        judge(
-            curve(2 * seed, {4040: factor}, page=page),
-            curve(2 * seed + 1, {8136: factor}, page=page),
-            OLD,
-            NEW,
-        ).outcome
-        for seed in range(100)
-    ]
-    assert outcomes.count("moved") >= 95
-    assert "stayed" not in outcomes
-
-
-def test_one_that_stays_has_another_cause():
-    outcomes = [
-        judge(curve(2 * seed, {4040: 1.5}), curve(2 * seed + 1, {4040: 1.5}), OLD, NEW).outcome
-        for seed in range(100)
-    ]
-    assert outcomes.count("stayed") >= 95
-    assert "moved" not in outcomes
+@pytest.mark.parametrize(("place", "outcome"), [(8136, "moved"), (4040, "stayed")])
+def test_a_bend_that_moves_is_proved_and_one_that_stays_has_another_cause(
+    factor, page, place, outcome
+):
+    outcomes = [each.outcome for each in judged({4040: factor}, {place: factor}, 100, page=page)]
+    assert outcomes.count(outcome) >= 95
+    assert set(outcomes) <= {outcome, "unknown"}
 
 
 @pytest.mark.parametrize(
@@ -63,23 +57,15 @@ def test_one_that_stays_has_another_cause():
     ],
 )
 def test_what_is_not_there_or_disappears_tells_nothing(old, new, noise, reason):
-    found = [
-        judge(curve(seed, old, noise), curve(seed + 50, new, noise), OLD, NEW) for seed in range(50)
-    ]
-    outcomes = [each.outcome for each in found]
-    assert outcomes.count("unknown") >= 46
+    found = judged(old, new, 50, noise=noise)
+    assert [each.outcome for each in found].count("unknown") >= 46
     said = [reason in (each.reason or "") for each in found]
     assert sum(said) >= (46 if noise < 0.01 else 25)
 
 
 def test_noise_is_no_proof():
-    noisy = [
-        judge(
-            curve(seed, {4040: 1.3}, noise=0.5), curve(seed + 50, {4040: 1.3}, noise=0.5), OLD, NEW
-        ).outcome
-        for seed in range(50)
-    ]
-    assert noisy.count("unknown") >= 46
+    noisy = judged({4040: 1.3}, {4040: 1.3}, 50, noise=0.5)
+    assert [each.outcome for each in noisy].count("unknown") >= 46
 
 
 def test_too_little_around_a_place_tells_nothing():

@@ -115,13 +115,6 @@ def test_each_direction_is_measured_until_its_last_receive():
 # Units.
 
 
-def test_a_sample_is_divided_by_its_messages():
-    one = runs.measurement(iterations=10, samples=[2000, 4000])
-    assert one.one_way_times.tolist() == [100.0, 200.0]
-    stream = runs.measurement(iterations=10, samples=[2000], pattern="stream", window=4)
-    assert stream.one_way_times.tolist() == [50.0]
-
-
 def test_a_summary_is_in_ns_and_bytes_per_second():
     slices = [
         runs.measurement(

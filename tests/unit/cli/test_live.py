@@ -15,6 +15,7 @@ from rich.text import Text
 
 from halftrip.analysis import flags, states, summaries
 from halftrip.analysis.expectation import Expectations
+from halftrip.cli import live
 from halftrip.cli.live import LiveScreen, fitted, progress_view
 from halftrip.errors import Stopped
 from halftrip.report.document import document, document_so_far
@@ -84,8 +85,6 @@ def test_a_row_of_one_slice_has_its_figure_while_the_run_is_not_over():
 
 
 def test_only_rows_with_new_slices_are_analysed_again(monkeypatch):
-    from halftrip.analysis import flags
-
     analysed = []
     whole = flags.evidence
 
@@ -183,8 +182,6 @@ def test_a_signal_ends_the_run_while_its_screen_is_made(tmp_path):
 
 def test_the_work_for_the_screen_is_a_small_share_of_the_run(monkeypatch):
     """Whatever it takes."""
-    from halftrip.cli import live
-
     clock = SimpleNamespace(now=100.0)
     clocks = dict.fromkeys(("monotonic", "thread_time"), lambda: clock.now)
     monkeypatch.setattr(live, "time", SimpleNamespace(**clocks))

@@ -41,6 +41,7 @@ def test_cores_are_one_for_each_thread_of_each_rank():
             {"launches": 2},
             "--launches: this job was started once; start it again as often by itself",
         ),
+        ({"vary": {"env.X": ["1"]}}, "--vary: this job was started once, with one environment"),
         ({"until_ci": True}, "--until-ci: this job was started once; start it again as often"),
     ],
 )

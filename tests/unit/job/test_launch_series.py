@@ -20,6 +20,7 @@ from halftrip.plan.plan import Plan
 from halftrip.results.records import CopyTime, Failure, LostHost, RunEnd, Skip
 from halftrip.results.run_file import RunFile, encode, load
 from harness import runs
+from harness.noted import Noted
 
 UNTIL = Plan(until_ci=True, ci=0.01, max_launches=20)
 
@@ -28,6 +29,15 @@ def created(tmp_path):
     run_file = RunFile(tmp_path / "run.jsonl")
     run_file.append(encode(runs.run().header))
     return run_file
+
+
+def launched_run(tmp_path, plan, launch, limit=None, view=None):
+    """The run after all launches of a plan, each of which is `launch(task)`."""
+    run_file = created(tmp_path)
+    left = Resumption(launches=plan.launches)
+    launch_all(plan, run_file, view or NoView(), launch, left, limit)
+    run_file.close()
+    return load(run_file.path)
 
 
 def test_a_skip_is_written_once_and_all_else_every_time(tmp_path):
@@ -53,31 +63,23 @@ def test_a_skip_is_written_once_and_all_else_every_time(tmp_path):
 
 
 def test_the_end_is_of_all_launches(tmp_path):
-    run_file = created(tmp_path)
     drifts = iter([[0.5, -3.0], [-2.0, 1.0]])
 
     def launch(task):
         end = RunEnd(reason=None, seconds=2.0, timed=1.0, clock_drift=next(drifts))
         task.records.append(encode(end), last=True)
 
-    launch_all(Plan(launches=2), run_file, NoView(), launch, Resumption(launches=2))
-    run_file.close()
-    end = load(run_file.path).end
+    end = launched_run(tmp_path, Plan(launches=2), launch).end
     assert (end.seconds, end.timed, end.clock_drift) == (4.0, 2.0, [-2.0, -3.0])
 
 
 @pytest.mark.parametrize(("launches", "count"), [(1, 0), (3, 3)])
 def test_the_starts_of_several_launches_are_part_of_its_seconds(tmp_path, launches, count):
-    run_file = created(tmp_path)
-
     def launch(task):
         time.sleep(0.02)
         task.records.append(encode(RunEnd(reason=None, seconds=0.0)), last=True)
 
-    plan = Plan(launches=launches)
-    launch_all(plan, run_file, NoView(), launch, Resumption(launches=launches))
-    run_file.close()
-    seconds = load(run_file.path).end.seconds
+    seconds = launched_run(tmp_path, Plan(launches=launches), launch).end.seconds
     assert seconds >= 0.02 * count
     assert (seconds > 0) == (count > 0)
 
@@ -90,7 +92,6 @@ DEALT = Plan(transport=("tcp",), sizes=(8, 64), launches=10, dealt=True, ci=0.02
 def dealt_to(tmp_path, level, plan=DEALT, limit=None, end=lambda _: None):
     """The run of launches in each of which a row takes `level(size, launch)` ns, and what each of
     them leaves out; `end` has the reason with which a launch ends."""
-    run_file = created(tmp_path)
     done = []
 
     def launch(task):
@@ -105,9 +106,7 @@ def dealt_to(tmp_path, level, plan=DEALT, limit=None, end=lambda _: None):
                 task.records.append(encode(row))
         task.records.append(encode(RunEnd(reason=end(task.number))), last=True)
 
-    launch_all(plan, run_file, NoView(), launch, Resumption(launches=plan.launches), limit)
-    run_file.close()
-    return load(run_file.path), done
+    return launched_run(tmp_path, plan, launch, limit), done
 
 
 def test_rows_that_are_narrow_after_six_launches_get_no_more(tmp_path):
@@ -153,17 +152,8 @@ def test_a_launch_that_the_end_of_the_time_stops_ends_a_run_that_has_all_rows(tm
 # Where hosts are lost.
 
 
-class Warned(NoView):
-    def __init__(self):
-        self.lines = []
-
-    def warn(self, lines):
-        self.lines += lines
-
-
 @pytest.mark.parametrize("begun", [False, True])
 def test_a_launch_that_loses_a_host_is_followed_by_one_that_measures_what_it_lacks(tmp_path, begun):
-    run_file = created(tmp_path)
     calls = []
 
     def launch(task):
@@ -178,29 +168,25 @@ def test_a_launch_that_loses_a_host_is_followed_by_one_that_measures_what_it_lac
             raise HostsLost("rank 2 on c died", {"c": [2]})
         task.records.append(encode(RunEnd(reason=None)), last=True)
 
-    view = Warned()
-    launch_all(Plan(transport=("tcp",)), run_file, view, launch, Resumption())
-    run_file.close()
+    view = Noted()
+    run = launched_run(tmp_path, Plan(transport=("tcp",)), launch, view=view)
     after = (
         (1, frozenset({runs.measurement("tcp", 8).configuration})) if begun else (0, frozenset())
     )
     assert calls == [(0, frozenset()), after]
     assert view.lines == ["rank 2 on c died; going on without c"]
-    run = load(run_file.path)
     assert run.interrupted == "without c: rank 2 on c died"
     assert run.lost == (LostHost(host="c", ranks=[2], reason="rank 2 on c died", launch=0),)
     assert run.lost_hosts == {"c": "rank 2 on c died"}
 
 
 def test_what_a_refined_run_lacks_is_not_known(tmp_path):
-    run_file = created(tmp_path)
-
     def launch(task):
         task.records.append(encode(runs.environment(rank=0)))
         raise HostsLost("rank 2 on c died", {"c": [2]})
 
     with pytest.raises(Interrupted, match=r"^rank 2 on c died; which sizes a run with refine"):
-        launch_all(Plan(refine=True), run_file, NoView(), launch, Resumption())
+        launched_run(tmp_path, Plan(refine=True), launch)
 
 
 # With --max-duration.
@@ -238,11 +224,7 @@ def limited(tmp_path):
             task.records.append(encode(runs.measurement(launch=task.number)))
             task.records.append(encode(RunEnd(reason=reason, seconds=seconds)), last=True)
 
-        run_file = created(tmp_path)
-        left = Resumption(launches=plan.launches)
-        launch_all(plan, run_file, NoView(), once, left, TimeLimit.from_plan(plan))
-        run_file.close()
-        return load(run_file.path), limits
+        return launched_run(tmp_path, plan, once, TimeLimit.from_plan(plan)), limits
 
     return launch
 

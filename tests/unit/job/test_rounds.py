@@ -16,6 +16,7 @@ from halftrip.results.records import RunEnd
 from halftrip.results.run_file import RunFile, encode, load
 from halftrip.transports.refusals import plans_of
 from harness import runs
+from harness.noted import Noted
 
 PLAN = Plan(
     transport=("tcp",), sizes=(8, 64), ci=None, launches=3, vary=(("env.X", ("a", "b", "c")),)
@@ -60,17 +61,6 @@ def measurement(configuration, launch, slice_):
     return msgspec.structs.replace(made, configuration=configuration)
 
 
-class Seen(NoView):
-    def __init__(self):
-        self.lines, self.progress = [], []
-
-    def warn(self, lines):
-        self.lines += lines
-
-    def update(self, done, total, what, later=0):
-        self.progress.append((what, later))
-
-
 def taken(tmp_path, ranks, plan=PLAN, left=None, view=None):
     """The run after all launches that are left, and what was raised."""
     path = tmp_path / "run.jsonl"
@@ -99,7 +89,7 @@ def expected_calls(rounds=(0, 1, 2)):
 
 
 def test_each_round_has_a_launch_of_every_variant(tmp_path):
-    ranks, view = Ranks(), Seen()
+    ranks, view = Ranks(), Noted()
     found = taken(tmp_path, ranks, view=view)
     assert ranks.calls == expected_calls()
     assert found.run.interrupted is None
@@ -113,7 +103,7 @@ def test_each_round_has_a_launch_of_every_variant(tmp_path):
 
 
 def test_a_variant_that_fails_is_named_and_not_begun_again(tmp_path):
-    ranks, view = Ranks({B: LaunchFailed("mpiexec ended with status 1")}), Seen()
+    ranks, view = Ranks({B: LaunchFailed("mpiexec ended with status 1")}), Noted()
     found = taken(tmp_path, ranks, view=view)
     assert [variant for _, _, variant in ranks.calls].count(B) == 1
     assert len(ranks.calls) == 7

@@ -4,6 +4,7 @@ import pytest
 
 from halftrip.errors import UsageError
 from halftrip.plan.layers import config_layer, make_plan, options_layer, python_layer
+from harness.plans import mistake
 
 
 @pytest.fixture
@@ -50,10 +51,9 @@ def test_a_default_length_leaves_a_preset_its_limit(config, text):
 )
 def test_a_mistake_names_the_file(config, text, said):
     environment = config(text)
-    with pytest.raises(UsageError) as caught:
-        make_plan(defaults=config_layer(environment))
     path = f"{environment['XDG_CONFIG_HOME']}/halftrip/config.toml"
-    assert str(caught.value).startswith(f"{path}: {said}")
+    found = mistake(lambda: make_plan(defaults=config_layer(environment)))
+    assert found.startswith(f"{path}: {said}")
 
 
 def test_where_the_file_is(config, tmp_path, monkeypatch):

@@ -13,6 +13,7 @@ from halftrip.plan.layers import file_layer, make_plan, options_layer, python_la
 from halftrip.plan.plan import Plan
 from halftrip.registry import TRANSPORTS
 from halftrip.transports.base import ProcessContext
+from harness.plans import mistake, mistake_in_file
 
 
 def choices_of(plan):
@@ -71,9 +72,7 @@ TOO_MUCH = [
 
 @pytest.mark.parametrize(("options", "said"), TOO_MUCH)
 def test_a_plan_of_too_much_is_refused_at_once(options, said):
-    with pytest.raises(UsageError) as caught:
-        make_plan(options_layer(options))
-    assert str(caught.value).startswith(said)
+    assert mistake(lambda: make_plan(options_layer(options))).startswith(said)
 
 
 def test_virtual_time_has_to_be_computed():
@@ -106,11 +105,7 @@ FILES = [
 
 @pytest.mark.parametrize(("text", "said"), FILES, ids=[said for _, said in FILES])
 def test_a_file_with_what_no_plan_has_is_one_line(tmp_path, text, said):
-    path = tmp_path / "plan.toml"
-    path.write_text(text)
-    with pytest.raises(UsageError) as caught:
-        make_plan(file_layer(path))
-    assert str(caught.value).startswith(f"{path}: {said}")
+    assert mistake_in_file(tmp_path, text).startswith(said)
 
 
 def test_what_is_no_file_is_not_read(tmp_path):

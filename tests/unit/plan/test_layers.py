@@ -6,6 +6,7 @@ import pytest
 from halftrip.errors import UsageError
 from halftrip.plan.layers import file_layer, make_plan, options_layer, plan_layer, python_layer
 from halftrip.plan.plan import Plan
+from harness.plans import mistake, mistake_in_file
 
 
 def from_options(**options):
@@ -66,10 +67,7 @@ def from_options(**options):
     ],
 )
 def test_a_wrong_option_is_named_with_what_is_allowed(options, message):
-    with pytest.raises(UsageError) as caught:
-        from_options(**options)
-    assert str(caught.value).startswith(message)
-    assert "\n" not in str(caught.value)
+    assert mistake(lambda: from_options(**options)).startswith(message)
 
 
 @pytest.mark.parametrize(
@@ -87,13 +85,7 @@ def test_a_wrong_option_is_named_with_what_is_allowed(options, message):
     ],
 )
 def test_a_wrong_file_is_named_with_its_key(tmp_path, content, message):
-    path = tmp_path / "plan.toml"
-    path.write_text(content)
-    with pytest.raises(UsageError) as caught:
-        make_plan(file_layer(path))
-    assert str(caught.value).startswith(f"{path}: ")
-    assert message in str(caught.value)
-    assert "\n" not in str(caught.value)
+    assert message in mistake_in_file(tmp_path, content)
 
 
 def test_a_file_is_read_and_options_win_over_it(tmp_path):

@@ -2,8 +2,7 @@
 
 import pytest
 
-from halftrip.errors import UsageError
-from halftrip.plan.layers import file_layer, make_plan, plan_layer, python_layer
+from halftrip.plan.layers import make_plan, plan_layer, python_layer
 from halftrip.plan.path_model_table import parse_path_model, path_model_record
 from halftrip.plan.plan import plan_record
 from halftrip.simulation.path_model import (
@@ -16,6 +15,7 @@ from halftrip.simulation.path_model import (
     Spikes,
     Wander,
 )
+from harness.plans import mistake_in_file
 
 
 def test_values_with_units_and_dashes_in_names():
@@ -95,9 +95,4 @@ def test_values_with_units_and_dashes_in_names():
     ],
 )
 def test_an_error_is_one_line_with_file_and_key(tmp_path, content, said):
-    path = tmp_path / "plan.toml"
-    path.write_text(content)
-    with pytest.raises(UsageError) as caught:
-        make_plan(file_layer(path))
-    assert str(caught.value).startswith(f"{path}: {said}")
-    assert "\n" not in str(caught.value)
+    assert mistake_in_file(tmp_path, content).startswith(said)

@@ -35,6 +35,13 @@ def write(path, *records, tail=b""):
     return path
 
 
+def begun(tmp_path):
+    """A run file with its first line."""
+    run_file = RunFile(tmp_path / "run.jsonl")
+    run_file.append(encode(HEADER))
+    return run_file
+
+
 def a_measurement():
     return runs.measurement(iterations=1, samples=[1, 2, 3])
 
@@ -83,9 +90,8 @@ def test_a_run_file_is_never_overwritten(tmp_path):
 
 
 def test_each_line_is_written_at_once_and_only_one_end(tmp_path):
-    path = tmp_path / "run.jsonl"
-    run_file = RunFile(path)
-    run_file.append(encode(HEADER))
+    run_file = begun(tmp_path)
+    path = run_file.path
     run_file.append(encode(a_measurement()))
     assert len(load(path).measurements) == 1
     # Without an end, it was interrupted.
@@ -97,9 +103,8 @@ def test_each_line_is_written_at_once_and_only_one_end(tmp_path):
 
 
 def test_no_part_of_a_line_stays_where_a_signal_comes_between_two_writes(tmp_path, monkeypatch):
-    path = tmp_path / "run.jsonl"
-    run_file = RunFile(path)
-    run_file.append(encode(HEADER))
+    run_file = begun(tmp_path)
+    path = run_file.path
     whole = path.read_bytes()
     write = os.write
 
@@ -120,9 +125,8 @@ def test_no_part_of_a_line_stays_where_a_signal_comes_between_two_writes(tmp_pat
 
 
 def test_threads_that_end_a_file_at_once_write_one_end(tmp_path, monkeypatch):
-    path = tmp_path / "run.jsonl"
-    run_file = RunFile(path)
-    run_file.append(encode(HEADER))
+    run_file = begun(tmp_path)
+    path = run_file.path
     write = os.write
     writers = threading.Barrier(4)
 

@@ -1,3 +1,5 @@
+import os
+
 import pytest
 
 from harness.kernel import Kernel
@@ -13,3 +15,9 @@ def kernel(tmp_path):
 def bare_kernel(tmp_path):
     """A kernel without any file."""
     return Kernel(tmp_path, {})
+
+
+@pytest.fixture
+def allowed(monkeypatch):
+    """This process may use two cores."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})

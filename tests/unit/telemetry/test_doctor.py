@@ -1,7 +1,6 @@
 """The doctor's questions, answered from made-up kernels."""
 
 import errno
-import os
 
 import pytest
 
@@ -19,11 +18,6 @@ THP = "sys/kernel/mm/transparent_hugepage/enabled"
 def answer(kernel, name):
     (check,) = [check for check in machine_checks(kernel.reader) if check.name == name]
     return check
-
-
-@pytest.fixture
-def allowed(monkeypatch):
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,10 @@ does not give it."""
 
 import contextlib
 import errno
-import fcntl
 import gc
 import os
 import signal
 import socket
-import struct
-import termios
 import threading
 import time
 from pathlib import Path
@@ -26,6 +23,7 @@ from halftrip.transports.base import PathSettings
 from halftrip.transports.native import sockets, stream
 from halftrip.transports.native.stream import TcpTransport
 from harness.bench import pair, process
+from harness.ends import unread
 from harness.limits import AMPLE_SECONDS
 from harness.paths import NOTHING, added, connect, exchange, held, make_paths, opened
 from harness.runs import configuration
@@ -185,12 +183,6 @@ def test_messages_go_over_the_connections_in_turn():
             into = np.zeros(100 + number, dtype=np.uint8)
             second.recv(into)
             assert (into == number).all()
-
-
-def unread(descriptor):
-    """How many bytes wait in a socket."""
-    (count,) = struct.unpack("i", fcntl.ioctl(descriptor, termios.FIONREAD, b"\0" * 4))
-    return count
 
 
 VERIFIED = [

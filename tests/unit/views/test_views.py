@@ -39,18 +39,6 @@ def from_csv(run):
     return list(csv.DictReader(io.StringIO(text(details.csv, run))))
 
 
-def test_csv_and_json_have_the_same_rows():
-    document = from_json(a_run())
-    table = from_csv(a_run())
-    assert len(document["rows"]) == len(table) == 3
-    for row, line in zip(document["rows"], table, strict=True):
-        assert row.keys() == line.keys()
-        assert float(line["latency_ns"]) == pytest.approx(row["latency_ns"])
-    assert document["rows"][2]["flags"] == "drift not-converged"
-    assert document["skipped"][0]["transport"] == "mpi"
-    assert document["interrupted"] is None
-
-
 def test_every_name_is_documented():
     """Their order is that of tests/golden/formats/1.csv."""
     heading = text(details.csv, a_run()).splitlines()[0].split(",")
@@ -110,20 +98,6 @@ def test_a_frame_says_where_its_rows_come_from():
     # A simulated run has no ranks.
     (row,) = frame(runs.run(runs.measurement("shm", 8), environments=())).to_dict("records")
     assert (row["run"], row["host"]) == (run.header.started, None)
-
-
-def test_a_frame_has_the_rows_of_csv_or_one_for_each_slice():
-    again = runs.measurement("shm", 8, slice=1, seed=2, usage=(runs.usage(), runs.usage()))
-    run = runs.run(runs.measurement("shm", 8), again, runs.measurement("tcp", 8))
-    rows = frame(run)
-    lines = text(details.csv, run).splitlines()[1:]
-    assert rows["transport"].tolist() == [line.split(",")[0] for line in lines]
-    assert rows["slices"].tolist() == [2, 1]
-    table = frame(runs.run(runs.measurement("shm", 8), again), slices=True)
-    assert {*ORIGIN, "slice", "at_s", "size_bytes", "p99_ns"} < {*table.columns}
-    assert table["slice"].tolist() == [0, 1]
-    assert table["latency_ns"].tolist() == pytest.approx([100, 100], rel=0.01)
-    assert table["initiator_load"].isna().tolist() == [True, False]
 
 
 def test_a_frame_of_slices_has_the_cpu_time_of_what_arrived():
