@@ -149,7 +149,7 @@ def _by_setting(given: Sequence[ComparedRun], setting: Setting) -> list[Compared
         for each, measurements in side.rows.items():
             if value := setting.text(each):
                 first = first or each
-                found.setdefault(value, {})[_with(setting, each, first)] = measurements
+                found.setdefault(value, {})[setting.copied(each, first)] = measurements
         # What one run has measured in turn is compared launch by launch.
         rounds = {m.launch: m.launch for m in side.run.measurements} if len(given) == 1 else None
         for value in _in_order(setting, side, found):
@@ -170,25 +170,6 @@ def _in_order(setting: Setting, side: ComparedRun, found: Iterable[str]) -> list
 
 def _place(order: Sequence[str], value: str) -> int:
     return order.index(value) if value in order else len(order)
-
-
-def _with(setting: Setting, configuration: Configuration, like: Configuration) -> Configuration:
-    """A configuration with a setting as another one has it."""
-    replace, name = msgspec.structs.replace, setting.name
-    if setting.place == "ends":
-        initiator, responder = (
-            replace(end, **{name: getattr(other, name)})
-            for end, other in zip(configuration.ends, like.ends, strict=True)
-        )
-        return replace(configuration, initiator=initiator, responder=responder)
-    if setting.place == "sockets":
-        tuning = replace(configuration.tuning, **{name: getattr(like.tuning, name)})
-        return replace(configuration, tuning=tuning)
-    if setting.place == "extra":
-        value = dict(like.extra).get(name)
-        extra = tuple((key, value if key == name else own) for key, own in configuration.extra)
-        return replace(configuration, extra=extra)
-    return replace(configuration, **{name: getattr(like, name)})
 
 
 # In what rows differ.

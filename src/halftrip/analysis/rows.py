@@ -247,9 +247,10 @@ _BEFORE_SIZE = [each.of for each in WITH_FIELDS.values() if each.before_size]
 _AFTER_SIZE = [each.of for each in WITH_FIELDS.values() if not each.before_size]
 
 
-def _values(configuration: Configuration, settings: Iterable[Of]) -> Iterator[tuple[bool, Any]]:
-    """Values that can be compared, also where one is None."""
-    return ((value is not None, value) for value in (of(configuration) for of in settings))
+def _values(configuration: Configuration, settings: Iterable[Of]) -> Iterator[tuple[Any, ...]]:
+    """Values that can be compared, also where one is None, or a number unknown."""
+    values = (of(configuration) for of in settings)
+    return ((value is not None, isinstance(value, str), value) for value in values)
 
 
 def _order(configuration: Configuration) -> tuple[Any, ...]:
