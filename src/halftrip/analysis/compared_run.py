@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from halftrip.analysis.flags.flag import counted
+from halftrip.analysis.matching import partners, unknown_of
 from halftrip.analysis.row_change import Rounds
 from halftrip.analysis.states import RunStates, run_states
 from halftrip.errors import UsageError
@@ -198,6 +200,10 @@ def unlike(base: Iterable[Configuration], new: Iterable[Configuration]) -> str:
     """In what these rows of two runs differ that are not the same, in words, and how to compare
     them: ``they differ in socket buffer: system, 8K; --by socket-buffer compares them``."""
     one, other = [*base], [*new]
+    if may_be := partners(one, other, match_unknown=True):
+        titles = ", ".join(unknown_of(may_be).one)
+        said = f"{counted(len(may_be), 'row')} may be the same, but one run does not say {titles}"
+        return f"{said}; --match-unknown compares them"
     apart = {}
     for name, of in aspects([*one, *other]).items():
         sides = [{of(each) for each in side} - {""} for side in (one, other)]

@@ -71,6 +71,10 @@ def compare(
     anyway: Annotated[
         bool, typer.Option("--anyway", help="Also what was measured in another way.")
     ] = False,
+    match_unknown: Annotated[
+        bool,
+        typer.Option("--match-unknown", help="Also rows of which one run does not say a setting."),
+    ] = False,
     strict: Annotated[
         bool,
         typer.Option(
@@ -103,6 +107,7 @@ def compare(
         spread,
         anyway,
         "none" if allow_missing else "all" if strict else "asked",
+        match_unknown,
     )
     print_comparisons(found, format_, every, wide)
     return status(found, strict)

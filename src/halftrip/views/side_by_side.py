@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from halftrip.analysis.figure import ALWAYS, BRIEF
-from halftrip.analysis.matching import MatchedRows, in_effect, lacks, matched_rows
+from halftrip.analysis.matching import MatchedRows, filled_by, in_effect, lacks, matched_rows
 from halftrip.analysis.rows import Row
 from halftrip.errors import UsageError
 from halftrip.plan.vary import against, in_words, label
@@ -218,7 +218,7 @@ def _reason(imported: Configuration, others: Sequence[Configuration]) -> str:
         left = same
     if sum(lacks(imported, each) for each in left) > 1:
         return "that may be any of several rows"
-    filled = imported.filled(left[0]), left[0].filled(imported)
+    filled = filled_by(imported, left[0]), filled_by(left[0], imported)
     for field in varying([*map(in_effect, filled)]):
         return f"of {field.name} {field.of(imported) or 'unknown'}"
     return "of other settings"

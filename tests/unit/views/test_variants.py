@@ -270,7 +270,7 @@ def test_what_is_compared_is_what_stands_side_by_side(places, count):
     said = any("1 of places same" in line for line in side_by_side_of(theirs, mine))
     assert said == (count == 2)
     rows = ([row.configuration for row in document(each).rows] for each in (runs.run(mine), theirs))
-    assert len(partners(*rows, anyway=False)) == 2 - count
+    assert len(partners(*rows, match_unknown=True)) == 2 - count
 
 
 def test_a_text_of_many_tables_has_a_line_for_each():
