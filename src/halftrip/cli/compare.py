@@ -60,14 +60,7 @@ def compare(
             "--quantile", metavar="Q", help="Compare this quantile, as 0.99. [the median]"
         ),
     ] = None,
-    launch_spread: Annotated[
-        Text,
-        typer.Option(
-            "--launch-spread",
-            metavar="SHARE",
-            help="How much fresh processes differ. [as measured, or 3%]",
-        ),
-    ] = None,
+    launch_spread: inputs.LaunchSpread = None,
     anyway: Annotated[
         bool, typer.Option("--anyway", help="Also what was measured in another way.")
     ] = False,

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from halftrip.analysis.compared_run import unlike
-from halftrip.analysis.comparison import ASSUMED_SPREAD, Comparison
+from halftrip.analysis.comparison import Comparison
 from halftrip.analysis.figure import ALWAYS, BRIEF, MORE
 from halftrip.analysis.flags.flag import counted
 from halftrip.analysis.row_change import RowChange
@@ -29,6 +29,7 @@ from halftrip.stats.estimate import Estimate
 from halftrip.units import significant
 from halftrip.views.columns import SIZE, TRANSPORT, setting_column
 from halftrip.views.compare_fields import content, differences, records
+from halftrip.views.single_figures import CANNOT_TELL, what_it_takes
 from halftrip.views.states import BOTH_STATES
 
 # Rows that cannot be told, and what differs around the runs: so many are shown, the rest counted.
@@ -188,13 +189,10 @@ def _single(comparison: Comparison) -> list[str]:
     if not rows:
         return []
     times = [significant(each(row.ratio for row in rows), 3) for each in (min, max)]
-    said = f"no interval: cannot tell of {counted(_rows(rows), 'row')}"
-    plain = f"their messages take {' to '.join(dict.fromkeys(times))} times as long in the new run"
-    imported = comparison.base.run.sources or comparison.new.run.sources
-    takes = "another output of the same test" if imported else "--launches 5"
-    share = f"--launch-spread {_percent(ASSUMED_SPREAD)}".replace(" %", "%")
-    how = f"It takes {takes}, or how far launches of it are known to differ, as {share}"
-    return [f"{said}; by the figures alone, {plain}. {how}."]
+    factor = " to ".join(dict.fromkeys(times))
+    takes = what_it_takes(bool(comparison.base.run.sources or comparison.new.run.sources))
+    cannot = f"{CANNOT_TELL} of {counted(_rows(rows), 'row')}"
+    return [f"{cannot}, {factor} times as long in the new run by the figures alone; {takes}."]
 
 
 def _rows(found: Iterable[RowChange]) -> int:

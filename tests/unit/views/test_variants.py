@@ -223,7 +223,8 @@ def test_it_stands_beside_what_it_may_be():
     found = beside(runs.measurement("mpi", 16), runs.measurement("mpi", 128))
     sizes = [line[1] for line in found]
     assert sizes == ["16", "128", "8", "32", "64"]
-    assert found[0][-3:] == ["1.51!", "±", "?"]
+    # The figure, no interval, and a ratio that stands alone.
+    assert found[0][-4:] == ["1.51!", "±", "?", "15.1?"]
     assert found[2][2:4] == ["-", "-"]
     # It may be either of two, or is known to be another.
     for others in (
