@@ -55,6 +55,11 @@ class Comparison(NamedTuple):
     unknown: Unknown
 
     @property
+    def imported(self) -> bool:
+        """Whether another tool has measured one of them."""
+        return bool(self.base.run.sources or self.new.run.sources)
+
+    @property
     def without_interval(self) -> list[RowChange]:
         """The rows of which nothing but a ratio is known."""
         return [row for row in self.rows if not row.difference.is_known]

@@ -29,7 +29,7 @@ from halftrip.stats.estimate import Estimate
 from halftrip.units import significant
 from halftrip.views.columns import SIZE, TRANSPORT, setting_column
 from halftrip.views.compare_fields import content, differences, records
-from halftrip.views.single_figures import CANNOT_TELL, what_it_takes
+from halftrip.views.single_figures import CANNOT_TELL, more_of, what_it_takes
 from halftrip.views.states import BOTH_STATES
 
 # Rows that cannot be told, and what differs around the runs: so many are shown, the rest counted.
@@ -190,7 +190,7 @@ def _single(comparison: Comparison) -> list[str]:
         return []
     times = [significant(each(row.ratio for row in rows), 3) for each in (min, max)]
     factor = " to ".join(dict.fromkeys(times))
-    takes = what_it_takes(bool(comparison.base.run.sources or comparison.new.run.sources))
+    takes = what_it_takes(comparison.imported)
     cannot = f"{CANNOT_TELL} of {counted(_rows(rows), 'row')}"
     return [f"{cannot}, {factor} times as long in the new run by the figures alone; {takes}."]
 
@@ -215,11 +215,15 @@ def _holds(comparison: Comparison) -> list[str]:
             "measured": f"launches differ by {percent} on this machine, which is allowed for",
             "assumed": (
                 f"launches are taken to differ by {percent}, since neither run has several: "
-                "--launches 5 measures it, --launch-spread says it"
+                f"{more_of(comparison.imported)} measures it, --launch-spread says it"
             ),
         }[spread.source]
         which = "This is" if len(alone) == len(known) else f"{_rows(alone)} rows are"
         said.append(f"{which} within one launch each; {how}.")
+        stated = [row for row in alone if row.base.stated or row.new.stated]
+        if stated:
+            count = counted(_rows(stated), "row")
+            said.append(f"The intervals of {count} are made of those that their sources state.")
     else:
         base, new = (
             _range([getattr(row, side).launches for row in known]) for side in ("base", "new")

@@ -9,8 +9,12 @@ CANNOT_TELL = "no interval: cannot tell"
 _SHARE = f"--launch-spread {100 * ASSUMED_SPREAD:g}%"
 
 
+def more_of(imported: bool) -> str:
+    """What has several launches; `imported`: the figures are another tool's."""
+    return "another output of the same test" if imported else "--launches 5"
+
+
 def what_it_takes(imported: bool, command: str = "") -> str:
-    """What would tell; `imported`: the figures are another tool's. `command` is the one whose
-    option it names, if that is not this one."""
-    more = "another output of the same test" if imported else "--launches 5"
-    return f"it takes {more}, or how far launches are known to differ, as {command}{_SHARE}"
+    """What would tell. `command` is the one whose option it names, if that is not this one."""
+    said = f"or how far launches are known to differ, as {command}{_SHARE}"
+    return f"it takes {more_of(imported)}, {said}"
