@@ -48,7 +48,7 @@ LaunchSpread = Annotated[
     typer.Option(
         "--launch-spread",
         metavar="SHARE",
-        help="How much fresh processes differ. [as measured, or not known]",
+        help="By how much launches of a test differ. [as measured]",
     ),
 ]
 
