@@ -25,6 +25,7 @@ from halftrip.units import format_size
 Rows = Mapping[Configuration, Sequence[Measurement]]
 # Of the values of a setting, so many are named.
 _MOST_NAMED = 3
+_MOST_SETTINGS = 8
 
 
 class ComparedRun(NamedTuple):
@@ -201,7 +202,7 @@ def unlike(base: Iterable[Configuration], new: Iterable[Configuration]) -> str:
     them: ``they differ in socket buffer: system, 8K; --by socket-buffer compares them``."""
     one, other = [*base], [*new]
     if may_be := partners(one, other, match_unknown=True):
-        titles = ", ".join(unknown_of(may_be).one)
+        titles = named(unknown_of(may_be).one)
         said = f"{counted(len(may_be), 'row')} may be the same, but one run does not say {titles}"
         return f"{said}; --match-unknown compares them"
     apart = {}
@@ -217,6 +218,12 @@ def unlike(base: Iterable[Configuration], new: Iterable[Configuration]) -> str:
     if len(apart) == 1 and (name := next(iter(apart))) in options:
         hint = f"; --by {options[name]} compares them"
     return f"they differ in {said}{hint}"
+
+
+def named(titles: Sequence[str]) -> str:
+    """The first of these settings, and how many more there are."""
+    more = len(titles) - _MOST_SETTINGS
+    return ", ".join(titles[:_MOST_SETTINGS]) + (f" and {more} more" if more > 0 else "")
 
 
 def _both(one: set[str], other: set[str]) -> str:

@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from halftrip.analysis.compared_run import unlike
+from halftrip.analysis.compared_run import named, unlike
 from halftrip.analysis.comparison import Comparison
 from halftrip.analysis.figure import ALWAYS, BRIEF, MORE
 from halftrip.analysis.flags.flag import counted
@@ -86,9 +86,9 @@ def around(comparison: Comparison) -> list[str]:
     if not found and comparison.base.run is not comparison.new.run:
         lines.append("nothing that is known of their environments differs")
     if unknown.both:
-        lines.append(f"neither run says, so that they may differ in: {', '.join(unknown.both)}")
+        lines.append(f"neither run says, so that they may differ in: {named(unknown.both)}")
     if unknown.one:
-        lines.append(f"one run does not say, taken to be the same: {', '.join(unknown.one)}")
+        lines.append(f"one run does not say, taken to be the same: {named(unknown.one)}")
     return lines
 
 
