@@ -1,8 +1,11 @@
 """Samples of what other tools print, the texts of their authors, what importers make of them, and
 what styles print."""
 
+import msgspec
+
 from halftrip.registry import STYLES
 from halftrip.report.document import document
+from halftrip.results.reported import StatedInterval
 from halftrip.results.run_file import assemble
 from halftrip.tools.importing import imported
 from harness.files import ROOT
@@ -35,6 +38,15 @@ def imported_run(content, tool=None):
     content = content.encode() if isinstance(content, str) else content
     header, *rest = imported(content, "source.txt", tool)
     return assemble(header, rest)
+
+
+def stating(run, low, high, level=0.99):
+    """The run, whose source has stated this interval of each row's mean, one-way us."""
+    interval = StatedInterval(low=1e3 * low, high=1e3 * high, level=level, of="mean")
+    replace = msgspec.structs.replace
+    found = (replace(each, reported=replace(each.reported, interval=interval))
+             for each in run.measurements)  # fmt: skip
+    return replace(run, measurements=tuple(found))
 
 
 def measured(content, tool=None):

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from halftrip.analysis.flags.flag import counted
+from halftrip.analysis.matching import partners, unknown_of
 from halftrip.analysis.row_change import Rounds
 from halftrip.analysis.states import RunStates, run_states
 from halftrip.errors import UsageError
@@ -23,6 +25,7 @@ from halftrip.units import format_size
 Rows = Mapping[Configuration, Sequence[Measurement]]
 # Of the values of a setting, so many are named.
 _MOST_NAMED = 3
+_MOST_SETTINGS = 8
 
 
 class ComparedRun(NamedTuple):
@@ -149,7 +152,7 @@ def _by_setting(given: Sequence[ComparedRun], setting: Setting) -> list[Compared
         for each, measurements in side.rows.items():
             if value := setting.text(each):
                 first = first or each
-                found.setdefault(value, {})[_with(setting, each, first)] = measurements
+                found.setdefault(value, {})[setting.copied(each, first)] = measurements
         # What one run has measured in turn is compared launch by launch.
         rounds = {m.launch: m.launch for m in side.run.measurements} if len(given) == 1 else None
         for value in _in_order(setting, side, found):
@@ -170,25 +173,6 @@ def _in_order(setting: Setting, side: ComparedRun, found: Iterable[str]) -> list
 
 def _place(order: Sequence[str], value: str) -> int:
     return order.index(value) if value in order else len(order)
-
-
-def _with(setting: Setting, configuration: Configuration, like: Configuration) -> Configuration:
-    """A configuration with a setting as another one has it."""
-    replace, name = msgspec.structs.replace, setting.name
-    if setting.place == "ends":
-        initiator, responder = (
-            replace(end, **{name: getattr(other, name)})
-            for end, other in zip(configuration.ends, like.ends, strict=True)
-        )
-        return replace(configuration, initiator=initiator, responder=responder)
-    if setting.place == "sockets":
-        tuning = replace(configuration.tuning, **{name: getattr(like.tuning, name)})
-        return replace(configuration, tuning=tuning)
-    if setting.place == "extra":
-        value = dict(like.extra).get(name)
-        extra = tuple((key, value if key == name else own) for key, own in configuration.extra)
-        return replace(configuration, extra=extra)
-    return replace(configuration, **{name: getattr(like, name)})
 
 
 # In what rows differ.
@@ -217,6 +201,10 @@ def unlike(base: Iterable[Configuration], new: Iterable[Configuration]) -> str:
     """In what these rows of two runs differ that are not the same, in words, and how to compare
     them: ``they differ in socket buffer: system, 8K; --by socket-buffer compares them``."""
     one, other = [*base], [*new]
+    if may_be := partners(one, other, match_unknown=True):
+        titles = named(unknown_of(may_be).one)
+        said = f"{counted(len(may_be), 'row')} may be the same, but one run does not say {titles}"
+        return f"{said}; --match-unknown compares them"
     apart = {}
     for name, of in aspects([*one, *other]).items():
         sides = [{of(each) for each in side} - {""} for side in (one, other)]
@@ -230,6 +218,12 @@ def unlike(base: Iterable[Configuration], new: Iterable[Configuration]) -> str:
     if len(apart) == 1 and (name := next(iter(apart))) in options:
         hint = f"; --by {options[name]} compares them"
     return f"they differ in {said}{hint}"
+
+
+def named(titles: Sequence[str]) -> str:
+    """The first of these settings, and how many more there are."""
+    more = len(titles) - _MOST_SETTINGS
+    return ", ".join(titles[:_MOST_SETTINGS]) + (f" and {more} more" if more > 0 else "")
 
 
 def _both(one: set[str], other: set[str]) -> str:

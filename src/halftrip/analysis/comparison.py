@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from halftrip.analysis.asked_rows import AskedRows
 from halftrip.analysis.compared_run import ComparedRun, unlike
 from halftrip.analysis.like_states import FEWEST_TO_TELL, Common, MeasuredRow, in_common
-from halftrip.analysis.matching import partners
+from halftrip.analysis.matching import Unknown, partners, unknown_of
 from halftrip.analysis.repeats import LeftOut, Repeats, left_out_of, repeats_in
 from halftrip.analysis.row_change import Rounds, RowChange, Spread, judged, row_change
 from halftrip.errors import UsageError
@@ -39,7 +39,8 @@ class Comparison(NamedTuple):
     """What has changed from `base` to `new`. `rows` are those that both have, in the order of the
     base, each in every state that both have seen; `only_base` and `only_new` those that one of them
     has, and `missing` those of the base that the new one should have. `quantile` is what is
-    compared of the times of single messages; None: the median."""
+    compared of the times of single messages; None: the median. `unknown` are settings of these rows
+    that are not known."""
 
     base: ComparedRun
     new: ComparedRun
@@ -51,6 +52,17 @@ class Comparison(NamedTuple):
     spread: Spread
     threshold: float
     quantile: float | None
+    unknown: Unknown
+
+    @property
+    def imported(self) -> bool:
+        """Whether another tool has measured one of them."""
+        return bool(self.base.run.sources or self.new.run.sources)
+
+    @property
+    def without_interval(self) -> list[RowChange]:
+        """The rows of which nothing but a ratio is known."""
+        return [row for row in self.rows if not row.difference.is_known]
 
     def having(self, word: str) -> list[RowChange]:
         """The rows with this word, the largest change first."""
@@ -83,18 +95,21 @@ def compare(
     launch_spread: float | None = None,
     anyway: bool = False,
     needed: Needed = "asked",
+    match_unknown: bool = False,
 ) -> list[Comparison]:
     """What has changed from `base` to each of `news`.
 
     A row is slower or faster where its times differ by more than the share `threshold`, and chance
     does not explain that they differ at a level of 5 %, all rows of all runs considered; it is the
-    same where its 95 % interval lies within the threshold. `launch_spread` is by how much fresh
-    processes differ, for rows of one launch each. `anyway`: rows are compared although they were
-    measured otherwise. `needed` are the rows of the base that each of `news` has to have.
+    same where its 95 % interval lies within the threshold. Of a row without an interval nothing but
+    its ratio is known. `launch_spread` is by how much fresh processes differ, for rows of one
+    launch each. `anyway`: rows are compared although they were measured otherwise,
+    `match_unknown`: also where a setting is known of one run only. `needed` are the rows of the
+    base that each of `news` has to have.
 
     Raises UsageError, which says why, where a run has no row to compare.
     """
-    found = [_pairs(base, new, quantile, anyway) for new in news]
+    found = [_pairs(base, new, quantile, anyway, match_unknown) for new in news]
     spread = _spread(found, launch_spread)
     changes = [
         [
@@ -115,11 +130,6 @@ def compare(
     for new, pairs, rows in zip(news, found, changes, strict=True):
         own, p_values = p_values[: len(rows)], p_values[len(rows) :]
         words = [judged(row, p, threshold, spread) for row, p in zip(rows, own, strict=True)]
-        if not any(row.difference.is_known for row in words):
-            raise UsageError(
-                f"{base.name} and {new.name}: no row has an interval in both; measure with several "
-                "--slices or --launches, or say --launch-spread"
-            )
         comparisons.append(
             Comparison(
                 base,
@@ -132,6 +142,7 @@ def compare(
                 spread,
                 threshold,
                 quantile,
+                pairs.unknown,
             )
         )
     return comparisons
@@ -162,6 +173,7 @@ class _Pairs(NamedTuple):
     only_base: Sequence[Configuration]
     only_new: Sequence[Configuration]
     refused: Sequence[Refused]
+    unknown: Unknown
 
 
 def _rounds(base: ComparedRun, new: ComparedRun) -> Rounds | None:
@@ -186,12 +198,18 @@ def _spread(found: Sequence[_Pairs], given: float | None) -> Spread:
     return Spread(ASSUMED_SPREAD, "assumed")
 
 
-def _pairs(base: ComparedRun, new: ComparedRun, quantile: float | None, anyway: bool) -> _Pairs:
+def _pairs(
+    base: ComparedRun,
+    new: ComparedRun,
+    quantile: float | None,
+    anyway: bool,
+    match_unknown: bool,
+) -> _Pairs:
     """The rows that can be compared. Raises UsageError if there are none."""
     for side in (base, new):
         if not side.rows:
             raise UsageError(f"{side.name}: it has no rows to compare")
-    matches = partners(base.rows, new.rows, anyway)
+    matches = partners(base.rows, new.rows, anyway, match_unknown)
     if not matches:
         said = unlike(base.rows, new.rows)
         raise UsageError(f"{base.name} and {new.name} have no row in common: {said}")
@@ -224,6 +242,8 @@ def _pairs(base: ComparedRun, new: ComparedRun, quantile: float | None, anyway: 
         [each for each in base.rows if each not in matches],
         [each for each in new.rows if each not in matched],
         refused,
+        # What halftrip has measured is known; there may be a hundred thousand rows of it.
+        unknown_of(matches if base.run.sources or new.run.sources else {}),
     )
 
 

@@ -28,7 +28,8 @@ from halftrip.stats.change_points import (
     standard_error,
 )
 from halftrip.stats.difference import Difference, differ
-from halftrip.stats.estimate import Estimate
+from halftrip.stats.distributions import NORMAL_95
+from halftrip.stats.estimate import Estimate, ratio
 from halftrip.stats.median import median
 
 # The share of histories without a change in which one is found.
@@ -73,6 +74,17 @@ class RowHistory(NamedTuple):
     quantity: Quantity | None = None
     level: float = math.nan
 
+    @property
+    def is_short(self) -> bool:
+        """Whether it has several figures, but too few for any change to be found."""
+        return 1 < len(self.figures) < FEWEST_RUNS
+
+    @property
+    def ratio(self) -> Estimate:
+        """The last figure over the first."""
+        every = [*self.figures.values()]
+        return ratio(every[-1], every[0])
+
 
 class Event(NamedTuple):
     """Changes of several rows in the same direction that may have happened between the same two
@@ -100,11 +112,13 @@ class Event(NamedTuple):
 
 class History(NamedTuple):
     """Runs in time order, rows in the order of a table, but those that changed first, and events in
-    time order."""
+    time order. `launch_spread` is what single figures have their intervals from, if somebody has
+    said it."""
 
     runs: Sequence[RunFigures]
     rows: Sequence[RowHistory]
     events: Sequence[Event]
+    launch_spread: float | None = None
 
     @property
     def in_states(self) -> list[RowHistory]:
@@ -120,19 +134,32 @@ class History(NamedTuple):
         return [row for row in self.rows if row.changes]
 
 
-def history(runs: Iterable[RunFigures]) -> History:
-    """The history of all rows of these runs, in time order, whatever order they come in."""
-    ordered = sorted(runs, key=lambda each: (each.measured, each.name))
+def history(runs: Iterable[RunFigures], launch_spread: float | None = None) -> History:
+    """The history of all rows of these runs, in time order; those of one moment, as texts that say
+    none were imported in, are in the order that they come in. Figures without an interval have one
+    where it is known by how much launches of fresh processes differ: `launch_spread`, a standard
+    deviation as a share of the time."""
+    ordered = sorted(runs, key=lambda each: each.measured)
     by_row: dict[Configuration, dict[int, _Figures]] = {}
     for number, each in enumerate(ordered):
         for configuration, figure in each.figures.items():
             found = _Figures(
-                figure, each.levels.get(configuration, ()), each.goes.get(configuration)
+                _known_by(figure, launch_spread),
+                each.levels.get(configuration, ()),
+                each.goes.get(configuration),
             )
             by_row.setdefault(configuration, {})[number] = found
     rows = _rows([each for row, found in by_row.items() for each in _by_level(row, found)])
     rows.sort(key=lambda row: (not row.changes, *_order(row.configuration)))
-    return History(ordered, rows, _events(ordered, rows))
+    return History(ordered, rows, _events(ordered, rows), launch_spread)
+
+
+def _known_by(figure: Estimate, spread: float | None) -> Estimate:
+    """A figure, which has an interval if it is known by how much launches differ."""
+    if spread is None or not math.isnan(figure.half_width):
+        return figure
+    factor = math.exp(NORMAL_95 * spread)
+    return Estimate(figure.value, figure.value / factor, figure.value * factor)
 
 
 def _order(configuration: Configuration) -> tuple[object, ...]:

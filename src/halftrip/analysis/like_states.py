@@ -185,7 +185,12 @@ def are_alike(one: InState, other: InState) -> bool:
         return True
     readings = [_reading(each) for each in (one, other)]
     known = [each for each in readings if each is not None]
-    return len(known) < 2 or max(known) <= _SAME * min(known)
+    return len(known) < 2 or same_level(*known)
+
+
+def same_level(one: float, other: float) -> bool:
+    """Whether these readings, or levels, of a quantity are of the same state."""
+    return max(one, other) <= _SAME * min(one, other)
 
 
 def _reading(each: InState) -> float | None:

@@ -3,8 +3,8 @@
 Rows match where their configurations are equal in all settings but the cores that were requested
 (`Configuration.without_cores`); links of a baseline, where they also measure the same whatever pair
 does (`Configuration.setting`). A row that was imported may lack settings, which its tool does not
-say: it matches the only row that it may be the same as, by one rule for both. Two that are compared
-match nothing else; side by side, several tables of a text have a line each beside one row.
+say: compared, it matches what lacks the same, and with `match_unknown` the only row that it may be
+the same as. Side by side it stands beside that one, and several tables of a text have a line each.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from typing import NamedTuple
 import msgspec
 
 from halftrip.analysis.rows import Row
-from halftrip.results.configuration import Configuration
+from halftrip.plan.setting import Setting
+from halftrip.plan.settings import SETTINGS, extra_setting
+from halftrip.results.configuration import UNKNOWN, Configuration
 
 _Rows = Sequence[Row | None]
 
@@ -24,11 +26,15 @@ _Rows = Sequence[Row | None]
 
 
 def partners(
-    base: Collection[Configuration], new: Collection[Configuration], anyway: bool
+    base: Collection[Configuration],
+    new: Collection[Configuration],
+    anyway: bool = False,
+    match_unknown: bool = False,
 ) -> dict[Configuration, Configuration]:
-    """The row of `new` for each row of `base` that has one: the same configuration; for an imported
-    row that lacks settings, the only one that it may be. With `anyway`, of those that are left:
-    the only one of the same transport and size."""
+    """The row of `new` for each row of `base` that has one: the same configuration, whatever the
+    names of imported tables are. With `match_unknown`, of those that are left: the only one that an
+    imported row may be that lacks settings. With `anyway`, then: the only one of the same transport
+    and size."""
     found = {each: each for each in base if each in new}
 
     def more(fits: Callable[[Configuration, Configuration], bool]) -> None:
@@ -36,7 +42,9 @@ def partners(
         left = [each for each in base if each not in found]
         found.update(_only_ones(left, [each for each in new if each not in taken], fits))
 
-    more(may_be_same)
+    more(_same_but_for_names)
+    if match_unknown:
+        more(may_be_same)
     if anyway:
         more(_same_transport_and_size)
     return found
@@ -64,13 +72,52 @@ def _only_ones(
     return {each: other for each, other in pairs if counts[each] == counts[other] == 1}
 
 
+def _same_but_for_names(one: Configuration, other: Configuration) -> bool:
+    return one.variant != other.variant and in_effect(one) == in_effect(other)
+
+
 def may_be_same(one: Configuration, other: Configuration) -> bool:
     """Whether they are equal in all settings that are known of both, whatever the names of the
     imported tables are; one of them has to lack a setting, or to have another such name."""
-    filled = one.filled(other), other.filled(one)
+    filled = filled_by(one, other), filled_by(other, one)
     if filled == (one, other) and one.variant == other.variant:
         return False
     return in_effect(filled[0]) == in_effect(filled[1])
+
+
+def filled_by(one: Configuration, other: Configuration) -> Configuration:
+    """The first, with what is unknown of it as the other has it."""
+    found = one.filled(other)
+    for name in one.unknown:
+        found = extra_setting(name).copied(found, other)
+    both = tuple(name for name in one.unknown if name in other.unknown)
+    return msgspec.structs.replace(found, unknown=both)
+
+
+def unknown_settings(each: Configuration) -> list[Setting]:
+    """The settings that are not known of a configuration, or not of one end."""
+    every = {**SETTINGS, **{name: extra_setting(name) for name in each.unknown}}
+    # Those of both ends are texts such as ``host:unknown``.
+    return [found for found in every.values() if UNKNOWN in str(found.of(each)).split(":")]
+
+
+class Unknown(NamedTuple):
+    """The settings that are not known of rows that are compared, by their titles: of `both` runs,
+    so that they may differ in them, or of `one`, so that they were taken to be as in the other."""
+
+    both: Sequence[str]
+    one: Sequence[str]
+
+
+def unknown_of(matches: Mapping[Configuration, Configuration]) -> Unknown:
+    """What is not known of these partners."""
+    both: dict[str, None] = {}
+    one: dict[str, None] = {}
+    for pair in matches.items():
+        first, second = ({found.title: None for found in unknown_settings(each)} for each in pair)
+        for title in first | second:
+            (both if title in first and title in second else one)[title] = None
+    return Unknown([*both], [*one])
 
 
 def in_effect(each: Configuration) -> Configuration:
@@ -137,7 +184,7 @@ def _kind(each: Configuration) -> tuple[object, ...]:
 
 def lacks(imported: Configuration, other: Configuration) -> bool:
     """Whether the first lacks settings that the other has, and may be the same."""
-    return imported.filled(other) != imported and may_be_same(imported, other)
+    return filled_by(imported, other) != imported and may_be_same(imported, other)
 
 
 def _overlap(some: _Rows, others: _Rows) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -73,6 +73,22 @@ def host_factors(run: Run, configurations: Iterable[Configuration]) -> dict[str,
     """How many times as long messages take on the links of each host as on those of a usual one, by
     what `slow_parts` names hosts by; without those of which nothing can be told."""
     known, hosts = _times(run, _by_link(run, configurations))
+    return _factors(known, hosts)
+
+
+def factors_by(costs: Mapping[tuple[str, str], Iterable[float]]) -> dict[str, float]:
+    """The same by any cost of each link, above 0, such as the inverse of its bandwidth, by the
+    names of its hosts."""
+    hosts = sorted({host for link in costs for host in link})
+    known: dict[tuple[int, int], Floats] = {}
+    for link, values in costs.items():
+        one, other = sorted(map(hosts.index, link))
+        if one != other:
+            known[one, other] = np.array([*values])
+    return _factors(known, hosts)
+
+
+def _factors(known: Mapping[tuple[int, int], Floats], hosts: Sequence[str]) -> dict[str, float]:
     if len({host for link in known for host in link}) < FEWEST_HOSTS:
         return {}
     nodes = fit(known).nodes.items()

@@ -15,8 +15,12 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from halftrip.analysis.bend_kinds import Prediction
+from halftrip.analysis.curves import curves
+from halftrip.analysis.like_states import same_level
 from halftrip.analysis.repeats import repeats
+from halftrip.analysis.states import HostStates, State, run_states
 from halftrip.results.configuration import Configuration
+from halftrip.results.records import Measurement
 from halftrip.results.run import Run
 from halftrip.stats.estimate import Estimate, ratio
 from halftrip.stats.interval import between_medians
@@ -158,12 +162,54 @@ def _estimate(logarithms: Floats) -> Estimate:
     return Estimate(median(factors), *(bounds or ()))
 
 
-def curve_times(run: Run, curve: Configuration) -> Times:
-    """The times of a curve of a run."""
+class Shown(NamedTuple):
+    """A curve of a run, and the state of the machine that it is shown in; None: it is of all."""
+
+    run: Run
+    curve: Configuration
+    state: State | None
+
+    @classmethod
+    def of(cls, run: Run, curve: Configuration) -> Shown:
+        found = curves(run, lambda each: each.curve == curve)
+        return cls(run, curve, found[0].state if found else None)
+
+
+def judge_curves(
+    old: Shown, new: Shown, places: tuple[Prediction, Prediction], state: State | None = None
+) -> tuple[Proof, State | None]:
+    """Compares two curves as `judge` does, by their times in one state of the machine, which is the
+    second of what is returned: that in which the bend was shown (`state`), or else either of these,
+    as far as both were measured in it; None where neither goes with any."""
+    told = [each for each in (state, old.state, new.state) if each is not None]
+    for like in told:
+        before, after = (curve_times(each.run, each.curve, like) for each in (old, new))
+        if before and after:
+            return judge(before, after, *places), like
+    if not told:
+        before, after = (curve_times(each.run, each.curve) for each in (old, new))
+        return judge(before, after, *places), None
+    cores = f"{told[0].quantity.what} {told[0].word} ({told[0].quantity.text(told[0].value)})"
+    return Proof("unknown", reason=f"only one of both curves was measured while {cores}"), told[0]
+
+
+def curve_times(run: Run, curve: Configuration, like: State | None = None) -> Times:
+    """The times of a curve of a run: in the state of the machine that is `like` one of this or of
+    another run (None: in all)."""
+    host = None if like is None else run_states(run).of(curve)
     found = {}
     for configuration, measurements in run.by_configuration.items():
         if configuration.curve == curve:
-            of_size = repeats(configuration, measurements)
+            some = measurements
+            if like is not None and host is not None:
+                some = [each for each in measurements if _held(host, each, like)]
+            of_size = repeats(configuration, some) if some else None
             if of_size is not None:
                 found[configuration.size] = of_size.values
     return found
+
+
+def _held(host: HostStates, measurement: Measurement, like: State) -> bool:
+    """Whether a state like this one held in a slice."""
+    number = host.held(measurement).level
+    return number is not None and same_level(host.levels[number].middle, like.value)

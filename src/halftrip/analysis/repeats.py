@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from halftrip.analysis.like_states import MeasuredRow, Part
-from halftrip.analysis.summaries import is_over_all_time
+from halftrip.analysis.summaries import is_over_all_time, stated_estimate
 from halftrip.results.configuration import Configuration
 from halftrip.results.counts import delivered_share
 from halftrip.results.records import Measurement
@@ -26,12 +26,14 @@ class Repeats(NamedTuple):
     `launches`, else of each slice; and the core-to-core round trip in each, ns (NaN: not known).
 
     `numbers` are those of the launches. `arrived` is the share of the messages that arrived.
+    `stated` is the interval of a single figure that its source states, if it does.
     """
 
     numbers: Sequence[int]
     times: Sequence[SliceMedian]
     rtts: Sequence[float]
     arrived: float
+    stated: Estimate | None = None
 
     @property
     def launches(self) -> int:
@@ -41,7 +43,7 @@ class Repeats(NamedTuple):
     def estimate(self) -> Estimate:
         """The median of the times, with its 95 % interval, if there is one."""
         bounds = interval(self.times)
-        return Estimate(self.middle, *(bounds or ()))
+        return self.stated or Estimate(self.middle, *(bounds or ()))
 
     @property
     def middle(self) -> float:
@@ -113,11 +115,14 @@ def repeats_in(row: MeasuredRow, part: Part, quantile: float | None = None) -> R
             (of_launch([time for time, _ in each]), median_if_known([rtt for _, rtt in each]))
             for each in launches.values()
         ]
+    reported = [each.reported for each in measurements if each.reported is not None]
+    stated = stated_estimate(found[0][0].median, reported)
     return Repeats(
         list(launches),
         [time for time, _ in found],
         [rtt for _, rtt in found],
         delivered_share(configuration, delivery),
+        None if math.isnan(stated.low) else stated,
     )
 
 

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from halftrip.analysis.flags.flag import us
+from halftrip.analysis.flags.table import NO_INTERVAL
 from halftrip.analysis.repeats import LeftOut, Repeats
 from halftrip.results.configuration import Configuration
 from halftrip.stats.adjustment import common_exponent
@@ -174,7 +175,7 @@ def judged(change: RowChange, p_adjusted: float, threshold: float, spread: Sprea
         else:
             reason = "its interval is too wide"
     elif not reason:
-        reason = "there is no interval"
+        reason, launches = NO_INTERVAL, None
     if change.apart and word == "cannot tell":
         # More launches would not be in the state of the other run, either.
         reason, launches = change.apart, None

@@ -14,7 +14,11 @@ from halftrip.analysis.like_states import MeasuredRow, Part
 from halftrip.analysis.one_way import Clocks, OneWay, one_way
 from halftrip.analysis.packed_rows import RowPacker
 from halftrip.analysis.states import RunStates, State, run_states
-from halftrip.analysis.summaries import is_over_all_time, summarize_configuration
+from halftrip.analysis.summaries import (
+    is_over_all_time,
+    stated_interval,
+    summarize_configuration,
+)
 from halftrip.analysis.usage import (
     MessageCost,
     UsedByEnds,
@@ -29,7 +33,7 @@ from halftrip.plan.settings import WITH_FIELDS
 from halftrip.registry import TRANSPORTS
 from halftrip.results.configuration import Configuration
 from halftrip.results.counts import Delivery, delivered_share
-from halftrip.results.reported import Reported, Source
+from halftrip.results.reported import Reported, Source, StatedInterval
 from halftrip.results.run import Run
 from halftrip.results.usage import Usage
 from halftrip.stats.adjustment import Adjusted, Correlation
@@ -100,6 +104,11 @@ class Row(NamedTuple):
     def delivered(self) -> float:
         """The share of the messages in the samples that arrived."""
         return delivered_share(self.configuration, self.delivery)
+
+    @property
+    def stated(self) -> StatedInterval | None:
+        """The interval that its source states."""
+        return stated_interval(self.reported)
 
     @property
     def used(self) -> UsedByEnds:
@@ -247,9 +256,10 @@ _BEFORE_SIZE = [each.of for each in WITH_FIELDS.values() if each.before_size]
 _AFTER_SIZE = [each.of for each in WITH_FIELDS.values() if not each.before_size]
 
 
-def _values(configuration: Configuration, settings: Iterable[Of]) -> Iterator[tuple[bool, Any]]:
-    """Values that can be compared, also where one is None."""
-    return ((value is not None, value) for value in (of(configuration) for of in settings))
+def _values(configuration: Configuration, settings: Iterable[Of]) -> Iterator[tuple[Any, ...]]:
+    """Values that can be compared, also where one is None, or a number unknown."""
+    values = (of(configuration) for of in settings)
+    return ((value is not None, isinstance(value, str), value) for value in values)
 
 
 def _order(configuration: Configuration) -> tuple[Any, ...]:

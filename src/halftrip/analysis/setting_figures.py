@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 from halftrip.analysis.figure import Figure, fields
-from halftrip.plan.setting import Setting
+from halftrip.plan.setting import Kind, Setting
 from halftrip.plan.settings import WITH_FIELDS, extra_setting
-from halftrip.results.configuration import Configuration, extra_names
+from halftrip.results.configuration import UNKNOWN, Configuration, extra_names
 from halftrip.results.reported import variant_text
 
 # What tells configurations apart beside their settings.
@@ -32,8 +32,16 @@ _OTHERS: tuple[Figure[Configuration], ...] = (
 
 
 def setting_figure(of: Setting) -> Figure[Configuration]:
-    """A setting as a figure."""
-    return Figure(of.figure, of.kind, of.in_effect, of.says)
+    """A setting as a figure. None is said of a number that is not known, and the word of a text."""
+    if of.kind.startswith("text"):
+        return Figure(of.figure, of.kind, of.in_effect, of.says)
+    kind = cast("Kind", f"{of.kind.removesuffix('?')}?")
+
+    def known(configuration: Configuration) -> Any:
+        value = of.in_effect(configuration)
+        return None if value == UNKNOWN else value
+
+    return Figure(of.figure, kind, known, of.says)
 
 
 _BY_NAME = {each.name: each for each in (*_OTHERS, *map(setting_figure, WITH_FIELDS.values()))}

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from halftrip.results.configuration import Configuration
 from halftrip.results.counts import Delivery, add_deliveries, delivered_share
 from halftrip.results.records import Measurement
-from halftrip.results.reported import Reported
+from halftrip.results.reported import Reported, StatedInterval
 from halftrip.stats import series
+from halftrip.stats.distributions import NORMAL_95
 from halftrip.stats.estimate import Estimate
 from halftrip.stats.median import median
 from halftrip.stats.quantile import Floats
@@ -75,7 +76,7 @@ def first_message(measurements: Sequence[Measurement]) -> float:
 
 def with_reported(summary: Summary, reported: Sequence[Reported]) -> Summary:
     """The summary with what another tool has reported: its bandwidths as printed, and for a single
-    figure the quantiles of single exchanges."""
+    figure the quantiles of single exchanges, and the interval that it states."""
     if not reported:
         return summary
     rates = [each.bandwidth for each in reported if each.bandwidth is not None]
@@ -85,7 +86,28 @@ def with_reported(summary: Summary, reported: Sequence[Reported]) -> Summary:
         return summary
     spread = reported[0].spread
     p90, p99, p999 = (Estimate(spread.get(name, math.nan)) for name in ("p90", "p99", "p99.9"))
-    return summary._replace(p90=p90, p99=p99, p999=p999, max=spread.get("max", math.nan))
+    low, high = stated_estimate(summary.latency, reported)[1:]
+    most = spread.get("max", math.nan)
+    return summary._replace(low=low, high=high, p90=p90, p99=p99, p999=p999, max=most)
+
+
+def stated_interval(reported: Sequence[Reported]) -> StatedInterval | None:
+    """The interval that the source of a single figure states of it; of several figures, these tell
+    more."""
+    return reported[0].interval if len(reported) == 1 else None
+
+
+def stated_estimate(time: float, reported: Sequence[Reported]) -> Estimate:
+    """A one-way time that another tool has printed, ns, with the interval that it states, at 95 %:
+    as far as it errs normally, which these tools suppose, too."""
+    stated = stated_interval(reported)
+    if stated is None or not stated.low <= time <= stated.high:
+        return Estimate(time)
+    # Few commands read any.
+    from statistics import NormalDist
+
+    factor = NORMAL_95 / NormalDist().inv_cdf((1 + stated.level) / 2)
+    return Estimate(time, time - factor * (time - stated.low), time + factor * (stated.high - time))
 
 
 def is_over_all_time(configuration: Configuration, delivery: Delivery | None) -> bool:

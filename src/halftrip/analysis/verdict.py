@@ -38,15 +38,16 @@ class Verdict(NamedTuple):
 def verdict(row: Evidence, contradiction: Flag | None = None) -> Verdict:
     """The verdict on a row; `contradiction` is what its neighbours say against it, if they do.
 
-    It is ``ok`` where the interval is within 2 % of the latency, ``caution`` within 10 %, or where
-    a cause matters however narrow the interval is, and ``no`` beyond that, without an interval, and
-    where the figure is physically impossible. Causes that were seen, in the whole row or in its
-    slices, are all said, the largest first; else the first that applies, in the order in which they
-    explain the others.
+    It is ``ok`` where the interval is within 2 % of the latency, ``caution`` within 10 %, where it
+    is one that another tool states, or where a cause matters however narrow the interval is, and
+    ``no`` beyond that, without an interval, and where the figure is physically impossible. Causes
+    that were seen, in the whole row or in its slices, are all said, the largest first; else the
+    first that applies, in the order in which they explain the others.
     """
     # A bandwidth over all the time has no interval, and needs none.
     width = 0.0 if row.is_over_all_time else relative_width(row.summary)
-    word: Word = "ok" if width <= OK_WIDTH else "caution" if width <= CAUTION_WIDTH else "no"
+    is_known = width <= OK_WIDTH and row.stated is None
+    word: Word = "ok" if is_known else "caution" if width <= CAUTION_WIDTH else "no"
     seen = [cause.named(found) for cause, found in largest_first(found_by(row, "always"))]
     impossible = next((each for each in seen if each.name == IMPOSSIBLE), None)
     if impossible is not None:

@@ -60,16 +60,13 @@ def compare(
             "--quantile", metavar="Q", help="Compare this quantile, as 0.99. [the median]"
         ),
     ] = None,
-    launch_spread: Annotated[
-        Text,
-        typer.Option(
-            "--launch-spread",
-            metavar="SHARE",
-            help="How much fresh processes differ. [as measured, or 3%]",
-        ),
-    ] = None,
+    launch_spread: inputs.LaunchSpread = None,
     anyway: Annotated[
         bool, typer.Option("--anyway", help="Also what was measured in another way.")
+    ] = False,
+    match_unknown: Annotated[
+        bool,
+        typer.Option("--match-unknown", help="Also rows of which one run does not say a setting."),
     ] = False,
     strict: Annotated[
         bool,
@@ -103,6 +100,7 @@ def compare(
         spread,
         anyway,
         "none" if allow_missing else "all" if strict else "asked",
+        match_unknown,
     )
     print_comparisons(found, format_, every, wide)
     return status(found, strict)

@@ -82,7 +82,7 @@ def explain(
         others = [each for each in others if selection.has(each)]
         proven = explain_prove.prove_by_run(bent, curve, bend, moved, other, others)
     else:
-        proven = explain_prove.prove_by_measuring(bent, curve.fit.curve, bend, output)
+        proven = explain_prove.prove_by_measuring(bent, curve, bend, output)
     (name,) = views.curve_names([curve.fit.curve], bent.names)
     put_view(proof(name, proven), format_)
     return explain_prove.OUTCOMES[proven.proof.outcome]

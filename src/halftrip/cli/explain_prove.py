@@ -19,7 +19,7 @@ from halftrip.analysis.bend_causes import (
     moved,
 )
 from halftrip.analysis.bend_kinds import Prediction
-from halftrip.analysis.proof import Outcome, curve_times, judge
+from halftrip.analysis.proof import Outcome, Shown, judge_curves
 from halftrip.api import measure
 from halftrip.cli.output import in_job
 from halftrip.errors import HalftripError, UsageError
@@ -33,7 +33,7 @@ from halftrip.results.run import Run
 from halftrip.results.run_file import default_name, load
 from halftrip.results.threshold import Threshold
 from halftrip.texts import printable
-from halftrip.views.explain import Proven, is_variable
+from halftrip.views.explain import Proven, is_variable, state_of
 
 # The exit status of each outcome.
 OUTCOMES: dict[Outcome, int] = {"moved": 0, "stayed": 1, "unknown": 3}
@@ -76,7 +76,7 @@ class Move(NamedTuple):
 
 
 def prove_by_measuring(
-    run: Run, curve: Configuration, found: BendCauses, output: str | None
+    run: Run, curve: CurveCauses, found: BendCauses, output: str | None
 ) -> Proven:
     """Measures a curve around a bend, with the likeliest setting at its old value and at another.
     Raises UsageError where nothing can be moved."""
@@ -86,17 +86,18 @@ def prove_by_measuring(
     if in_job():
         raise UsageError("--prove: starts ranks of its own; call it outside of a job")
     move = _move(found)
-    plan = _plan(run, curve, move)
+    plan = _plan(run, curve.fit.curve, move)
     path = Path(output or default_name())
     with ProgressLine(Console(stderr=True), hidden=False, quiet=False, seconds=None) as view:
         measure(plan, path, view, sys.argv)
     again = load(path)
     if again.interrupted is not None:
         raise HalftripError(again.interrupted)
-    old, new = (curve_times(again, _curve_with(again, curve, move, value)) for value in move.values)
-    return Proven(
-        move.threshold, move.values, move.places, judge(old, new, *move.places), str(path)
+    old, new = (
+        Shown.of(again, _curve_with(again, curve.fit.curve, move, value)) for value in move.values
     )
+    proof, state = judge_curves(old, new, move.places, state_of(curve))
+    return Proven(move.threshold, move.values, move.places, proof, str(path), state)
 
 
 def _move(found: BendCauses) -> Move:
@@ -185,10 +186,12 @@ def prove_by_run(
                 and their_place.multiple == place.multiple
                 and their_threshold.value != threshold.value
             ):
-                times = curve_times(run, own), curve_times(other, theirs)
-                proof = judge(*times, place, their_place)
+                shown, places = state_of(curve), (place, their_place)
+                proof, state = judge_curves(
+                    Shown(run, own, shown), Shown.of(other, theirs), places, shown
+                )
                 values = str(threshold.value), str(their_threshold.value)
-                return Proven(threshold, values, (place, their_place), proof, path)
+                return Proven(threshold, values, places, proof, path, state)
     names = "; ".join(each.threshold.name for each in found.candidates) or "nothing that is known"
     raise UsageError(
         f"--moved: in {printable(path)} no threshold of this bend has another value ({names})"

@@ -11,6 +11,7 @@ import typer
 from halftrip.cli import app, inputs
 from halftrip.cli.output import AsJson, ViewFormat, Wide, has_blocks, put_view, view_format
 from halftrip.errors import HalftripError, NotARunError, UsageError
+from halftrip.plan.parsing import share
 from halftrip.texts import printable
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def history(
     pattern: inputs.Patterns = None,
     sizes: inputs.Sizes = None,
     pair: inputs.Pairs = None,
+    launch_spread: inputs.LaunchSpread = None,
     every: Annotated[bool, typer.Option("--all", help="Also rows that have not changed.")] = False,
     wide: Wide = False,
     format_: ViewFormat = "table",
@@ -43,6 +45,7 @@ def history(
     from halftrip.views.history import history as view
 
     format_ = view_format(format_, json, wide, every)
+    spread = inputs.given("--launch-spread", share, launch_spread)
     selection = inputs.selection_of(transport, pattern, sizes, pair)
     paths = runs or ["."]
     measured = _dated([*_loaded(inputs.files_in(paths))])
@@ -55,7 +58,7 @@ def history(
     ]
     if not any(each.figures for each in chosen):
         raise UsageError("nothing to show: no run has such a row")
-    put_view(view(analysis.history(chosen), every, has_blocks()), format_, wide)
+    put_view(view(analysis.history(chosen, spread), every, has_blocks()), format_, wide)
     return 0
 
 

@@ -43,6 +43,14 @@ Sizes = Annotated[
 Pairs = Annotated[
     Text, typer.Option("--pair", metavar="PAIR", help="Only these pairs of ranks: 0-1,2-3.")
 ]
+LaunchSpread = Annotated[
+    Text,
+    typer.Option(
+        "--launch-spread",
+        metavar="SHARE",
+        help="By how much launches of a test differ. [as measured]",
+    ),
+]
 
 # Of what a run has, so much is named; there may be thousands of pairs.
 _MOST_NAMED = 8

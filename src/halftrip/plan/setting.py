@@ -173,7 +173,15 @@ class Setting(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def of(self) -> Of:
-        """The value that a configuration has; of ends, a text such as ``spin:block``."""
+        """The value that a configuration has; of ends, a text such as ``spin:block``. UNKNOWN where
+        a text that was imported does not say it."""
+        return self._said(self._of)
+
+    def _said(self, of: Of) -> Of:
+        return lambda each: UNKNOWN if self.name in each.unknown else of(each)
+
+    @cached_property
+    def _of(self) -> Of:
         if self.place == "ends":
             return lambda configuration: configuration.both_ends(self.name)
         if self.place == "extra":
@@ -184,7 +192,7 @@ class Setting(msgspec.Struct, frozen=True, dict=True):
     def in_effect(self) -> Of:
         """The same as far as it has an effect; None of sockets that have no such setting."""
         if self.place != "sockets":
-            return attrgetter(self.attribute) if self.attribute else self.of
+            return self._said(attrgetter(self.attribute)) if self.attribute else self.of
         of, standard = self.of, self.standard
         having = {transport for transport, names in TUNABLE.items() if self.name in names}
 
@@ -204,3 +212,21 @@ class Setting(msgspec.Struct, frozen=True, dict=True):
             return self.usual or ""
         is_known = value != UNKNOWN and self.applies(configuration)
         return self.write(value) if is_known else ""
+
+    def copied(self, configuration: Configuration, like: Configuration) -> Configuration:
+        """A configuration with this setting as another one has it."""
+        replace, name = msgspec.structs.replace, self.name
+        if self.place == "ends":
+            initiator, responder = (
+                replace(end, **{name: getattr(other, name)})
+                for end, other in zip(configuration.ends, like.ends, strict=True)
+            )
+            return replace(configuration, initiator=initiator, responder=responder)
+        if self.place == "sockets":
+            tuning = replace(configuration.tuning, **{name: getattr(like.tuning, name)})
+            return replace(configuration, tuning=tuning)
+        if self.place == "extra":
+            value = dict(like.extra).get(name)
+            extra = tuple((key, value if key == name else own) for key, own in configuration.extra)
+            return replace(configuration, extra=extra)
+        return replace(configuration, **{name: getattr(like, name)})

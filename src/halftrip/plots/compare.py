@@ -77,8 +77,7 @@ def comparisons(subjects: Sequence[Subject]) -> list[Comparison]:
     try:
         return compare_sides(sides[0], sides[1:])
     except UsageError as error:
-        hint = "halftrip compare --anyway compares"
-        raise UsageError(str(error).replace("--anyway compares", hint)) from None
+        raise UsageError(str(error).replace("; --", "; halftrip compare --")) from None
 
 
 def _side(subject: Subject) -> ComparedRun:

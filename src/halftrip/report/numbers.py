@@ -11,6 +11,7 @@ from halftrip.stats.estimate import Estimate
 from halftrip.units import significant
 
 # Stands where a figure does not exist.
+_LEAST_P = 0.001
 NOTHING = "-"
 # Significant digits of a figure without an interval; the fewest and the most of one with it.
 USUAL_DIGITS = 3
@@ -33,6 +34,11 @@ def number(value: float | None, digits: int = USUAL_DIGITS, scale: float = 1.0) 
     if value is None or math.isnan(value):
         return NOTHING
     return significant(value / scale, digits)
+
+
+def p_value(value: float) -> str:
+    """A p-value: one that is small is said to be so, as no digit of it means anything."""
+    return f"< {_LEAST_P}" if value < _LEAST_P else number(value, 2)
 
 
 def percent(share: float | None) -> str:

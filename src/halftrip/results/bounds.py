@@ -62,5 +62,7 @@ Ns = Annotated[float, Meta(ge=0.0, le=LONGEST_NS)]
 Figure = Annotated[float, Meta(ge=-_LARGEST_FLOAT, le=_LARGEST_FLOAT)]
 # A time, a share, a rate or another figure that cannot.
 Amount = Annotated[float, Meta(ge=0.0, le=_LARGEST_FLOAT)]
-# The same, where it is a divisor.
+# Of the confidence in an interval.
+Level = Annotated[float, Meta(gt=0.0, lt=1.0)]
+# The same as an amount, where it is a divisor.
 Positive = Annotated[float, Meta(ge=1e-9, le=_LARGEST_FLOAT)]

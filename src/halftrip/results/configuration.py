@@ -43,7 +43,9 @@ from halftrip.results.reported import Variant
 from halftrip.units import format_size
 
 # A setting that another tool, whose output was imported, does not say; none that can be asked for.
+# Where the type of its field has no such value, its name is in `Configuration.unknown`.
 UNKNOWN = "unknown"
+_WITH_UNKNOWN = frozenset({"memory", "pages", "wait", "buffers", "cache", "places"})
 Wait = Literal["block", "spin", "adaptive", "unknown"]
 Buffers = Literal["same", "separate", "unknown"]
 Pages = Literal["4K", "huge", "unknown"]
@@ -133,7 +135,8 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, cache_hash=True):
     own. `concurrency` is how many pairs of threads talk at the same time, this one included.
     `extra` has settings that are no fields, as those of plug-ins, where the transport has them.
     `variant` is what else tells it from others, by name: what its launch had of what the plan
-    varies, or the table of an imported text.
+    varies, or the table of an imported text. `unknown` are the names of further settings, in their
+    order, that an imported text does not say; their fields have the default; see `not_said`.
     """
 
     transport: Name
@@ -164,6 +167,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, cache_hash=True):
     extra: Extra = ()
     variant: Variant = ()
     size_known: bool = True
+    unknown: tuple[Name, ...] = ()
 
     @property
     def ends(self) -> tuple[EndSettings, EndSettings]:
@@ -291,6 +295,21 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, cache_hash=True):
     def directions(self) -> int:
         """In how many directions payload is sent at once."""
         return 2 if is_both_ways(self.pattern, self.mode) else 1
+
+
+def not_said(configuration: Configuration, names: Iterable[str]) -> Configuration:
+    """The same of a text that does not say these settings, at both ends if each has its own."""
+    values = dict.fromkeys(_WITH_UNKNOWN.intersection(names), UNKNOWN)
+    of_ends = {name: values.pop(name) for name in EndSettings.__struct_fields__ if name in values}
+    initiator, responder = (msgspec.structs.replace(end, **of_ends) for end in configuration.ends)
+    others = {*configuration.unknown, *names} - _WITH_UNKNOWN
+    return msgspec.structs.replace(
+        configuration,
+        initiator=initiator,
+        responder=responder,
+        unknown=tuple(sorted(others)),
+        **values,
+    )
 
 
 def extra_names(configurations: Iterable[Configuration]) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from halftrip.results.bounds import Amount, Count, Name, Text
+from halftrip.results.bounds import Amount, Count, Level, Name, Text
 
 # What the time of a row is, of the exchanges that the tool made for it.
 Statistic = Literal["mean", "median", "typical", "sum"]
@@ -24,6 +24,16 @@ def variant_text(variant: Variant) -> str:
     return ", ".join(f"{name} {value}" for name, value in variant)
 
 
+class StatedInterval(msgspec.Struct, frozen=True, kw_only=True):
+    """An interval that another tool has printed of a time: one-way times, ns, at a confidence
+    `level`, 0.99 for 99 %, of which statistic `of` single exchanges. It is of a single run."""
+
+    low: Amount
+    high: Amount
+    level: Level
+    of: Statistic
+
+
 class Reported(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What another tool has printed of a measurement, in line number `place` of its output.
 
@@ -32,7 +42,7 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     digits of its time can show, also one way, ns. `bandwidth` is bytes per second in one direction,
     and `rate` messages per second, where it prints these and no time, or more digits of them.
     `counted`: it says how many exchanges it made, which is the measurement's `iterations`; else
-    that is 1.
+    that is 1. `interval` is the one that it states of the time.
     """
 
     place: Count
@@ -42,6 +52,7 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     bandwidth: Amount | None = None
     rate: Amount | None = None
     counted: bool = False
+    interval: StatedInterval | None = None
 
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True):

@@ -228,6 +228,7 @@ def _reported(row: TableRow) -> Reported:
         step=row.step,
         bandwidth=row.bandwidth,
         rate=row.rate,
+        interval=row.interval,
         counted=row.iterations is not None,
     )
 

@@ -19,7 +19,7 @@ from halftrip.report.document import Document
 from halftrip.results.configuration import UNKNOWN, Configuration
 from halftrip.results.counts import add_deliveries
 from halftrip.results.patterns import Pattern
-from halftrip.results.reported import Spread
+from halftrip.results.reported import Spread, StatedInterval
 from halftrip.tools.lines import Lines, last_place, number, positive, size_by, whole, wrong
 from halftrip.tools.printing import (
     PrintedCurve,
@@ -45,7 +45,10 @@ TOOL = "sockperf"
 _COLOUR = re.compile(r"\x1b\[[\d;]{0,20}m", re.ASCII)
 _SAYS = "sockperf: "
 _LATENCY = re.compile(r"Summary: Latency is (\S+) usec\s*")
-_AVERAGE = re.compile(r"====> avg-latency=(\S+) \(std-dev=([^\s)]+).*\)\s*")
+# Of 3.8 and later, with an interval of the mean at some level.
+_AVERAGE = re.compile(
+    r"====> avg-latency=(\S+) \(std-dev=([^\s,)]+)(?:.* (\S+)% ci=\[(\S+), (\S+)\]|.*)\)\s*"
+)
 _RATE = re.compile(r"Summary: Message Rate is (\S+) \[msg/sec\]\s*")
 _BANDWIDTH = re.compile(r"Summary: BandWidth is (\S+) MBps \((\S+) Mbps\)\s*")
 _COUNT = re.compile(r"Total (\d+) observations;.*")
@@ -149,6 +152,7 @@ def _read(lines: Lines) -> Sequence[ToolTable]:
 
 def _summary(text: _Text, size: int | None) -> tuple[int, TableRow]:
     spread: dict[Spread, float] = {}
+    interval = None
     if _COUNT not in text.said:
         wrong(len(text.lines), "it ends before the number of observations")
     line, (count,) = text.said[_COUNT]
@@ -159,15 +163,25 @@ def _summary(text: _Text, size: int | None) -> tuple[int, TableRow]:
     figures = {"latency (usec)": cells[0], "observations": count}
     mean = positive(line, cells[0], "messages that took no time")
     if _AVERAGE in text.said:
-        at, (average, deviation) = text.said[_AVERAGE]
+        at, (average, deviation, *stated) = text.said[_AVERAGE]
         if number(at, average) != mean:
             wrong(at, f"an average of {average}, but a latency of {cells[0]}")
         figures["std-dev (usec)"] = deviation
         spread["stddev"] = 1e3 * number(at, deviation)
+        interval = _interval(at, mean, *stated) if stated[0] else None
     _percentiles(text, figures, spread)
     if not spread["min"] <= 1e3 * mean + 1 or not spread["max"] >= 1e3 * mean - 1:
         wrong(line, "a mean that is not between the least and the most")
-    return line, timed(line, size, cells[0], 1e3, figures, iterations=observations, spread=spread)
+    row = timed(line, size, cells[0], 1e3, figures, iterations=observations, spread=spread)
+    return line, row._replace(interval=interval)
+
+
+def _interval(line: int, mean: float, *cells: str) -> StatedInterval:
+    """That of the mean, us, by its level, in per cent, and its ends."""
+    level, low, high = (number(line, each) for each in cells)
+    if not 0 < level < 100 or not low <= mean <= high:
+        wrong(line, f"no interval of {mean:g}: {low:g} to {high:g} at {level:g} %")
+    return StatedInterval(low=1e3 * low, high=1e3 * high, level=level / 100, of="mean")
 
 
 def _percentiles(text: _Text, figures: dict[str, str], spread: dict[Spread, float]) -> None:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from halftrip.results.block import Times
 from halftrip.results.configuration import UNKNOWN, Configuration, EndSettings
 from halftrip.results.patterns import Mode, Pattern
-from halftrip.results.reported import Listing, Spread, Statistic, Variant
+from halftrip.results.reported import Listing, Spread, StatedInterval, Statistic, Variant
 from halftrip.tools.lines import Lines, last_place, number, positive, quoted, wrong
 
 
@@ -36,6 +36,7 @@ class TableRow(NamedTuple):
     step: float = 0.0
     bandwidth: float | None = None
     rate: float | None = None
+    interval: StatedInterval | None = None
     settings: Mapping[str, Any] = {}
     samples: Times | None = None
 

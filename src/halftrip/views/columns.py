@@ -104,6 +104,27 @@ def _interval(row: Row, low: float, high: float, scale: float) -> str:
     return NOTHING if NOTHING in ends else " to ".join(ends)
 
 
+_STATED_DIGITS = 5
+_STATED_SAYS = "as stated: the interval that the source states; other columns have it at 95 %."
+
+
+def _stated(of: Callable[[Row, float], float], scale: float) -> Column:
+    """The interval that a source states; `of` is the figure of a row by the time of a message."""
+
+    def cell(row: Row) -> str:
+        if row.stated is None:
+            return NOTHING
+        ends = sorted(of(row, each) for each in (row.stated.low, row.stated.high))
+        said = " to ".join(number(each, _STATED_DIGITS, scale) for each in ends)
+        return f"{said} ({100 * row.stated.level:g} %)"
+
+    return Column("as stated", "MB/s" if scale == 1e6 else "us", cell, rank=MORE, says=_STATED_SAYS)
+
+
+def _bandwidth_by(row: Row, time: float) -> float:
+    return row.bandwidth * row.summary.latency / time if time else math.nan
+
+
 # A field that all tables have, where lines differ in it.
 TRANSPORT = Field("transport", lambda each: each.transport)
 
@@ -147,7 +168,8 @@ def latency_columns(rtt: bool) -> tuple[Column, ...]:
         return column(figure.name, times if figure.shown.doubles else None, **changes)
 
     interval_column = Column("95 % interval", "us", interval, rank=MORE + 4)
-    first = (SIZE, "latency_ns", "state", _WIDTH, interval_column, "adjusted_latency_ns")
+    stated = _stated(lambda row, time: times(row) * time, 1e3)
+    first = (SIZE, "latency_ns", "state", _WIDTH, interval_column, stated, "adjusted_latency_ns")
     return (
         *columns_of(_of_table("latency"), first, made),
         Column("clock error", "us", _clock_error, rank=MORE + 4),
@@ -188,6 +210,7 @@ _RATE_FIRST = (
     "state",
     Column("95 %", "", _width_of_rate, rank=ALWAYS),
     Column("95 % interval", "MB/s", _bandwidth_interval, rank=MORE + 4),
+    _stated(_bandwidth_by, 1e6),
 )
 RATE_COLUMNS = (
     *columns_of(_of_table("rate"), _RATE_FIRST),

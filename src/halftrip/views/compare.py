@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from halftrip.analysis.compared_run import unlike
+from halftrip.analysis.compared_run import named, unlike
 from halftrip.analysis.comparison import Comparison
 from halftrip.analysis.figure import ALWAYS, BRIEF, MORE
 from halftrip.analysis.flags.flag import counted
@@ -23,12 +23,13 @@ from halftrip.render.blocks import (
     table,
 )
 from halftrip.report.fields import FIELDS, Field, common, name_of, varying_within_patterns
-from halftrip.report.numbers import NOTHING, number, signed, supported_digits, within_reach
+from halftrip.report.numbers import NOTHING, number, p_value, signed, supported_digits, within_reach
 from halftrip.results.configuration import Configuration
 from halftrip.stats.estimate import Estimate
 from halftrip.units import significant
 from halftrip.views.columns import SIZE, TRANSPORT, setting_column
 from halftrip.views.compare_fields import content, differences, records
+from halftrip.views.single_figures import CANNOT_TELL, more_of, what_it_takes
 from halftrip.views.states import BOTH_STATES
 
 # Rows that cannot be told, and what differs around the runs: so many are shown, the rest counted.
@@ -75,15 +76,19 @@ def heading(comparison: Comparison) -> list[str]:
 
 
 def around(comparison: Comparison) -> list[str]:
-    """What differs between the environments of both runs, a line each."""
-    found = differences(comparison)
-    if not found:
-        same = comparison.base.run is comparison.new.run
-        return [] if same else ["nothing that is known of their environments differs"]
+    """What differs between the environments of both runs, and what is not known of the rows, a line
+    each."""
+    found, unknown = differences(comparison), comparison.unknown
     lines = [f"differs: {each.name}: {each.base} -> {each.new}" for each in found]
     if len(lines) > _MOST_CHANGES:
         more = len(lines) - _MOST_CHANGES
         lines = [*lines[:_MOST_CHANGES], f"and {more} more; --format json has all of them"]
+    if not found and comparison.base.run is not comparison.new.run:
+        lines.append("nothing that is known of their environments differs")
+    if unknown.both:
+        lines.append(f"neither run says, so that they may differ in: {named(unknown.both)}")
+    if unknown.one:
+        lines.append(f"one run does not say, taken to be the same: {named(unknown.one)}")
     return lines
 
 
@@ -93,6 +98,7 @@ def answer(comparison: Comparison) -> list[str]:
         *_counts(comparison),
         *_missing(comparison),
         *_largest(comparison),
+        *_single(comparison),
         *_holds(comparison),
     ]
 
@@ -142,7 +148,7 @@ def _largest(comparison: Comparison) -> list[str]:
         name += f", {row.state}," if row.state else ""
         values = f"{figure(row, 'new')}, was {figure(row, 'base')}"
         return [f"{name} {does} {times} times {much} (95 %: {low} to {high}): {values}."]
-    untold = comparison.having("cannot tell")
+    untold = [row for row in comparison.having("cannot tell") if row.difference.is_known]
     apart = _apart(untold)
     hopeless = {row.configuration for row in untold if row.launches is None and not row.apart}
     helped = [row for row in untold if row.configuration not in hopeless]
@@ -177,6 +183,18 @@ def _apart(untold: Sequence[RowChange]) -> list[str]:
     ]
 
 
+def _single(comparison: Comparison) -> list[str]:
+    """What is known of rows without an interval, and what it would take to tell."""
+    rows = [row for row in comparison.without_interval if not row.apart]
+    if not rows:
+        return []
+    times = [significant(each(row.ratio for row in rows), 3) for each in (min, max)]
+    factor = " to ".join(dict.fromkeys(times))
+    takes = what_it_takes(comparison.imported)
+    cannot = f"{CANNOT_TELL} of {counted(_rows(rows), 'row')}"
+    return [f"{cannot}, {factor} times as long in the new run by the figures alone; {takes}."]
+
+
 def _rows(found: Iterable[RowChange]) -> int:
     """How many rows these are: one may be in several states."""
     return len({row.configuration for row in found})
@@ -185,7 +203,10 @@ def _rows(found: Iterable[RowChange]) -> int:
 def _holds(comparison: Comparison) -> list[str]:
     """For what the answer holds: for repeating the whole thing, or within these launches."""
     said = []
-    alone = [row for row in comparison.rows if row.is_one_launch_each]
+    known = [row for row in comparison.rows if row.difference.is_known]
+    alone = [row for row in known if row.is_one_launch_each]
+    if not known:
+        return []
     if alone:
         spread = comparison.spread
         percent = _percent(spread.value)
@@ -194,15 +215,18 @@ def _holds(comparison: Comparison) -> list[str]:
             "measured": f"launches differ by {percent} on this machine, which is allowed for",
             "assumed": (
                 f"launches are taken to differ by {percent}, since neither run has several: "
-                "--launches 5 measures it, --launch-spread says it"
+                f"{more_of(comparison.imported)} measures it, --launch-spread says it"
             ),
         }[spread.source]
-        which = "This is" if len(alone) == len(comparison.rows) else f"{_rows(alone)} rows are"
+        which = "This is" if len(alone) == len(known) else f"{_rows(alone)} rows are"
         said.append(f"{which} within one launch each; {how}.")
+        stated = [row for row in alone if row.base.stated or row.new.stated]
+        if stated:
+            count = counted(_rows(stated), "row")
+            said.append(f"The intervals of {count} are made of those that their sources state.")
     else:
         base, new = (
-            _range([getattr(row, side).launches for row in comparison.rows])
-            for side in ("base", "new")
+            _range([getattr(row, side).launches for row in known]) for side in ("base", "new")
         )
         counts = f"{base} launches each" if base == new else f"{base} and {new} launches"
         if comparison.base.rounds is not None:
@@ -240,7 +264,9 @@ def _title(comparison: Comparison, rows: Sequence[RowChange]) -> str:
     """What the rows have in common."""
     configurations = [row.configuration for row in rows]
     simulated = all(each.is_simulated for each in configurations)
-    what = "median" if comparison.quantile is None else f"quantile {comparison.quantile:g}"
+    what = ", ".join(dict.fromkeys(map(comparison.base.statistic, configurations)))
+    if comparison.quantile is not None:
+        what = f"quantile {comparison.quantile:g}"
     found = common(configurations, simulated)
     if comparison.new.by:
         found = [each for each in found if not each.startswith(f"{comparison.new.by} ")]
@@ -258,7 +284,7 @@ def table_of_changes(comparison: Comparison, rows: Sequence[RowChange]) -> Table
         Column("new", "", lambda row: figure(row, "new"), rank=ALWAYS),
         Column("new / base", "", factor, rank=ALWAYS),
         Column("95 %", "", bounds, rank=BRIEF),
-        Column("p", "", lambda row: number(row.p_adjusted, 2), rank=MORE + 1),
+        Column("p", "", lambda row: p_value(row.p_adjusted), rank=MORE + 1),
         Column("launches", "", _launches, rank=MORE),
         Column("why", "", lambda row: row.reason, is_text=True, rank=MORE),
         Column("to tell", "launches", _to_tell, rank=MORE),

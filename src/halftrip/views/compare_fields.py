@@ -29,6 +29,8 @@ def content(comparison: Comparison, answer: Sequence[str]) -> dict[str, Any]:
         "quantile": comparison.quantile,
         "launch_spread": comparison.spread.value,
         "launch_spread_is": comparison.spread.source,
+        "unknown_of_both": [*comparison.unknown.both],
+        "unknown_of_one": [*comparison.unknown.one],
         "differences": [each._asdict() for each in differences(comparison)],
         "answer": answer,
         "rows": _rows(comparison),

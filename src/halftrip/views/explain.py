@@ -25,7 +25,7 @@ from halftrip.results.threshold import Threshold
 from halftrip.stats.estimate import Estimate
 from halftrip.texts import printable
 from halftrip.units import format_size, significant, size_in_words
-from halftrip.views.states import of_curve
+from halftrip.views.states import in_state, of_curve
 
 NO_THRESHOLDS = (
     "The run has no thresholds: it was imported, or measured by a halftrip that did not record "
@@ -261,7 +261,7 @@ def _curve_content(name: str, found: CurveCauses, at: int | None) -> dict[str, A
         "pair": list(curve.pair),
         "reason": found.fit.reason,
         "over": found.fit.over,
-        "state": state.word if (state := _state_of(found)) is not None else None,
+        "state": state.word if (state := state_of(found)) is not None else None,
         "knows_thresholds": found.knows,
         "unclear": found.fit.found.unclear if found.fit.found else None,
         "outlier_sizes_bytes": list(found.fit.found.outliers) if found.fit.found else [],
@@ -269,7 +269,7 @@ def _curve_content(name: str, found: CurveCauses, at: int | None) -> dict[str, A
     }
 
 
-def _state_of(found: CurveCauses) -> State | None:
+def state_of(found: CurveCauses) -> State | None:
     """The state of the machine that a curve was measured in; None if it is of all."""
     return None if found.fit.measured is None else found.fit.measured.state
 
@@ -309,13 +309,15 @@ def _cause_content(candidate: Candidate) -> dict[str, Any]:
 
 class Proven(NamedTuple):
     """What came of moving a threshold: the `values` of its setting, old and new, as they are
-    written, the `places` where they predict the bend, and the file of the run that shows it."""
+    written, the `places` where they predict the bend, the file of the run that shows it, and the
+    state of the machine that its times are of (None: of all)."""
 
     threshold: Threshold
     values: tuple[str, str]
     places: tuple[Prediction, Prediction]
     proof: Proof
     file: str
+    state: State | None = None
 
 
 def proof(name: str, proven: Proven) -> View:
@@ -340,6 +342,8 @@ def proof(name: str, proven: Proven) -> View:
                 f"{in_words(found.come, 3)} has come to the new place"
             ),
         ]
+    if proven.state is not None and found.jump is not None:
+        reasons.append(in_state(proven.state))
     reasons.append(f"run file: {printable(proven.file)}")
     blocks: list[Block] = [
         Paragraph(f"{name}: {setting} from {values}: {said}"),
@@ -368,5 +372,6 @@ def _proof_content(name: str, proven: Proven) -> dict[str, Any]:
             for name, step in (("jump", proof.jump), ("gone", proof.gone), ("come", proof.come))
         },
         "reason": proof.reason,
+        "state": None if proven.state is None else proven.state.word,
         "file": proven.file,
     }

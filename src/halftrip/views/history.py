@@ -31,7 +31,7 @@ from halftrip.render.blocks import (
     table,
 )
 from halftrip.report.fields import common, name_of, varying
-from halftrip.report.numbers import MARKS_SAY, NOTHING, mark_of, number
+from halftrip.report.numbers import MARKS_SAY, NOTHING, bounds, mark_of, number
 from halftrip.results.names import Names
 from halftrip.stats.change_points import FEWEST_RUNS, SHORTEST_LEVEL
 from halftrip.stats.median import median
@@ -39,6 +39,7 @@ from halftrip.texts import printable
 from halftrip.units import format_size, significant
 from halftrip.views.columns import TRANSPORT, setting_column
 from halftrip.views.history_fields import content, records
+from halftrip.views.single_figures import CANNOT_TELL, what_it_takes
 from halftrip.views.states import BOTH_STATES
 
 # Characters for figures from low to high, where a terminal has them, and where it has not.
@@ -50,6 +51,8 @@ _MARK = "|"
 _MOST_CHARACTERS = 24
 # Figures that differ by less than this factor do not fill the scale of characters.
 _LEAST_SCALE = 1.1
+# Of rows of which only a ratio is known, so many are shown.
+_MOST_RATIOS = 30
 # So many changes are sentences of the answer.
 _SENTENCES = 2
 # Of what has changed in the environment, so much is said in a sentence, in so many characters.
@@ -61,7 +64,7 @@ _COLOURS = {"slower": "yellow", "faster": "green"}
 def history(found: History, every: bool, has_blocks: bool) -> View:
     """The answer, and the rows that have changed, or `every` row. `has_blocks`: the terminal has
     block characters."""
-    shown = found.rows if every else found.changed
+    shown = found.rows if every else found.changed or _ratios(found)
     blocks: list[Block] = [Items(answer(found))]
     if shown:
         configurations = [row.configuration for row in shown]
@@ -74,9 +77,10 @@ def history(found: History, every: bool, has_blocks: bool) -> View:
     if len(found.events) > _SENTENCES:
         blocks += [SPACE, Items([_sentence(found, each) for each in found.events])]
     said = _runs(found)
-    left = _count(found.rows) - _count(found.changed)
-    if left and not every:
-        said += f"; {counted(left, 'row')} without a change: --all"
+    left = _count(found.rows) - _count(shown)
+    if left:
+        what = "more" if shown and not found.changed else "without a change"
+        said += f"; {counted(left, 'row')} {what}: --all"
     blocks += [SPACE, Paragraph(said, style="dim")]
     return View(blocks, partial(content, found), partial(records, found), "History")
 
@@ -92,19 +96,46 @@ def _style(row: RowHistory) -> str:
     return _COLOURS[row.changes[-1].direction] if row.changes else ""
 
 
+def _ratios(history: History) -> list[RowHistory]:
+    """The rows of which only a ratio is known, the largest first, where that is so of all."""
+    if any(row.detectable is not None for row in history.rows):
+        return []
+    short = [row for row in history.rows if row.is_short]
+    return sorted(short, key=lambda row: -abs(math.log(row.ratio.value)))[:_MOST_RATIOS]
+
+
 # The answer.
 
 
 def answer(history: History) -> list[str]:
     """What has changed when, by how much, and with what: one to three sentences, a line each."""
     if not history.events:
-        return [_unchanged(history), *_states(history)]
+        return [_unchanged(history), *_single(history), *_states(history)]
     largest = sorted(history.events, key=lambda each: -each.weight)[:_SENTENCES]
     lines = [_sentence(history, each) for each in sorted(largest, key=lambda each: each.first)]
     more = len(history.events) - len(largest)
     if more:
         lines.append(f"{counted(more, 'more change')}: see below the table.")
     return [*lines, *_states(history)]
+
+
+def _single(history: History) -> list[str]:
+    """What is known of rows with too few figures for a change, and what would tell."""
+    short = [row for row in history.rows if row.is_short]
+    if not short:
+        return []
+    if history.launch_spread is not None:
+        said = f"Launches differ by {100 * history.launch_spread:g} %, as --launch-spread says"
+        return [f"{said}: figures without an interval have theirs from it."]
+    count = _count(row for row in short if _is_single(row))
+    if not count:
+        return []
+    takes = what_it_takes(any(each.run.sources for each in history.runs))
+    return [f"? {CANNOT_TELL} of {counted(count, 'row')}; {takes}."]
+
+
+def _is_single(row: RowHistory) -> bool:
+    return row.is_short and math.isnan(row.ratio.half_width)
 
 
 def _states(history: History) -> list[str]:
@@ -267,15 +298,20 @@ def sparkline(row: RowHistory, runs: int, blocks: bool) -> str:
 def _columns(history: History, rows: Sequence[RowHistory], blocks: bool) -> list[Column]:
     fields = [TRANSPORT, *varying(row.configuration for row in rows)]
     count = len(history.runs)
+    short = [row for row in rows if row.is_short]
+    told = [row for row in short if not _is_single(row)]
     return [
         *map(setting_column, fields),
-        Column("size", "bytes", lambda row: format_size(row.configuration.size), rank=ALWAYS),
+        Column("size", "bytes", lambda row: format_size(row.configuration.known_size),
+               rank=ALWAYS),
         *([Column("at", "", _level, rank=ALWAYS)] if any(row.quantity for row in rows) else []),
         Column("history", "", lambda row: sparkline(row, count, blocks), True, rank=ALWAYS),
         Column("first", "", lambda row: _figure(history, row, 0), rank=ALWAYS),
         Column("last", "", lambda row: _figure(history, row, -1), rank=ALWAYS),
         Column("", "", lambda row: "MB/s" if is_bandwidth(row.configuration) else "us", True,
                rank=ALWAYS),
+        *([Column("last / first", "", _ratio, rank=ALWAYS)] if short else []),
+        *([Column("95 %", "", lambda row: bounds(row.ratio), rank=BRIEF)] if told else []),
         Column("change", "%", _of_changes(_percent_of), rank=ALWAYS),
         Column("95 %", "%", _of_changes(_interval), rank=BRIEF),
         Column("at run", "", _of_changes(lambda change: str(change.first + 1)), rank=ALWAYS),
@@ -288,6 +324,12 @@ def _figure(history: History, row: RowHistory, place: int) -> str:
     doubt = history.doubt(row, run)
     sign = "" if doubt is None else mark_of(doubt.word)
     return number(found.value, 3, 1e6 if is_bandwidth(row.configuration) else 1e3) + sign
+
+
+def _ratio(row: RowHistory) -> str:
+    if not row.is_short:
+        return NOTHING
+    return f"{number(row.ratio.value)}{'?' if _is_single(row) else ''}"
 
 
 def _level(row: RowHistory) -> str:

@@ -17,6 +17,7 @@ def content(history: History) -> dict[str, Any]:
     """The history as one object: runs, rows with their figures and changes, and events. Runs and
     rows are named by their places in these lists, from 0."""
     return {
+        "launch_spread": history.launch_spread,
         "runs": [
             {"run": each.name, "measured": each.measured.isoformat(), "hosts": _hosts(each)}
             for each in history.runs
@@ -65,6 +66,10 @@ def _row_fields(history: History, row: RowHistory) -> dict[str, Any]:
             for change in row.changes
         ],
         "detectable_ratio": row.detectable,
+        **{
+            f"last_to_first{end}": or_none(value) if row.is_short else None
+            for end, value in zip(("", "_low", "_high"), row.ratio, strict=True)
+        },
     }
 
 

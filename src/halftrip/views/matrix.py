@@ -10,9 +10,10 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
 
 from halftrip.analysis.figure import ALWAYS, BRIEF
-from halftrip.analysis.network import host_factors
+from halftrip.analysis.network import factors_by, host_factors
 from halftrip.analysis.rows import Row, by_limit
 from halftrip.render.blocks import (
     SPACE,
@@ -60,9 +61,10 @@ _RATE = MatrixFigure("messages", "10^6/s", lambda row: row.rate / 1e6, True)
 class Matrix(NamedTuple):
     """A figure of all pairs of hosts, by the names of both, in order of name. Several pairs of
     ranks of the same hosts count by their median. `hosts` are in order. `factors`: how many times
-    as slow as a usual host each is, by what slow hosts are named by; empty where that is not
-    known. `state` says of which state of the machine the figures are, if they go with one, and
-    `words` have its name."""
+    as slow as a usual host each is by this figure: where that is the time of a message, or its
+    inverse, by what slow hosts are named by. They are empty where that is not known of any. `state`
+    says of which state of the machine the figures are, if they go with one, and `words` have its
+    name."""
 
     title: str
     figure: MatrixFigure
@@ -93,7 +95,9 @@ def matrix(document: Document, by_slowness: bool = False) -> View:
     for each in _matrices(document):
         hosts = each.hosts
         if by_slowness:
-            hosts = sorted(hosts, key=lambda host: -_typical_slowness(each, host))
+            factors = {host: _typical_slowness(each, host) for host in hosts}
+            # Those of which nothing is known come last.
+            hosts = sorted(hosts, key=lambda host: -factors[host] if factors[host] > 0 else 0.0)
         blocks += [_table(each, hosts), SPACE, _summary(each, hosts), SPACE]
         blocks += [Legend([each.state]), SPACE] if each.state else []
     if not blocks:
@@ -181,6 +185,10 @@ def _matrix(
     hosts = sorted({host for pair in values for host in pair}, key=_natural)
     medians = {pair: median(each) for pair, each in values.items()}
     is_bandwidth = figure is _BANDWIDTH
+    if factors and any(row.is_over_all_time for row in rows):
+        # What arrived in all the time does not go with the time of a message.
+        exponent = -1 if figure.more_is_better else 1
+        factors = factors_by({pair: np.power(each, exponent) for pair, each in values.items()})
     name = bandwidth_of_link(rows[0].configuration) if is_bandwidth else figure.name
     words = ", ".join(sorted({row.state.word for row in rows if row.state is not None}))
     title = f"{title}: {name}, {figure.unit}"
@@ -201,10 +209,12 @@ def _natural(name: str) -> list[tuple[int, str]]:
 
 
 def _typical_slowness(matrix: Matrix, host: str) -> float:
-    if host in matrix.factors:
-        return matrix.factors[host]
+    """How many times as slow as usual a host is, by one measure for all hosts of a matrix: by the
+    factors, or, where none is known, by the median of its links; NaN where that says nothing."""
+    if matrix.factors:
+        return matrix.factors.get(host, math.nan)
     values = list(matrix.of_host(host).values())
-    return matrix.slowness(median(values)) if values else 0.0
+    return matrix.slowness(median(values)) if values else math.nan
 
 
 def _table(matrix: Matrix, hosts: Sequence[str]) -> Table:

@@ -165,7 +165,10 @@ def _imported(table_rows: Sequence[Row]) -> list[str]:
     if not sources:
         return []
     tools = ", ".join(dict.fromkeys(source.tool for source in sources))
-    lines = [f"{tools}: its own figures; 95 %: interval over what it measured several times."]
+    over = "over what it measured several times"
+    if any(row.stated for row in table_rows):
+        over += ", or as it states it"
+    lines = [f"{tools}: its own figures; 95 %: interval {over}."]
     if not table_rows[0].configuration.is_rate:
         statistics = " or ".join(dict.fromkeys(source.statistic for source in sources))
         lines.append(f"latency: the {statistics} of its row, as the time of a message one way.")

@@ -3,13 +3,15 @@ for each run or variant."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 
 import msgspec
 
 from halftrip.analysis.figure import ALWAYS, BRIEF
-from halftrip.analysis.matching import MatchedRows, in_effect, lacks, matched_rows
+from halftrip.analysis.flags.flag import counted
+from halftrip.analysis.matching import MatchedRows, filled_by, in_effect, lacks, matched_rows
 from halftrip.analysis.rows import Row
 from halftrip.errors import UsageError
 from halftrip.plan.vary import against, in_words, label
@@ -26,13 +28,14 @@ from halftrip.render.blocks import (
 )
 from halftrip.report.document import Document
 from halftrip.report.fields import common, varying
-from halftrip.report.numbers import MARKS_SAY, NOTHING, marked, width_of
+from halftrip.report.numbers import MARKS_SAY, NOTHING, marked, number, width_of
 from halftrip.results.configuration import Configuration
 from halftrip.results.reported import Variant
 from halftrip.results.run import Run
 from halftrip.stats.median import median
 from halftrip.views.columns import SIZE, TRANSPORT, setting_column
 from halftrip.views.details import content, records_of_several
+from halftrip.views.single_figures import CANNOT_TELL, what_it_takes
 
 # Medians of core-to-core round trips differ if one is that many times another.
 _MOVED = 1.2
@@ -83,6 +86,7 @@ def side_by_side(documents: Sequence[Document], files: Sequence[str]) -> View:
             *(block for each in found for block in (SPACE, each)),
             SPACE,
             Items(alone([document.rows for document in documents], names)),
+            Items(_single(documents)),
             *([Paragraph(said_moved, style="yellow")] if said_moved else []),
             Legend([MARKS_SAY]),
         ],
@@ -92,6 +96,23 @@ def side_by_side(documents: Sequence[Document], files: Sequence[str]) -> View:
         lambda: records_of_several(documents, files),
         "Runs side by side",
     )
+
+
+def _single(documents: Sequence[Document]) -> list[str]:
+    """What the ratios of rows say that have no interval, if there are any; and what would tell."""
+    lines = matched_rows([document.rows for document in documents])
+    count = sum(_is_single(line.rows) for line in lines)
+    if not count:
+        return []
+    imported = any(document.run.sources for document in documents)
+    takes = what_it_takes(imported, "halftrip compare ")
+    return [f"? {CANNOT_TELL} of {counted(count, 'row')} whether the runs differ; {takes}"]
+
+
+def _is_single(rows: Sequence[Row | None]) -> bool:
+    """Whether several runs have the row, and one of them a single figure of it."""
+    known = [row for row in rows if row is not None]
+    return len(known) > 1 and any(math.isinf(row.verdict.width) for row in known)
 
 
 def tables(
@@ -146,7 +167,26 @@ def _columns(lines: Sequence[MatchedRows], of_rates: bool, names: Sequence[str])
         columns.append(Column(letter, "MB/s" if of_rates else "us", figure, rank=ALWAYS))
         width = _of_run(place, lambda row: width_of(row.verdict.width))
         columns.append(Column("95 %", "", width, rank=BRIEF))
+        if place and any(_is_single([line.rows[0], line.rows[place]]) for line in lines):
+            ratio = _ratio(place, of_rates)
+            columns.append(Column(f"{letter} / {names[0]}", "", ratio, rank=BRIEF))
     return columns
+
+
+def _ratio(place: int, of_rates: bool) -> Callable[[MatchedRows], str]:
+    """The ratio of a run's figure to the first one's, with a mark where no interval tells how far
+    it holds."""
+
+    def of_line(line: MatchedRows) -> str:
+        both = line.rows[0], line.rows[place]
+        first, other = (
+            math.nan if row is None else row.bandwidth if of_rates else row.summary.latency
+            for row in both
+        )
+        found = number(other / first if first else math.nan)
+        return f"{found}?" if _is_single(both) else found
+
+    return of_line
 
 
 def _of_run(place: int, cell: Callable[[Row], str]) -> Callable[[MatchedRows], str]:
@@ -179,7 +219,7 @@ def alone(runs: Sequence[Sequence[Row]], letters: Sequence[str]) -> list[str]:
         matched = {
             id(line.rows[place])
             for line in beside
-            if line.rows[place] is not None and sum(row is not None for row in line.rows) > 1
+            if any(row is not None and row.source is None for row in line.rows)
         }
         left = [row.configuration for row in imported if id(row) not in matched]
         others = [
@@ -218,7 +258,7 @@ def _reason(imported: Configuration, others: Sequence[Configuration]) -> str:
         left = same
     if sum(lacks(imported, each) for each in left) > 1:
         return "that may be any of several rows"
-    filled = imported.filled(left[0]), left[0].filled(imported)
+    filled = filled_by(imported, left[0]), filled_by(left[0], imported)
     for field in varying([*map(in_effect, filled)]):
         return f"of {field.name} {field.of(imported) or 'unknown'}"
     return "of other settings"

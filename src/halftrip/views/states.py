@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from halftrip.analysis.curves import MeasuredCurve
 from halftrip.analysis.flags.flag import counted
 from halftrip.analysis.rows import Row
-from halftrip.analysis.states import HostStates, RunStates
+from halftrip.analysis.states import HostStates, RunStates, State
 from halftrip.stats.levels import Level
 
 # How to have the same states in two runs.
@@ -104,13 +104,17 @@ def over(rows: Sequence[Row]) -> str:
     return f"over launches{in_state}; of a row with one, over its slices, {alone}"
 
 
+def in_state(state: State) -> str:
+    """That times are of this state of the machine alone."""
+    text = state.quantity.text(state.value)
+    return f"times are those while {state.quantity.what} {state.word} ({text})"
+
+
 def of_curve(curve: MeasuredCurve) -> str | None:
     """In which state of the machine the times of a curve were measured; None if it is of all."""
     if curve.state is None:
         return None
-    quantity = curve.state.quantity
-    text = quantity.text(curve.state.value)
-    said = f"times are those while {quantity.what} {curve.state.word} ({text})"
+    said = in_state(curve.state)
     if not curve.elsewhere:
         return said
     return f"{said}, in which {counted(curve.elsewhere, 'size')} of the curve were not measured"

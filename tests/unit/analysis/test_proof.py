@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from halftrip.analysis.bend_kinds import Prediction
-from halftrip.analysis.proof import curve_times, judge
+from halftrip.analysis.proof import Shown, curve_times, judge, judge_curves
+from halftrip.analysis.states import run_states
 from halftrip.plan.around import sizes_around
 from harness.runs import measurement, run
 
@@ -95,3 +96,38 @@ def test_the_times_are_those_of_launches_else_of_slices():
     found = curve_times(run(*first), curve_)
     assert {size: len(times) for size, times in found.items()} == {100: 3, 200: 3}
     assert found[200][0] == pytest.approx(200, rel=0.02)
+
+
+def moving(jumps, seed, states, launches=24):
+    """A run of the curve with these jumps, each slice in one of these `states` of the cores, of
+    which the far one takes twice as long."""
+    random = np.random.default_rng(seed)
+    times = curve(seed, jumps, launches=launches)
+    rtts = {size: random.choice(states, launches).tolist() for size in SIZES}
+    return run(
+        *(
+            measurement(
+                size=size,
+                half_ns=times[size][launch] * (2.0 if rtts[size][launch] > 200 else 1.0),
+                launch=launch,
+                rtts=(rtts[size][launch],) * 2,
+            )
+            for launch in range(launches)
+            for size in SIZES
+        )
+    )
+
+
+def test_a_bend_is_proved_by_the_times_of_one_state_of_the_machine():
+    old, new = (moving({at: 1.3}, at, (92.0, 278.0)) for at in (4040, 8136))
+    own = old.measurements[0].configuration.curve
+    # The times of both states together tell nothing.
+    assert judge(curve_times(old, own), curve_times(new, own), OLD, NEW).outcome == "unknown"
+    shown = [Shown.of(each, own) for each in (old, new, moving({8136: 1.3}, 3, (278.0,)))]
+    proof, state = judge_curves(*shown[:2], (OLD, NEW))
+    assert (proof.outcome, state) == ("moved", shown[0].state)
+    # One of the runs was in the other state alone.
+    near = min(run_states(old).of(own).states, key=lambda each: each.value)
+    proof, state = judge_curves(shown[0]._replace(state=near), shown[2], (OLD, NEW), near)
+    assert (proof.outcome, state) == ("unknown", near)
+    assert proof.reason == "only one of both curves was measured while cores were near (92 ns)"

@@ -2,11 +2,17 @@
 
 import pytest
 
+from halftrip.analysis.compared_run import ComparedRun
+from halftrip.analysis.comparison import compare
+from halftrip.analysis.figures import row_fields
 from halftrip.analysis.flags import evidences, flags_of
 from halftrip.report.document import document
+from halftrip.views.compare import answer
+from halftrip.views.details import details
 from harness import runs
 from harness.flags import noise, pingpong, verdicts_of
-from harness.imports import causes, imported_run
+from harness.imports import causes, imported_run, stating
+from harness.screens import text
 
 # Hpcbench, blocking stream, exponential, over Gigabit Ethernet: bytes and Mbit/s.
 GIGABIT = {
@@ -164,3 +170,40 @@ def test_one_launch_in_another_mode(levels, odd):
     assert (row.verdict.cause.name == "another mode") == (odd is not None)
     if odd is not None:
         assert row.verdict.cause.seen.startswith(f"{odd} took ")
+
+
+MEAN = "# OSU MPI Latency Test v5.8\n# Size          Latency (us)\n8 24.571\n"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "level", "at_95", "word"),
+    [
+        # As sockperf prints it: 99 %, which is 1.314 times as wide as 95 %.
+        (24.417, 24.725, 0.99, (24.454, 24.688), "caution"),
+        (24.417, 24.725, 0.95, (24.417, 24.725), "caution"),
+        (20.0, 30.0, 0.95, (20.0, 30.0), "no"),
+    ],
+)
+def test_an_interval_that_the_source_states_is_the_rows_and_said_to_be_so(
+    low, high, level, at_95, word
+):
+    run = stating(imported_run(MEAN), low, high, level)
+    (row,) = document(run).rows
+    fields = row_fields(row)
+    assert (fields["stated_low_ns"], fields["stated_high_ns"]) == (1e3 * low, 1e3 * high)
+    assert fields["stated_level"] == level
+    assert (row.summary.low, row.summary.high) == pytest.approx([1e3 * x for x in at_95], rel=1e-4)
+    assert (row.verdict.word, row.verdict.cause.name) == (word, "stated interval")
+    shown = text(details, run)
+    assert f"({100 * level:g} %)" in shown
+    assert "no interval" not in shown
+
+
+def test_stated_intervals_are_those_of_a_comparison():
+    sides = [
+        ComparedRun.of(stating(imported_run(MEAN.replace("24.", f"{mean}.")), mean, mean + 1), "")
+        for mean in (24, 34)
+    ]
+    (found,) = compare(sides[0], sides[1:])
+    assert [row.word for row in found.rows] == ["slower"]
+    assert "made of those that their sources state" in answer(found)[-1]

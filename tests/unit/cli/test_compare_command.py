@@ -19,6 +19,7 @@ from halftrip.results import run_file
 from halftrip.results.reported import Source
 from harness import runs
 from harness.histories import weekly
+from harness.imports import imported_run
 from harness.shell import call
 
 SIZES = (8, 64, 1024)
@@ -208,6 +209,51 @@ def test_what_cannot_be_compared(files):
         result = compare(files, "a.jsonl", *words)
         assert (result.status, result.out, result.err.count("\n")) == (2, "", 1)
         assert result.err.startswith(f"halftrip: {said}")
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    """What a tool has printed before and after something became slower, a single figure a row."""
+    folder = tmp_path_factory.mktemp("tables")
+    for name, time in (("before", "12.02"), ("after", "18.40")):
+        text = f"# OSU MPI Latency Test v5.8\n# Size          Latency (us)\n65536 {time}\n"
+        runs.save(imported_run(text), folder / f"{name}.jsonl")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("command", "status", "words"),
+    [
+        ("compare", 0, ["no interval: cannot tell of 1 row, 1.53 times", "as --launch-spread 3%"]),
+        ("compare", 0, ["neither run says, so that they may differ in: wait, pages", "(mean)"]),
+        ("compare --strict", 3, ["another output of the same test"]),
+        ("compare --launch-spread 3%", 1, ["The only row is slower", "as --launch-spread says"]),
+        (
+            "history",
+            0,
+            ["12.0!    18.4!   us         1.53?", "? no interval: cannot tell of 1 row"],
+        ),
+        ("history --launch-spread 3%", 0, ["1.41 to 1.66", "by 3 %, as --launch-spread says"]),
+        ("show", 0, ["1.53?", "as halftrip compare --launch-spread 3%"]),
+    ],
+)
+def test_single_figures_have_a_ratio_and_what_it_takes_to_tell(tables, command, status, words):
+    result = call(tables, *command.split(), "before.jsonl", "after.jsonl")
+    assert result.status == status
+    said = " ".join(result.out.split())
+    assert [each for each in words if " ".join(each.split()) not in said] == []
+
+
+def test_a_setting_that_one_run_does_not_say_is_the_same_only_if_asked(files, tables, tmp_path):
+    ours = runs.measurement("mpi", 65536, places="own", samples=[200000] * 20)
+    runs.save(runs.run(ours), tmp_path / "ours.jsonl")
+    words = ["ours.jsonl", str(tables / "before.jsonl"), "--anyway"]
+    refused = compare(tmp_path, *words[:2])
+    assert refused.status == 2
+    assert refused.err.endswith("does not say wait, pages; --match-unknown compares them\n")
+    asked = compare(tmp_path, *words, "--match-unknown")
+    assert asked.status == 0
+    assert "one run does not say, taken to be the same: wait, pages" in asked.out
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from halftrip.plan.options import OPTIONS
 from halftrip.plan.plan import PART_KEYS, Plan
 from halftrip.plan.settings import SETTINGS, in_place, ordered
 from halftrip.report.fields import FIELDS
-from halftrip.results.configuration import Configuration, EndSettings, Tuning
+from halftrip.results.configuration import UNKNOWN, Configuration, EndSettings, Tuning, not_said
 from harness.runs import configuration
 
 WITHOUT_EXTRA = [each for each in SETTINGS.values() if each.place != "extra"]
@@ -28,7 +28,7 @@ def test_a_setting_is_in_plans_rows_and_files(setting):
 
 def test_a_configuration_has_no_other_settings():
     apart = {"transport", "pattern", "mode", "size", "size_known", "pair", "thread"}
-    apart |= {"concurrency", "extra", "variant", "initiator", "responder", "tuning"}
+    apart |= {"concurrency", "extra", "variant", "unknown", "initiator", "responder", "tuning"}
     whole = {each.name for each in in_place("configuration", "transport")}
     assert set(Configuration.__struct_fields__) == whole | apart
     ends = {each.name for each in in_place("ends")}
@@ -41,6 +41,17 @@ def test_the_standard_is_what_a_configuration_has_that_does_not_say(setting):
     fields = {each.name: each.default for each in msgspec.structs.fields(Configuration)}
     kept = fields["tuning"] if setting.place == "sockets" else None
     assert setting.standard == (getattr(kept, setting.name) if kept else fields[setting.name])
+
+
+@pytest.mark.parametrize("setting", WITHOUT_EXTRA, ids=lambda each: each.name)
+def test_any_setting_may_be_one_that_a_text_does_not_say(setting):
+    said = configuration(window=2)
+    unknown = not_said(said, [setting.name])
+    assert {setting.of(unknown), setting.in_effect(unknown)} == {UNKNOWN}
+    assert setting.text(unknown) == ""
+    shown = configuration_fields(unknown)
+    assert shown[setting.figure] == (UNKNOWN if setting.kind.startswith("text") else None)
+    assert shown == configuration_fields(said) | {setting.figure: shown[setting.figure]}
 
 
 def test_all_settings_follow_those_that_are_named_first():

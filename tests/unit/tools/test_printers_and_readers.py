@@ -159,7 +159,7 @@ def test_what_a_recipe_prints_in_the_style_of_its_tool_is_read(tool):
     assert in_style(again, tool) == text
     mine, its = ([row.configuration for row in document(each).rows] for each in (run, again))
     # iperf3 has no windows, and so none stands beside one of ours.
-    assert len(partners(mine, its, anyway=False)) == (len(mine) if tool != "iperf3" else 0)
+    assert len(partners(mine, its, match_unknown=True)) == (len(mine) if tool != "iperf3" else 0)
     of = {}
     for each in again.measurements:
         of.setdefault((each.configuration.pattern, each.configuration.size), each)

@@ -120,6 +120,8 @@ CHANGES = {
         ("ping-pong", "sockperf: Summary: Latency is 6.710", "sockperf: ERROR: gone", "failed"),
         ("ping-pong", "is 6.710 usec", "is 6.711 usec", "an average of"),
         ("ping-pong", "<MIN>", "percentile", "before the line with <MIN>"),
+        ("ping-pong", "23.015)", "23.015, 99.0% ci=[6.8, 7.0])", "no interval of 6.71"),
+        ("ping-pong", "23.015)", "23.015, 99.0% ci=[6.5, 7.x])", "is no number"),
         ("throughput", "is 157924", "is 0", "nothing was sent"),
         ("throughput", "(1204.865 Mbps)", "(1205.865 Mbps)", "150.608 MBps are not"),
         ("throughput", "msg-size=1000", "msg-size=1001", "are not of 1001 bytes"),

@@ -17,6 +17,7 @@ from halftrip.render import csv as as_csv
 from halftrip.render.blocks import Table
 from halftrip.report.document import document
 from halftrip.report.selection import Selection
+from halftrip.results.counts import Delivery
 from halftrip.results.names import Names
 from halftrip.views import pairs
 from halftrip.views.expected import lines
@@ -80,6 +81,21 @@ def test_a_host_is_as_slow_as_the_run_says(count):
     assert factors["n1"] == pytest.approx(1.66, rel=0.03)
     assert summary.lines[0].cells[0] == "n1"
     assert all(factors[f"n{n}"] == pytest.approx(1.0, abs=0.05) for n in range(count) if n != 1)
+
+
+def test_a_host_is_as_slow_as_the_figure_of_its_matrix_says():
+    """Windows take as long on all links, and half of what is sent to the first host is lost."""
+    links = [
+        stream(pair=pair, delivery=Delivery(sent=1000, lost=500 * (0 in pair), reordered=0))
+        for pair in combinations(range(4), 2)
+    ]
+    hosts = tuple(environment(rank, host=f"n{rank}") for rank in range(4))
+    view = matrix(document(run(*links, environments=hosts), flags=False))
+    tables = [each for each in view.blocks if isinstance(each, Table) and each.titling != "heading"]
+    for table in tables:
+        factors = [float(line.cells[2]) for line in table.lines]
+        assert factors == pytest.approx([2.0, 1.0, 1.0, 1.0], rel=0.05)
+    assert len(tables) == 2
 
 
 def test_bandwidth_is_that_of_one_way_in_all_that_is_said_of_links():

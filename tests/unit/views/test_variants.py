@@ -223,7 +223,8 @@ def test_it_stands_beside_what_it_may_be():
     found = beside(runs.measurement("mpi", 16), runs.measurement("mpi", 128))
     sizes = [line[1] for line in found]
     assert sizes == ["16", "128", "8", "32", "64"]
-    assert found[0][-3:] == ["1.51!", "±", "?"]
+    # The figure, no interval, and a ratio that stands alone.
+    assert found[0][-4:] == ["1.51!", "±", "?", "15.1?"]
     assert found[2][2:4] == ["-", "-"]
     # It may be either of two, or is known to be another.
     for others in (
@@ -270,7 +271,7 @@ def test_what_is_compared_is_what_stands_side_by_side(places, count):
     said = any("1 of places same" in line for line in side_by_side_of(theirs, mine))
     assert said == (count == 2)
     rows = ([row.configuration for row in document(each).rows] for each in (runs.run(mine), theirs))
-    assert len(partners(*rows, anyway=False)) == 2 - count
+    assert len(partners(*rows, match_unknown=True)) == 2 - count
 
 
 def test_a_text_of_many_tables_has_a_line_for_each():

@@ -23,11 +23,13 @@ from halftrip.analysis.summaries import (
     first_message,
     is_over_all_time,
     launch_components,
+    stated_interval,
     summarize_configuration,
 )
 from halftrip.results.configuration import Configuration
 from halftrip.results.counts import Delivery
 from halftrip.results.records import Environment, Measurement
+from halftrip.results.reported import StatedInterval
 from halftrip.results.run import Run
 from halftrip.results.usage import CoreUse, Usage, add_both_ends, add_cores
 from halftrip.stats.adjustment import Adjusted, Correlation, adjusted, rank_correlation
@@ -105,6 +107,11 @@ class Evidence:
     def is_over_all_time(self) -> bool:
         """Whether the bandwidth is not that of the median window; see `summaries`."""
         return is_over_all_time(self.configuration, self.delivery)
+
+    @property
+    def stated(self) -> StatedInterval | None:
+        """The interval that the source of what was imported states."""
+        return stated_interval([m.reported for m in self.measurements if m.reported is not None])
 
     @cached_property
     def ranks(self) -> list[Environment]:

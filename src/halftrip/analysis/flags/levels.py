@@ -12,6 +12,7 @@ from halftrip.analysis.flags.flag import FEWEST, Evidence, Finding, counted, per
 from halftrip.stats.autocorrelation import ranks
 from halftrip.stats.median import FEWEST_FOR_INTERVAL, median
 from halftrip.stats.quantile import Floats, quantile_of_ordered
+from halftrip.units import significant
 
 # A launch in another mode is farther away than this share of the latency.
 _FAR = 0.1
@@ -125,6 +126,14 @@ def two_levels(row: Evidence) -> Finding | None:
 
 
 # Nothing else was found: too little was measured.
+
+
+def stated_interval(row: Evidence) -> Finding | None:
+    if row.stated is None:
+        return None
+    ends = " to ".join(significant(each / 1e3, 5) for each in (row.stated.low, row.stated.high))
+    level = f"{100 * row.stated.level:g} %"
+    return Finding(f"its source states {ends} us for its {row.stated.of} at {level}: of this alone")
 
 
 def no_interval(row: Evidence) -> Finding | None:
