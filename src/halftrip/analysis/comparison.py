@@ -9,7 +9,13 @@ from typing import Literal, NamedTuple
 
 from halftrip.analysis.asked_rows import AskedRows
 from halftrip.analysis.compared_run import ComparedRun, unlike
-from halftrip.analysis.like_states import FEWEST_TO_TELL, Common, MeasuredRow, in_common
+from halftrip.analysis.like_states import (
+    FEWEST_TO_TELL,
+    Common,
+    MeasuredRow,
+    in_common,
+    said_elsewhere,
+)
 from halftrip.analysis.matching import Unknown, partners, unknown_of
 from halftrip.analysis.repeats import LeftOut, Repeats, left_out_of, repeats_in
 from halftrip.analysis.row_change import Rounds, RowChange, Spread, judged, row_change
@@ -99,13 +105,13 @@ def compare(
 ) -> list[Comparison]:
     """What has changed from `base` to each of `news`.
 
-    A row is slower or faster where its times differ by more than the share `threshold`, and chance
-    does not explain that they differ at a level of 5 %, all rows of all runs considered; it is the
-    same where its 95 % interval lies within the threshold. Of a row without an interval nothing but
-    its ratio is known. `launch_spread` is by how much fresh processes differ, for rows of one
-    launch each. `anyway`: rows are compared although they were measured otherwise,
-    `match_unknown`: also where a setting is known of one run only. `needed` are the rows of the
-    base that each of `news` has to have.
+    A row is slower or faster where its times differ by more than the share `threshold`, and neither
+    chance explains that they differ, at a level of 5 %, all rows of all runs considered, nor what
+    the machine did; it is the same where its 95 % interval lies within the threshold. Of a row
+    without an interval nothing but its ratio is known. `launch_spread` is by how much fresh
+    processes differ, for rows of one launch each. `anyway`: rows are compared although they were
+    measured otherwise, `match_unknown`: also where a setting is known of one run only. `needed` are
+    the rows of the base that each of `news` has to have.
 
     Raises UsageError, which says why, where a run has no row to compare.
     """
@@ -120,7 +126,9 @@ def compare(
                 spread,
                 _rounds(base, new),
                 with_rtt=not each.is_of_any_state,
-            )._replace(state=each.state, apart=each.apart, left_out=each.left_out)
+            )._replace(
+                state=each.state, apart=each.apart, hardly=each.hardly, left_out=each.left_out
+            )
             for each in pairs.rows
         ]
         for new, pairs in zip(news, found, strict=True)
@@ -150,14 +158,16 @@ def compare(
 
 class _Pair(NamedTuple):
     """The repeats of a row in both runs, in one `state` where there are several; `apart` says which
-    ones they were in, where these are not the same, or one was hardly seen, and `is_of_any_state`
-    that they do not go with it. `left_out` is why launches and slices of either do not count."""
+    ones they were in, where these are not the same, `hardly` which one was hardly seen, and
+    `is_of_any_state` that they do not go with it. `left_out` is why launches and slices of either
+    do not count."""
 
     configuration: Configuration
     base: Repeats
     new: Repeats
     state: str
     apart: str
+    hardly: str
     is_of_any_state: bool
     left_out: frozenset[LeftOut]
 
@@ -255,7 +265,9 @@ def _by_state(base: MeasuredRow, new: MeasuredRow, quantile: float | None) -> li
         first = repeats_in(base, common.base, quantile)
         second = repeats_in(new, common.new, quantile)
         if first is not None and second is not None:
-            apart = common.said_apart or _hardly_seen((base, new), common)
+            hardly = _hardly_seen((base, new), common, (first, second))
+            if common.is_of_any:
+                hardly = said_elsewhere(base, new)
             left_out = left_out_of(base, common.base) | left_out_of(new, common.new)
             found.append(
                 _Pair(
@@ -263,7 +275,8 @@ def _by_state(base: MeasuredRow, new: MeasuredRow, quantile: float | None) -> li
                     first,
                     second,
                     common.word,
-                    apart,
+                    common.said_apart,
+                    hardly,
                     common.is_of_any,
                     left_out,
                 )
@@ -271,13 +284,16 @@ def _by_state(base: MeasuredRow, new: MeasuredRow, quantile: float | None) -> li
     return [pair for pair in found if pair.has_intervals] or found
 
 
-def _hardly_seen(rows: tuple[MeasuredRow, MeasuredRow], common: Common) -> str:
+def _hardly_seen(
+    rows: tuple[MeasuredRow, MeasuredRow], common: Common, repeats: tuple[Repeats, Repeats]
+) -> str:
     """That one of the runs was hardly in the state that is compared, in words; empty where both
     were, or where there is one only. More launches would not be in it more often."""
-    for name, row, part in zip(("base", "new"), rows, (common.base, common.new), strict=True):
-        every, some = _launches(row.measurements), _launches(part.measurements)
-        if part.level is not None and some < min(FEWEST_TO_TELL, every):
-            of = "1 launch" if some == 1 else f"{some} launches"
+    parts = (common.base, common.new)
+    for name, row, part, each in zip(("base", "new"), rows, parts, repeats, strict=True):
+        every = _launches(row.measurements)
+        if part.level is not None and each.launches < min(FEWEST_TO_TELL, every):
+            of = "1 launch" if each.launches == 1 else f"{each.launches} launches"
             return f"{name} was {part.word or 'in that state'} in {of} of {every}"
     return ""
 

@@ -87,14 +87,13 @@ class MeasuredRow:
     def _could_tell(self) -> bool:
         """Whether it has seen two states often enough to show that its times do not go with them:
         in so many launches each, or, of a single launch, in so many slices."""
-        alone = len({each.launch for each in self.measurements}) == 1
-        counts = [
-            len(each.measurements)
-            if alone
-            else len({slice_.launch for slice_ in each.measurements})
-            for each in self.in_any_state
-        ]
+        counts = [self._seen(each.measurements) for each in self.in_any_state]
         return sum(count >= FEWEST_TO_TELL for count in counts) > 1
+
+    def _seen(self, measurements: Sequence[Measurement]) -> int:
+        """How many launches have any of these slices; of a single launch, how many slices."""
+        alone = len({each.launch for each in self.measurements}) == 1
+        return len(measurements if alone else {each.launch for each in measurements})
 
     @cached_property
     def parts(self) -> list[Part]:
@@ -128,6 +127,15 @@ class MeasuredRow:
         of = self.host.quantity.readings
         found = [reading for each in self.measurements for reading in of(each)]
         return median(found) if found else None
+
+    def has_seen(self, reading: float) -> bool:
+        """Whether it was in the state of a reading often enough to be told."""
+        return any(
+            each.level is not None
+            and _is_same(each.level.middle, reading)
+            and self._seen(each.measurements) >= FEWEST_TO_TELL
+            for each in self.every_part
+        )
 
     @property
     def whole(self) -> Part:
@@ -238,7 +246,26 @@ class Common(NamedTuple):
             return ""
         if max(one.high / one.low, other.high / other.low) > _WANDERS:
             return ""
-        return f"{quantity.what} at {quantity.text(one.middle)}, now at {other.middle:.0f}"
+        return _moved(quantity, one.middle, other.middle)
+
+
+def said_elsewhere(base: MeasuredRow, new: MeasuredRow) -> str:
+    """That most slices of a row, which does not seem to go with the state, were in a state that the
+    other run hardly saw, in words; empty where they were not. That it does not go with the state is
+    known less well than a difference of the two runs may be."""
+    one, other = base.reading, new.reading
+    if base.host is None or one is None or other is None or _is_same(one, other):
+        return ""
+    both_saw_both = base.has_seen(other) and new.has_seen(one)
+    return "" if both_saw_both else _moved(base.host.quantity, one, other)
+
+
+def _is_same(one: float, other: float) -> bool:
+    return max(one, other) <= _SAME * min(one, other)
+
+
+def _moved(quantity: Quantity, base: float, new: float) -> str:
+    return f"{quantity.what} at {quantity.text(base)}, now at {new:.0f}"
 
 
 def in_common(base: MeasuredRow, new: MeasuredRow) -> list[Common]:

@@ -51,7 +51,8 @@ class RowChange(NamedTuple):
     base (0.5: as often as not; Vargha and Delaney's A). `adjusted` is the factor by which the times
     of the base had to be multiplied to be at the core-to-core round trip of the new run (None: they
     were left as they are). `state` is what the state of the machine is called in which both were
-    measured, where there are several, and `apart` says where it was not the same. `p_adjusted`
+    measured, where there are several, `apart` says where it was not the same, and `hardly` that a
+    run was hardly in it, so that nothing but that they are the same can be told. `p_adjusted`
     allows for the number of rows. `reason` says why it cannot be told, and `launches` how many of
     each side it would take (None: no number would do)."""
 
@@ -64,6 +65,7 @@ class RowChange(NamedTuple):
     adjusted: float | None = None
     state: str = ""
     apart: str = ""
+    hardly: str = ""
     p_adjusted: float = 1.0
     word: ChangeWord = "cannot tell"
     reason: str = ""
@@ -157,7 +159,7 @@ def row_change(
 
 def judged(change: RowChange, p_adjusted: float, threshold: float, spread: Spread) -> RowChange:
     """The row with a word: slower or faster by more than the share `threshold`, where chance does
-    not explain it, the same within it, or that it cannot be told."""
+    not explain it, nor the core-to-core round trip; the same within it; or it cannot be told."""
     most = math.log1p(threshold)
     found = change.difference
     # If launches are at two levels, more of them would be, too.
@@ -168,6 +170,8 @@ def judged(change: RowChange, p_adjusted: float, threshold: float, spread: Sprea
         low, middle, high = (math.log(each) for each in (found.low, found.ratio, found.high))
         if -most <= low and high <= most:
             word = "same"
+        elif moved := _said_moved(change):
+            reason, launches = moved, None
         elif p_adjusted <= LEVEL and found.significant and abs(middle) > most:
             word = "slower" if middle > 0 else "faster"
         elif found.significant:
@@ -176,15 +180,32 @@ def judged(change: RowChange, p_adjusted: float, threshold: float, spread: Sprea
             reason = "its interval is too wide"
     elif not reason:
         reason, launches = NO_INTERVAL, None
-    if change.apart and word == "cannot tell":
+    if change.hardly and word != "same":
+        word = "cannot tell"
+    if word == "cannot tell" and (change.apart or change.hardly):
         # More launches would not be in the state of the other run, either.
-        reason, launches = change.apart, None
+        reason, launches = change.apart or change.hardly, None
     return change._replace(
         p_adjusted=p_adjusted,
         word=word,
         reason=reason if word == "cannot tell" else "",
         launches=launches if word == "cannot tell" else None,
     )
+
+
+def _said_moved(change: RowChange) -> str:
+    """That a small difference of the core-to-core round trips, at which `_at_same_rtt` leaves times
+    as they are, explains that they differ, in words; empty where it does not."""
+    base, new = change.base.rtt, change.new.rtt
+    if not (change.difference.significant and _is_same_rtt(base, new)):
+        return ""
+    if change.difference.allowing_for(base / new).significant:
+        return ""
+    return f"the core-to-core round trip was {base:.0f} ns, now {new:.0f} ns"
+
+
+def _is_same_rtt(base: float, new: float) -> bool:
+    return 0.0 < base <= _SAME_RTT * new and 0.0 < new <= _SAME_RTT * base
 
 
 def _at_same_rtt(
@@ -199,7 +220,7 @@ def _at_same_rtt(
     also allows for times that have nothing to do with it.
     """
     apart = new.rtt / base.rtt if base.rtt > 0 and new.rtt > 0 else math.nan
-    if math.isnan(apart) or 1 / _SAME_RTT <= apart <= _SAME_RTT:
+    if math.isnan(apart) or _is_same_rtt(base.rtt, new.rtt):
         return difference(base, new), None, (base, new)
     found = common_exponent([(each.rtts, each.values) for each in (base, new)])
     if found is None:

@@ -155,6 +155,15 @@ def test_where_the_round_trip_differs_between_runs_alone_it_may_explain_all():
     assert only(base, at_rtt(200, [120] * 8), launch_spread=0.0).word == "slower"
 
 
+def test_a_small_change_of_the_round_trip_may_explain_as_small_a_change():
+    base, moved = at_rtt(100, [88] * 8), at_rtt(100, [92] * 8)
+    row = only(base, moved, launch_spread=0.0)
+    said = "the core-to-core round trip was 88 ns, now 92 ns"
+    assert (row.word, row.reason, row.launches) == ("cannot tell", said, None)
+    slower = at_rtt(105, [88] * 8), at_rtt(110, [92] * 8)
+    assert [only(base, each, launch_spread=0.0).word for each in slower] == ["slower"] * 2
+
+
 # Which rows are compared.
 
 
