@@ -128,6 +128,11 @@ class MeasuredRow:
         found = [reading for each in self.measurements for reading in of(each)]
         return median(found) if found else None
 
+    @property
+    def mostly(self) -> Part:
+        """The slices in the state that most of them were in."""
+        return max(self.every_part, key=lambda part: len(part.measurements))
+
     def has_seen(self, reading: float) -> bool:
         """Whether it was in the state of a reading often enough to be told."""
         return any(
@@ -253,11 +258,13 @@ def said_elsewhere(base: MeasuredRow, new: MeasuredRow) -> str:
     """That most slices of a row, which does not seem to go with the state, were in a state that the
     other run hardly saw, in words; empty where they were not. That it does not go with the state is
     known less well than a difference of the two runs may be."""
-    one, other = base.reading, new.reading
-    if base.host is None or one is None or other is None or _is_same(one, other):
+    one, other = base.mostly, new.mostly
+    if one.quantity is None or one.level is None or other.level is None:
         return ""
-    both_saw_both = base.has_seen(other) and new.has_seen(one)
-    return "" if both_saw_both else _moved(base.host.quantity, one, other)
+    levels = one.level.middle, other.level.middle
+    if _is_same(*levels) or (new.has_seen(levels[0]) and base.has_seen(levels[1])):
+        return ""
+    return _moved(one.quantity, *levels)
 
 
 def _is_same(one: float, other: float) -> bool:

@@ -233,6 +233,26 @@ def test_a_run_of_one_state_is_compared_with_that_of_the_other():
     assert [row.word for row in found.rows] == ["slower", "slower"]
 
 
+def joined(near, far, launches):
+    """The first launches of one run, and the later ones of another."""
+    first = [each for each in near.measurements if each.launch < launches]
+    return runs.run(*first, *(each for each in far.measurements if each.launch >= launches))
+
+
+@pytest.mark.parametrize(
+    ("seen", "word", "reason"),
+    [(2, "cannot tell", "new was near in 2 launches of 10"), (4, "slower", "")],
+)
+def test_what_one_run_hardly_saw_cannot_be_told(seen, word, reason):
+    """Neither in a state that a row goes with, nor of a row that seems to go with none."""
+    near = moving(1, share=0.0)
+    later = joined(moving(2, share=0.0, factor=1.2), moving(3, share=1.0, factor=1.2), seen)
+    rows = {row.configuration.transport: row for row in compared(near, later).rows}
+    shm, tcp = rows["shm"], rows["tcp"]
+    assert (shm.state, shm.word, shm.reason) == ("near", word, reason)
+    assert (tcp.word, tcp.reason) == ("cannot tell", reason or "cores were at 92 ns, now at 278")
+
+
 def test_runs_without_a_common_state_cannot_be_told():
     found = compared(moving(1, share=0.0), moving(2, share=1.0))
     assert [row.word for row in found.rows] == ["cannot tell"] * 2
