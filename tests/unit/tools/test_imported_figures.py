@@ -130,6 +130,17 @@ ROWS = [
             "stddev": 30535,
         },
     }),
+    # An interval of the throughput is as wide as that share of it in all.
+    ("netperf", "selected-csv", 0, (
+        ("Mean Latency Microseconds", "Throughput Confidence Width (%),Confidence Level Percent"),
+        ("35854.15,27.84", "40000.00,2.500,99"),
+    ), {"interval": StatedInterval(
+        low=12500 / 1.0125, high=12500 / 0.9875, level=0.99, of="mean"
+    )}),
+    ("netperf", "selected-csv", 0, (
+        ("Mean Latency Microseconds", "Throughput Confidence Width (%),Confidence Level Percent"),
+        ("27.84", "-1.000,99"),
+    ), {"interval": None}),
     ("sockperf", "ping-pong", 0, (), {
         "transport": "udp", "known_size": None, "iterations": 40925, "sample": 6710 * 2 * 40925,
         "step": 1.0, "spread": {
