@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from halftrip.results.configuration import UNKNOWN
-from halftrip.results.reported import Spread, Statistic
+from halftrip.results.reported import Spread, StatedInterval, Statistic
 from halftrip.tools.lines import Lines, last_place, number, positive, quoted, whole, wrong
 from halftrip.tools.tables import Format, TableRow, ToolTable, by_rate, settings, spreads
 
@@ -73,6 +73,8 @@ _NAMES = {
     "LOCAL_SEND_SIZE": "Local Send Size",
     "REMOTE_SEND_SIZE": "Remote Send Size",
     "ELAPSED_TIME": "Elapsed Time (sec)",
+    "CONFIDENCE_LEVEL": "Confidence Level Percent",
+    "THROUGHPUT_CONFID": "Throughput Confidence Width (%)",
     "PROTOCOL": "Protocol",
     "DIRECTION": "Direction",
 }
@@ -94,6 +96,7 @@ _UNITS = {
 _TRANSACTIONS = "Trans"
 _TESTS = {"REQUEST/RESPONSE": "RR", "STREAM": "STREAM", "MAERTS": "MAERTS"}
 _DIRECTIONS = {"SEND": "STREAM", "RECV": "MAERTS"}
+_LEVEL = re.compile(r" @ (\d+)% conf\.")
 # How far a rate and the mean latency may be from each other's inverse.
 _INVERSE = 0.1
 
@@ -244,11 +247,29 @@ def _table(said: _Said, banner: re.Match[str] | None) -> ToolTable:
         row, statistic = _transactions(said, size)
     else:
         row = _stream(said, size)
+    # The time is the inverse of the throughput.
+    others = "MEAN_LATENCY" if kind == "RR" else "REMOTE_RECV_THROUGHPUT"
+    if statistic == "mean" and others not in said.values:
+        row = row._replace(interval=_interval(said, banner, row.ns))
     test = f"{protocol.upper()}_{kind}" if protocol else UNKNOWN
     pattern = settings(
         protocol or UNKNOWN, "pingpong" if kind == "RR" else "stream", variant=(("test", test),)
     )
     return ToolTable(TOOL, said.line, pattern, statistic, [row])
+
+
+def _interval(said: _Said, banner: re.Match[str] | None, ns: float) -> StatedInterval | None:
+    """That of a time, ns, by the mean throughput of several iterations (-I): the whole width of its
+    interval is said as a share, in per cent; -1 where there is none."""
+    line, cell = said.values.get("THROUGHPUT_CONFID", (0, "-1"))
+    found = _LEVEL.search(banner.string) if banner else None
+    level = said.of("CONFIDENCE_LEVEL") or (found[1] if found else "")
+    if cell.startswith("-") or not level:
+        return None
+    half, share = number(line, cell) / 200, number(line, level) / 100
+    if not 0 < half < 1 or not 0 < share < 1:
+        wrong(line, f"no interval: {cell} % wide at {level} %")
+    return StatedInterval(low=ns / (1 + half), high=ns / (1 - half), level=share, of="mean")
 
 
 def _kind(said: _Said, banner: re.Match[str] | None) -> str:

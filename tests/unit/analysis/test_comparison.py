@@ -6,25 +6,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from halftrip.analysis.compared_run import ComparedRun, sides_by, sides_of, unlike
+from halftrip.analysis.compared_run import ComparedRun, sides_by, sides_of
 from halftrip.analysis.comparison import compare
-from halftrip.analysis.matching import partners, unknown_of
 from halftrip.analysis.repeats import Repeats
 from halftrip.analysis.row_change import Spread, row_change
 from halftrip.errors import UsageError
-from halftrip.results.configuration import Tuning, not_said
+from halftrip.results.configuration import Tuning
 from halftrip.results.records import Launch
 from halftrip.stats.interval import SliceMedian
 from harness import runs
-from harness.imports import imported_run
-from harness.runs import configuration
-
-OSU = """# OSU MPI Latency Test v7.4
-# Size          Latency (us)
-8                       0.51
-16                      0.52
-"""
-SLOWER_OSU = OSU.replace("0.52", "0.78")
 
 
 def launches(levels, *, size=8, slices=1, **fields):
@@ -202,49 +192,7 @@ def test_rows_measured_otherwise_are_refused_with_what_differs():
         compare(side(launches(NEAR_100)), [side(launches(NEAR_100, size=64))])
 
 
-def test_a_mean_is_not_compared_with_a_median():
-    ours = side(launches(NEAR_100, transport="mpi", places="own"))
-    theirs = ComparedRun.of(imported_run(OSU), "osu.jsonl")
-    with pytest.raises(UsageError, match=r"a has the median, osu.jsonl the mean; --anyway"):
-        compare(ours, [theirs], match_unknown=True)
-    (found,) = compare(ours, [theirs], anyway=True, launch_spread=0.02)
-    assert [row.word for row in found.rows] == ["slower"]
-
-
-def test_of_single_figures_their_ratio_is_known_until_somebody_says_what_launches_differ_by():
-    sides = [ComparedRun.of(imported_run(text), text) for text in (OSU, SLOWER_OSU)]
-    (found,) = compare(sides[0], sides[1:])
-    assert [(row.word, row.reason) for row in found.rows] == [("cannot tell", "no interval")] * 2
-    assert [row.ratio for row in found.rows] == pytest.approx([1.0, 1.5], rel=1e-3)
-    (found,) = compare(sides[0], sides[1:], launch_spread=0.002)
-    assert [row.word for row in found.rows] == ["same", "slower"]
-
-
-@pytest.mark.parametrize(
-    ("base", "new", "matches"),
-    [
-        # Unknown of neither, of one, of both; a number has no such value.
-        ((), (), ("exact", [], [])),
-        (("wait",), (), ("asked", [], ["wait"])),
-        ((), ("mss",), ("asked", [], ["mss"])),
-        (("wait", "mss"), ("wait", "mss"), ("exact", ["wait", "mss"], [])),
-        (("wait", "mss"), ("wait",), ("asked", ["wait"], ["mss"])),
-    ],
-)
-def test_what_is_unknown_is_the_same_as_what_is_unknown_too(base, new, matches):
-    when, both, one = matches
-    known = configuration("tcp", 8)
-    rows = [[not_said(known, names)] for names in (base, new)]
-    assert len(partners(*rows)) == (when == "exact")
-    found = partners(*rows, match_unknown=True)
-    assert unknown_of(found) == (both, one)
-    # What is known of both has to be the same.
-    slower = [not_said(configuration("tcp", 8, window=2), new)]
-    assert not partners(rows[0], slower, match_unknown=True)
-    if when == "asked":
-        assert unlike(*rows).endswith(
-            f"one run does not say {one[0]}; --match-unknown compares them"
-        )
+# Quantiles.
 
 
 def test_tails_are_compared_where_samples_are_single():

@@ -2,16 +2,20 @@
 
 import pytest
 
-from halftrip.analysis.compared_run import ComparedRun
+from halftrip.analysis.compared_run import ComparedRun, unlike
 from halftrip.analysis.comparison import compare
 from halftrip.analysis.figures import row_fields
 from halftrip.analysis.flags import evidences, flags_of
+from halftrip.analysis.matching import partners, unknown_of
+from halftrip.errors import UsageError
 from halftrip.report.document import document
+from halftrip.results.configuration import not_said
 from halftrip.views.compare import answer
 from halftrip.views.details import details
 from harness import runs
 from harness.flags import noise, pingpong, verdicts_of
 from harness.imports import causes, imported_run, stating
+from harness.runs import configuration
 from harness.screens import text
 
 # Hpcbench, blocking stream, exponential, over Gigabit Ethernet: bytes and Mbit/s.
@@ -207,3 +211,60 @@ def test_stated_intervals_are_those_of_a_comparison():
     (found,) = compare(sides[0], sides[1:])
     assert [row.word for row in found.rows] == ["slower"]
     assert "made of those that their sources state" in answer(found)[-1]
+
+
+OSU = """# OSU MPI Latency Test v7.4
+# Size          Latency (us)
+8                       0.51
+16                      0.52
+"""
+SLOWER_OSU = OSU.replace("0.52", "0.78")
+
+
+def test_a_mean_is_not_compared_with_a_median():
+    measured = [
+        runs.measurement("mpi", half_ns=ns, launch=launch, places="own")
+        for launch, ns in enumerate((100, 101, 99))
+    ]
+    ours = ComparedRun.of(runs.run(*measured), "a")
+    theirs = ComparedRun.of(imported_run(OSU), "osu.jsonl")
+    with pytest.raises(UsageError, match=r"a has the median, osu.jsonl the mean; --anyway"):
+        compare(ours, [theirs], match_unknown=True)
+    (found,) = compare(ours, [theirs], anyway=True, launch_spread=0.02)
+    assert [row.word for row in found.rows] == ["slower"]
+
+
+def test_of_single_figures_their_ratio_is_known_until_somebody_says_what_launches_differ_by():
+    sides = [ComparedRun.of(imported_run(text), text) for text in (OSU, SLOWER_OSU)]
+    (found,) = compare(sides[0], sides[1:])
+    assert [(row.word, row.reason) for row in found.rows] == [("cannot tell", "no interval")] * 2
+    assert [row.ratio for row in found.rows] == pytest.approx([1.0, 1.5], rel=1e-3)
+    (found,) = compare(sides[0], sides[1:], launch_spread=0.002)
+    assert [row.word for row in found.rows] == ["same", "slower"]
+
+
+@pytest.mark.parametrize(
+    ("base", "new", "matches"),
+    [
+        # Unknown of neither, of one, of both; a number has no such value.
+        ((), (), ("exact", [], [])),
+        (("wait",), (), ("asked", [], ["wait"])),
+        ((), ("mss",), ("asked", [], ["mss"])),
+        (("wait", "mss"), ("wait", "mss"), ("exact", ["wait", "mss"], [])),
+        (("wait", "mss"), ("wait",), ("asked", ["wait"], ["mss"])),
+    ],
+)
+def test_what_is_unknown_is_the_same_as_what_is_unknown_too(base, new, matches):
+    when, both, one = matches
+    known = configuration("tcp", 8)
+    rows = [[not_said(known, names)] for names in (base, new)]
+    assert len(partners(*rows)) == (when == "exact")
+    found = partners(*rows, match_unknown=True)
+    assert unknown_of(found) == (both, one)
+    # What is known of both has to be the same.
+    slower = [not_said(configuration("tcp", 8, window=2), new)]
+    assert not partners(rows[0], slower, match_unknown=True)
+    if when == "asked":
+        assert unlike(*rows).endswith(
+            f"one run does not say {one[0]}; --match-unknown compares them"
+        )

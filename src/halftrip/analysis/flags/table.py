@@ -277,11 +277,11 @@ CAUSES: tuple[Cause, ...] = (
         flag="",
         when="little",
         find=levels.stated_interval,
-        evidence="Another tool printed a single figure of the row and its interval, which is over "
-        "the exchanges of one test, as if none went with another: at 95 %, it counts as the row's.",
+        evidence="Another tool printed a single figure of the row and its interval, over the "
+        "exchanges or the iterations of one output: at 95 %, it counts as the row's.",
         excluded="",
         says="its source states 24.417 to 24.725 us for its mean at 99 %: of this alone",
-        advice="measure it several times: launches differ by more than exchanges tell",
+        advice="measure it several times: another output may differ by more",
     ),
     Cause(
         name=NO_INTERVAL,
