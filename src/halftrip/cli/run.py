@@ -235,13 +235,18 @@ def run_plan(
         return _measure_plan(plan_against(asked, plan_file, options), output)
     layers = [file_layer(find_plan(plan_file))] if plan_file is not None else []
     is_job = in_job()
-    defaults = config_layer(os.environ, is_job) if with_config else None
+    defaults = config_layer(os.environ, is_job, _warn) if with_config else None
     plan = make_plan(*layers, options_layer(options), defaults=defaults, in_job=is_job)
     # A plan file may have it alone: what is expected is then said with the command, or the screen
     # says that it is not.
     if options.get("tolerance") is not None and plan.expect is None and plan.baseline is None:
         raise UsageError("--tolerance: only with --expect or --baseline")
     return _measure_plan(plan, output)
+
+
+def _warn(line: str) -> None:
+    if speaks(line):
+        print(f"halftrip: warning: {printable(line)}", file=sys.stderr)
 
 
 def _measure_plan(plan: Plan, output: Output) -> int:

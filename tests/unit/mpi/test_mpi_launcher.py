@@ -1,11 +1,13 @@
 """Which mpiexec is used, and which MPI library belongs to it, in various file systems."""
 
+import os
 import socket
 
 import pytest
 
 from halftrip.errors import Unavailable, UsageError
 from halftrip.mpi import launcher, library
+from harness.need import no_permission
 
 
 def install(root, *paths):
@@ -152,6 +154,18 @@ def test_ranks_start_sooner_where_nobody_has_chosen_components_and_no_card_may_w
     mpiexec = launcher.Mpiexec((str(tmp_path / "bin" / "mpiexec"),), family, None)
     none = str(tmp_path / "none")
     assert launcher.quick_start(mpiexec, environ, (none, str(fabric))) == expected
+
+
+def test_places_that_this_user_may_not_look_into_have_no_mpi(tmp_path, monkeypatch):
+    installed = launcher.Mpiexec((str(tmp_path / "bin" / "mpiexec"),), "openmpi", None)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with no_permission(tmp_path):
+        assert launcher.library_beside(tmp_path / "bin" / "mpiexec", "openmpi") is None
+        assert launcher.quick_start(installed, {}, ()) == {"OMPI_MCA_btl": "^ofi"}
+    # A user without a home, as one without a name in a container.
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr(os, "getuid", lambda: 2**31)
+    assert launcher.quick_start(installed, {}, ()) == {"OMPI_MCA_btl": "^ofi"}
 
 
 @pytest.mark.parametrize(
