@@ -29,7 +29,7 @@ from halftrip.control.protocol import (
 )
 from halftrip.errors import HalftripError, Interrupted, Stopped, system_reason
 from halftrip.job.connected import ConnectedRank, Heartbeat
-from halftrip.job.deaths import LaunchFailed, Lost, first_death
+from halftrip.job.deaths import LaunchFailed, Lost, add_cause, first_death
 from halftrip.job.limit import TimeLimit
 from halftrip.job.own_cores import OwnCores
 from halftrip.job.processes import CleanUp, Process, Started
@@ -112,6 +112,8 @@ class Supervisor:
                 # Should a signal come before this, what it raises ends the job below.
                 self._leaving = True
         except HalftripError as error:
+            # Before anything is removed.
+            add_cause(error)
             self._end(str(error))
             raise
         except BaseException as error:
