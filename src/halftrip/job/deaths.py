@@ -85,11 +85,10 @@ def _little_left(directory: str) -> str | None:
     except OSError:
         return None
     room = found.f_bavail * found.f_frsize
-    if room < _LITTLE_ROOM:
-        return f"{directory} is full: {size_in_words(room)} left"
     # Some file systems do not count files.
-    few = found.f_files > 0 and found.f_favail < _FEW_FILES
-    return f"{directory} is full: room for {found.f_favail} files" if few else None
+    if found.f_files > 0 and found.f_favail < _FEW_FILES:
+        return f"{directory} is full: room for {found.f_favail} files"
+    return f"{directory} is full: {size_in_words(room)} left" if room < _LITTLE_ROOM else None
 
 
 def first_death(
