@@ -181,3 +181,23 @@ def test_places_that_this_user_may_not_look_into_have_no_mpi(tmp_path, monkeypat
 )
 def test_the_name_and_version_of_any_mpi_are_short(text, short):
     assert library.short_version(text) == short
+
+
+@pytest.mark.parametrize(
+    ("known", "size", "expected"),
+    [
+        ("MPI_Send_c", 8, ["MPI_Send", "MPI_Put", "MPI_Wait"]),
+        ("MPI_Send_c", 2**31, ["MPI_Send_c", "MPI_Put_c", "MPI_Wait"]),
+        # A message is one element of a type then.
+        ("MPI_Send", 2**31, ["MPI_Send", "MPI_Put", "MPI_Wait"]),
+    ],
+)
+def test_what_an_int_cannot_count_has_functions_of_its_own(monkeypatch, known, size, expected):
+    def address(name):
+        if name == "MPI_Send_c" != known:
+            raise Unavailable(name)
+        return name
+
+    monkeypatch.setattr(library, "function_address", address)
+    monkeypatch.setattr(library, "counts_to", library.counts_to.__wrapped__)
+    assert library.addresses(("MPI_Send", "MPI_Put", "MPI_Wait"), size) == expected
