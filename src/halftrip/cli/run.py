@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from halftrip.plan.plan import Plan
     from halftrip.results.run import Run
 
-_QUOTED_LINES = 20
-
 
 class Output(NamedTuple):
     """How a run is printed, whether a page about it is written, too, and whether that is opened."""
@@ -346,8 +344,8 @@ def _measure(
         print(path)
     else:
         _print_run(run, path, form, plain, expected)
-        for who, lines in view.quotes:
-            _print_quote(who, lines)
+    if quiet or form != TABLE:
+        _warn_of_printed(run)
     # A program reads all else that is printed.
     output.write_page(str(path), sys.stderr if quiet or form != TABLE else sys.stdout)
     return _status(run, expected, form == TABLE and not quiet)
@@ -369,11 +367,10 @@ def _status(run: Run, expected: Expectations, shown: bool) -> int:
     return slower or int(fails(document(run, flags=False, expectations=expected)))
 
 
-def _print_quote(who: str, lines: list[str]) -> None:
-    """Prints the output of an mpiexec and its ranks: warnings, as a rule."""
-    print(f"{who} or its ranks printed:", *lines[:_QUOTED_LINES], sep="\n", file=sys.stderr)
-    if len(lines) > _QUOTED_LINES:
-        print(f"... and {len(lines) - _QUOTED_LINES} lines more", file=sys.stderr)
+def _warn_of_printed(run: Run) -> None:
+    """A line for what ranks have printed, for whom the run itself does not say it."""
+    for text in dict.fromkeys(each.text for each in run.notices if each.kind == "printed"):
+        _warn(text)
 
 
 def _print_run(run: Run, path: Path, form: Form, plain: bool, expected: Expectations) -> None:
