@@ -48,7 +48,13 @@ def allowed(monkeypatch):
         ("transparent huge pages", THP, "always [madvise] never", "ok", "madvise"),
         ("transparent huge pages", THP, "always madvise [never]", "warning", "never"),
         ("container limits", "sys/fs/cgroup/cpu.max", "max 100000", "ok", "max"),
-        ("container limits", "sys/fs/cgroup/cpu.max", "50000 100000", "warning", "50000"),
+        (
+            "container limits",
+            "sys/fs/cgroup/cpu.max",
+            "15000 100000",
+            "warning",
+            "this container may use 0.15 of a core (/sys/fs/cgroup): processor 15000 100000",
+        ),
         ("network MTU", "sys/class/net/eth0/mtu", "9000", "ok", "eth0 9000"),
     ],
 )
@@ -89,7 +95,7 @@ def test_turbo_is_off_only_where_every_switch_says_so(bare_kernel):
         (
             {"self": "0::/a/b", "a/b/cpu.max": "9 9", "a/cpu.max": "1 9"},
             "warning",
-            "processor 1 9, memory unknown (/sys/fs/cgroup/a)",
+            "may use 0.111 of a core (/sys/fs/cgroup/a): processor 1 9, memory unknown",
         ),
         # As much as all cores that are allowed is never used up.
         ({"self": "0::/a", "a/cpu.max": "200000 100000"}, "ok", "200000"),
@@ -104,7 +110,7 @@ def test_turbo_is_off_only_where_every_switch_says_so(bare_kernel):
                 "memory/a/memory.limit_in_bytes": "4096000",
             },
             "warning",
-            "processor 100000 100000, memory 4096000 (/sys/fs/cgroup/cpu/a)",
+            "may use 1 core (/sys/fs/cgroup/cpu/a): processor 100000 100000, memory 4096000",
         ),
         (
             {
