@@ -3,6 +3,7 @@
 
 #include <nanobind/stl/vector.h>
 
+#include <limits>
 #include <string>
 
 #include "../endpoints/mpi_requests.hpp"
@@ -26,26 +27,30 @@ template <class Handle>
 void define_mpi(nb::module_& module, const std::string& kind) {
   using Path = MpiPath<Handle>;
   const auto name = [&](const char* type) { return type + kind; };
-  nb::class_<Path>(module, name("MpiPath").c_str(),
-                   "The types of MPI exist for each kind of handle: int or pointer. Handles are "
-                   "passed by address; `functions` of its endpoints are the addresses of MPI's "
-                   "functions, in the order that native/endpoints/mpi*.hpp says. A message of "
-                   "`typed_size` bytes is one element of `datatype`, which spans `typed_extent` "
-                   "bytes of memory; all others, and all where `typed_size` is 0, are plain bytes.")
+  nb::class_<Path>(
+      module, name("MpiPath").c_str(),
+      "The types of MPI exist for each kind of handle: int or pointer. Handles are "
+      "passed by address; `functions` of its endpoints are the addresses of MPI's "
+      "functions, in the order that native/endpoints/mpi*.hpp says. A message of "
+      "`typed_size` bytes is one element of `datatype`, which spans `typed_extent` "
+      "bytes of memory; all others, and all where `typed_size` is 0, are plain bytes, of "
+      "which the functions count at most so many.")
       .def(
           "__init__",
           [](Path* self, std::uintptr_t communicator, std::uintptr_t byte, std::uintptr_t datatype,
-             std::size_t typed_size, std::size_t typed_extent, int peer, int tag) {
+             std::size_t typed_size, std::size_t typed_extent, int peer, int tag,
+             std::size_t most) {
             new (self) Path{handle_at<Handle>(communicator),
                             handle_at<Handle>(byte),
                             handle_at<Handle>(datatype),
                             typed_size,
                             typed_extent,
+                            most,
                             peer,
                             tag};
           },
           "communicator"_a, "byte"_a, "datatype"_a, "typed_size"_a, "typed_extent"_a, "peer"_a,
-          "tag"_a);
+          "tag"_a, "most"_a = std::size_t{std::numeric_limits<int>::max()});
   define_endpoint<Mpi<Handle>>(module, name("Mpi").c_str())
       .def(nb::init<Path, const MpiAddresses&>(), "path"_a, "functions"_a);
   define_messages<Mpi<Handle>>(module);

@@ -90,7 +90,7 @@ class MpiNonblocking {
   void recv_ack() { acks_.recv_ack(); }
 
  private:
-  using Begin = int (*)(void*, int, Handle, int, int, Handle, Handle*);
+  using Begin = int (*)(void*, MpiCount, Handle, int, int, Handle, Handle*);
   using Waitall = ActiveRequests<Handle>::Waitall;
 
   void begin(Begin call, std::byte* buffer, std::size_t size) {
@@ -111,7 +111,7 @@ class MpiNonblocking {
 template <class Handle>
 class BoundRequests {
  public:
-  using Init = int (*)(void*, int, Handle, int, int, Handle, Handle*);
+  using Init = int (*)(void*, MpiCount, Handle, int, int, Handle, Handle*);
   using Free = int (*)(Handle*);
 
   BoundRequests(Free free, Ring ring) : free_(free), ring_(ring) {}

@@ -41,14 +41,14 @@ class MpiWindow {
   }
 
   void put(const std::byte* out, std::size_t offset, std::size_t size) {
-    const int count = path_.count(size);
+    const MpiCount count = path_.count(size);
     const Handle type = path_.type(size);
     check_mpi(put_(out, count, type, target_, base_ + static_cast<std::ptrdiff_t>(offset), count,
                    type, window_));
   }
 
   void get(std::byte* in, std::size_t offset, std::size_t size) {
-    const int count = path_.count(size);
+    const MpiCount count = path_.count(size);
     const Handle type = path_.type(size);
     check_mpi(get_(in, count, type, target_, base_ + static_cast<std::ptrdiff_t>(offset), count,
                    type, window_));
@@ -62,8 +62,8 @@ class MpiWindow {
   void recv_ack() { acks_.recv_ack(); }
 
  private:
-  using Put = int (*)(const void*, int, Handle, int, std::ptrdiff_t, int, Handle, Handle);
-  using Get = int (*)(void*, int, Handle, int, std::ptrdiff_t, int, Handle, Handle);
+  using Put = int (*)(const void*, MpiCount, Handle, int, std::ptrdiff_t, MpiCount, Handle, Handle);
+  using Get = int (*)(void*, MpiCount, Handle, int, std::ptrdiff_t, MpiCount, Handle, Handle);
   using Flush = int (*)(int, Handle);
   using Sync = int (*)(Handle);
 

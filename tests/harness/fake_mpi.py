@@ -7,8 +7,17 @@ from halftrip import _native
 
 _int, _pointer = ctypes.c_int, ctypes.c_void_p
 _request = ctypes.POINTER(_int)
-_MESSAGE = (_pointer, _int, _int, _int, _int, _int)  # buffer, count, type, peer, tag, communicator
-_MOVE = (_pointer, _int, _int, _int, ctypes.c_ssize_t, _int, _int, _int)
+# As wide as any MPI counts.
+_count = ctypes.c_int64
+_MESSAGE = (
+    _pointer,
+    _count,
+    _int,
+    _int,
+    _int,
+    _int,
+)  # buffer, count, type, peer, tag, communicator
+_MOVE = (_pointer, _count, _int, _int, ctypes.c_ssize_t, _count, _int, _int)
 _ARGUMENTS = {
     "MPI_Send": _MESSAGE,
     "MPI_Recv": (*_MESSAGE, _pointer),
@@ -75,7 +84,7 @@ class FakeMpi:
     def _addresses(self, names):
         return [ctypes.cast(self._callbacks[name], _pointer).value for name in names]
 
-    def path(self, typed_size=0, typed_extent=0):
+    def path(self, typed_size=0, typed_extent=0, **most):
         communicator, byte, datatype, _ = map(ctypes.addressof, self._handles)
         return _native.MpiPathInt(
             communicator=communicator,
@@ -85,6 +94,7 @@ class FakeMpi:
             typed_extent=typed_extent,
             peer=PEER,
             tag=TAG,
+            **most,
         )
 
     def blocking(self, **typed):
@@ -94,9 +104,9 @@ class FakeMpi:
         path = self.path(**typed)
         return _native.MpiNonblockingInt(path, self._addresses(_NONBLOCKING), max_window)
 
-    def persistent(self, out, in_, max_window):
+    def persistent(self, out, in_, max_window, **most):
         addresses = self._addresses(_PERSISTENT)
-        return _native.MpiPersistentInt(self.path(), addresses, out, in_, max_window)
+        return _native.MpiPersistentInt(self.path(**most), addresses, out, in_, max_window)
 
     def window(self, base, size, **typed):
         window = ctypes.addressof(self._handles[3])

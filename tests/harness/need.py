@@ -1,5 +1,6 @@
 """What a test needs of the machine, and what to do where that is missing."""
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -22,6 +23,20 @@ def can_unshare(*options: str) -> bool:
         subprocess.run(["unshare", *options, "true"], capture_output=True, check=False).returncode
         == 0
     )
+
+
+@contextlib.contextmanager
+def no_permission(directory):
+    """Only root may look into a directory, and this process is not root for so long."""
+    directory.chmod(0)
+    users = os.getresuid()
+    if os.geteuid() == 0:
+        os.setresuid(65534, 65534, 0)
+    try:
+        yield
+    finally:
+        os.setresuid(*users)
+        directory.chmod(0o700)
 
 
 def need_root(what: str) -> None:

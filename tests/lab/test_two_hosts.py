@@ -150,3 +150,17 @@ def test_all_connections_are_the_client_s_and_to_the_ports_that_were_named(lab, 
         assert {c.raddr.port for c in connections} <= allowed
         victim.kill(victim.process.pid, signal.SIGINT, seconds=SECONDS)
         assert server.await_ranks(0) == []
+
+
+def test_addresses_of_the_link_alone_lead_from_one_host_to_the_other(lab, shell, tmp_path):
+    here, there = lab.hosts
+    for number, host in enumerate(lab.hosts):
+        host.ip("addr", "flush", "dev", host.device)
+        host.ip("addr", "add", f"fe80::{number + 1}/64", "dev", host.device, "nodad")
+    with served(tmp_path, address=f"fe80::2%{there.device}", prefix=there.prefix()) as server:
+        peer = ("--peer", f"[fe80::2%{here.device}]:{server.port}")
+        options = ("-t", "tcp,udp", "-s", "8", "--time", "5ms")
+        result = shell.run(*options, *peer, prefix=here.prefix(), HALFTRIP_SECRET=server.secret)
+    assert (result.status, result.err) == (0, "")
+    assert {each.path.peer for each in result.run.connections if each.rank == 0} == {"fe80::2"}
+    assert {m.configuration.transport for m in result.run.measurements} == {"tcp", "udp"}

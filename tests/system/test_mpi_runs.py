@@ -4,10 +4,12 @@ import itertools
 import subprocess
 import sys
 
+import psutil
 import pytest
 
 from harness.choice import extended
 from harness.mpi import AS_ROOT, chosen, job, quick_start
+from harness.need import need
 
 QUICK = ("-s", "8,64K", "--time", "10ms", "-r", "3")
 LIBRARIES = {"wheel": "Open MPI v5", "openmpi": "Open MPI v4", "mpich": "MPICH 4"}
@@ -31,6 +33,16 @@ def test_ranks_are_started_by_any_mpiexec(shell, name):
     options = () if name is None else chosen(name)
     result = shell.measure("-t", "mpi,shm,tcp", *QUICK, *options, silent=True)
     check_measured(result.run, name or "wheel")
+
+
+@pytest.mark.parametrize("name", extended("wheel", "mpich"))
+def test_a_message_may_be_longer_than_an_int_counts(shell, name):
+    """By one element of a type, and by MPI-4's own calls."""
+    need(psutil.virtual_memory().available > 12 << 30, "12 GiB of memory are needed")
+    once = ("-i", "1", "-x", "0", "-r", "1", "--verify", "--buffers", "same")
+    result = shell.run("-t", "mpi,mpi4py", "-s", "2147483652", *once, *chosen(name))
+    assert {m.configuration.transport for m in result.run.measurements} == {"mpi", "mpi4py"}
+    assert all(m.verified for m in result.run.measurements)
 
 
 @pytest.mark.parametrize("name", ["wheel", *extended("openmpi", "mpich")])

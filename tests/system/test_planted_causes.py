@@ -31,6 +31,7 @@ def test_a_quota_of_a_parent_group(shell, limit, named):
     with group(limit) as limited:
         result = shell.run("-t", "shm", *SHORT, prefix=inside(limited))
     assert found(result, quota).keys() == named
+    assert ("this container may use 0.2 of a core" in " ".join(result.out.split())) == bool(named)
 
 
 @pytest.mark.extended

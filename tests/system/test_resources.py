@@ -10,6 +10,7 @@ import pytest
 
 from halftrip.results.run_file import load
 from harness.choice import extended
+from harness.flags import flags_of
 from harness.limits import AMPLE_SECONDS
 from harness.mpi import chosen
 from harness.need import can_unshare, need
@@ -119,6 +120,9 @@ def test_without_shared_memory_mpi_goes_another_way_or_says_why_not(shell, name)
     if name != "mpich":
         assert result.status == 0
         assert {m.configuration.transport for m in run.measurements} == {"mpi", "shm", "tcp"}
+        by_transport = {each.transport: found for each, found in flags_of(run).items()}
+        flags = {flag.name for flag in by_transport["mpi"]}
+        assert {"mpi-warned", "slower-than-shm"} <= flags
     else:
         assert result.status == 1
         (line,) = result.err.splitlines()

@@ -15,6 +15,10 @@ from harness.fake_mpi import BYTE, COMMUNICATOR, DATATYPE, FAILURE, PEER, TAG, F
 from harness.threads import in_thread
 
 INT_MAX = 2**31 - 1
+COUNTING = (
+    *("MPI_Send", "MPI_Recv", "MPI_Sendrecv", "MPI_Isend", "MPI_Irecv", "MPI_Send_init"),
+    *("MPI_Recv_init", "MPI_Put", "MPI_Get"),
+)
 
 
 def ring(slots=1, size=8, stride=None):
@@ -119,10 +123,10 @@ def large(size):
     return np.lib.stride_tricks.as_strided(np.zeros(1, dtype=np.uint8), (size,), (1,))
 
 
-def endpoints_of(mpi):
-    yield mpi.blocking(), ("pingpong", "stream", "exchange")
-    yield mpi.nonblocking(4), ("pingpong", "stream", "bidirectional")
-    yield mpi.window(0, 2**40), ("put", "get")
+def endpoints_of(mpi, **most):
+    yield mpi.blocking(**most), ("pingpong", "stream", "exchange", "pingping")
+    yield mpi.nonblocking(4, **most), ("pingpong", "stream", "bidirectional")
+    yield mpi.window(0, 2**40, **most), ("put", "get")
 
 
 def test_no_message_is_longer_than_an_int():
@@ -142,6 +146,20 @@ def test_no_message_is_longer_than_an_int():
     # One element of a type may be as large as it likes.
     mpi.blocking(typed_size=INT_MAX + 1, typed_extent=INT_MAX + 1).send(large(INT_MAX + 1))
     assert [call[2] for call in mpi.calls] == [INT_MAX, 1]
+
+
+def test_functions_that_count_more_get_all_of_the_count():
+    size = 2**32 + 8
+    mpi = FakeMpi()
+    for endpoint, patterns in endpoints_of(mpi, most=2**62):
+        for pattern in patterns:
+            initiate(endpoint, pattern, ring(size=size), ring(size=size))
+    mpi.persistent(ring(size=size), ring(size=size), 1, most=2**62)
+    # Acknowledgements have a byte or none.
+    for name in COUNTING:
+        assert {call[2] for call in mpi.calls if call[0] == name} - {0, 1} == {size}
+    both = [call for call in mpi.calls if call[0] in ("MPI_Put", "MPI_Get", "MPI_Sendrecv")]
+    assert {call[6 if call[0] != "MPI_Sendrecv" else 7] for call in both} == {size}
 
 
 # Windows of memory.

@@ -24,7 +24,7 @@ ONE_WAY_OF: Mapping[str, str] = MappingProxyType({"shm": "shm-ring"})
 # the order in which they choose the best of several configurations below.
 _OWN = [each.field for each in SETTINGS.values() if each.is_own]
 MAY_DIFFER = tuple(dict.fromkeys((*_OWN, "extra")))
-# The transport itself, the cores that were requested, and what `_kind` looks into.
+# The transport itself, the cores that were requested, and what `kind_of` looks into.
 _APART = ("transport", "core", "initiator", "responder", "places")
 
 
@@ -82,7 +82,7 @@ def steps(configurations: Iterable[Configuration]) -> list[LayerStep]:
     by_kind: dict[tuple[str, Any], list[Configuration]] = {}
     curves: dict[str, dict[Configuration, list[Configuration]]] = {}
     for each in (each for each in configurations if each.size_known):
-        by_kind.setdefault((each.transport, _kind(each)), []).append(each)
+        by_kind.setdefault((each.transport, kind_of(each)), []).append(each)
         curves.setdefault(each.transport, {}).setdefault(each.curve, []).append(each)
     found = []
     for transport in sorted(curves, key=_from_below):
@@ -101,11 +101,11 @@ def _steps_to(
     return [
         LayerStep(upper, max(candidates, key=lambda lower: _alike(upper, lower)))
         for upper in curve
-        if (candidates := by_kind.get((transport, _kind(upper))))
+        if (candidates := by_kind.get((transport, kind_of(upper))))
     ]
 
 
-def _kind(configuration: Configuration) -> tuple[Any, ...]:
+def kind_of(configuration: Configuration) -> tuple[Any, ...]:
     """All that has to be the same in both layers."""
     ends = (_settings(end) for end in configuration.ends)
     return configuration.message_places, _settings(configuration), *ends

@@ -94,11 +94,6 @@ class LiveScreen:
         self._size = console.size
         self._warnings: list[str] = []
 
-    @property
-    def quotes(self) -> list[tuple[str, list[str]]]:
-        """What ranks have printed: who, and which lines."""
-        return self._line.quotes
-
     def __enter__(self) -> LiveScreen:
         self._line.__enter__()
         return self
@@ -165,10 +160,6 @@ class LiveScreen:
             self._line.warn(lines)
         else:
             self._warnings += lines
-
-    def quote(self, who: str, lines: list[str]) -> None:
-        """Keeps what a rank has printed in `quotes`."""
-        self._line.quote(who, lines)
 
     def _draw(self, said: Text) -> None:
         if not takes_output(self._console):

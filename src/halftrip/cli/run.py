@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from halftrip.plan.plan import Plan
     from halftrip.results.run import Run
 
-_QUOTED_LINES = 20
-
 
 class Output(NamedTuple):
     """How a run is printed, whether a page about it is written, too, and whether that is opened."""
@@ -235,13 +233,18 @@ def run_plan(
         return _measure_plan(plan_against(asked, plan_file, options), output)
     layers = [file_layer(find_plan(plan_file))] if plan_file is not None else []
     is_job = in_job()
-    defaults = config_layer(os.environ, is_job) if with_config else None
+    defaults = config_layer(os.environ, is_job, _warn) if with_config else None
     plan = make_plan(*layers, options_layer(options), defaults=defaults, in_job=is_job)
     # A plan file may have it alone: what is expected is then said with the command, or the screen
     # says that it is not.
     if options.get("tolerance") is not None and plan.expect is None and plan.baseline is None:
         raise UsageError("--tolerance: only with --expect or --baseline")
     return _measure_plan(plan, output)
+
+
+def _warn(line: str) -> None:
+    if speaks(line):
+        print(f"halftrip: warning: {printable(line)}", file=sys.stderr)
 
 
 def _measure_plan(plan: Plan, output: Output) -> int:
@@ -341,8 +344,8 @@ def _measure(
         print(path)
     else:
         _print_run(run, path, form, plain, expected)
-        for who, lines in view.quotes:
-            _print_quote(who, lines)
+    if quiet or form != TABLE:
+        _warn_of_printed(run)
     # A program reads all else that is printed.
     output.write_page(str(path), sys.stderr if quiet or form != TABLE else sys.stdout)
     return _status(run, expected, form == TABLE and not quiet)
@@ -364,11 +367,10 @@ def _status(run: Run, expected: Expectations, shown: bool) -> int:
     return slower or int(fails(document(run, flags=False, expectations=expected)))
 
 
-def _print_quote(who: str, lines: list[str]) -> None:
-    """Prints the output of an mpiexec and its ranks: warnings, as a rule."""
-    print(f"{who} or its ranks printed:", *lines[:_QUOTED_LINES], sep="\n", file=sys.stderr)
-    if len(lines) > _QUOTED_LINES:
-        print(f"... and {len(lines) - _QUOTED_LINES} lines more", file=sys.stderr)
+def _warn_of_printed(run: Run) -> None:
+    """A line for what ranks have printed, for whom the run itself does not say it."""
+    for text in dict.fromkeys(each.text for each in run.notices if each.kind == "printed"):
+        _warn(text)
 
 
 def _print_run(run: Run, path: Path, form: Form, plain: bool, expected: Expectations) -> None:

@@ -12,7 +12,7 @@ from halftrip.cli.inputs import Text
 from halftrip.cli.output import writing
 from halftrip.errors import HalftripError, UsageError, system_reason
 from halftrip.plan import parsing
-from halftrip.plan.hosts import DEFAULT_PORT
+from halftrip.plan.hosts import DEFAULT_PORT, with_port
 from halftrip.units import parse_size
 
 _DEFAULT_SECONDS = 600.0
@@ -81,7 +81,7 @@ def serve(
             raise UsageError(str(error).replace("--interface", "--bind", 1)) from None
         except OSError as error:
             raise HalftripError(f"port {listening}: {system_reason(error).lower()}") from None
-        where = ", ".join(_with_port(address, listening) for address in server.address.hosts)
+        where = ", ".join(with_port(address, listening) for address in server.address.hosts)
         _say(f"serving at {where}; data ports {ports[0]} to {ports[1]}")
         _say(
             f"for each client: {limits.seconds:g} s, {limits.memory / 1e9:.1f} GB, "
@@ -98,10 +98,6 @@ def _memory(text: str) -> int:
     if size < _LEAST_MEMORY:
         raise UsageError(f"{text!r} is too little; at least 1M")
     return size
-
-
-def _with_port(address: str, port: int) -> str:
-    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
 
 
 def _say(line: str) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from halftrip.control.greeting import Hello, Stranger, greet
-from halftrip.control.network import ANY, Network
+from halftrip.control.network import ANY, Network, place_of, with_zones
 from halftrip.control.protocol import Address, Channel, Closed
 from halftrip.errors import system_reason
 
@@ -97,9 +97,10 @@ def _connections(
         yield _connect_unix(address.unix, prepare)
         return
     reasons = []
-    for host in address.hosts:
+    hosts = [each for host in address.hosts for each in with_zones(host)]
+    for host in hosts:
         own = network.bound_to(host)
-        seconds = timeout / len(address.hosts)
+        seconds = timeout / len(hosts)
         try:
             connection = _connect_tcp(host, address.port, own, seconds, prepare)
         except OSError as error:
@@ -107,7 +108,7 @@ def _connections(
         else:
             connection.settimeout(None)
             yield connection
-    if len(reasons) == len(address.hosts):
+    if len(reasons) == len(hosts):
         reason = f"no way to port {address.port}: {'; '.join(reasons)}"
         raise OSError(errno.EHOSTUNREACH, reason)
 
@@ -122,7 +123,7 @@ def _connect_tcp(
         try:
             prepare(connection)
             if own is not None:
-                connection.bind((own, 0))
+                connection.bind(place_of(own, 0))
             connection.settimeout(seconds)
             connection.connect(place)
         except OSError as error:

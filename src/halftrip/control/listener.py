@@ -18,7 +18,7 @@ from typing import Literal
 
 from halftrip.control.calling import Prepare, as_it_is, is_another_user
 from halftrip.control.greeting import Guest, Hello, IncomingGreeting
-from halftrip.control.network import Network, own_addresses
+from halftrip.control.network import Network, own_addresses, place_of
 from halftrip.control.protocol import Address, Channel, Closed
 
 # How long a caller may take for each of the two messages of its greeting.
@@ -259,7 +259,7 @@ def _server(network: Network) -> socket.socket:
     for port in network.port_range:
         try:
             return socket.create_server(
-                (host, port), family=family, backlog=_BACKLOG, dualstack_ipv6=both
+                place_of(host, port), family=family, backlog=_BACKLOG, dualstack_ipv6=both
             )
         except OSError as error:
             if error.errno != errno.EADDRINUSE or not port:

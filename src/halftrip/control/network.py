@@ -6,8 +6,9 @@ import errno
 import ipaddress
 import os
 import socket
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -63,19 +64,20 @@ ANY = Network()
 
 
 def own_addresses(interface: str | None = None) -> tuple[str, ...]:
-    """The IP addresses by which other hosts may reach this one, those of IPv4 first; loopback if
-    it has no others. With `interface`, those of this interface, address or network alone; raises
-    UsageError if there is none."""
+    """The IP addresses by which other hosts may reach this one, those of IPv4 first; if it has no
+    others, link-local ones of IPv6, with their zones, and loopback. With `interface`, those of this
+    interface, address or network alone; raises UsageError if there is none."""
     if interface is not None:
         try:
             return interface_addresses(interface)
         except UsageError as error:
             raise UsageError(f"--interface: {socket.gethostname()}: {error}") from None
     owned = [address for each in addresses_by_interface().values() for address in each]
-    # A link-local IPv6 address is useless without its interface.
-    addresses = [address for address in owned if not address.startswith("fe80")]
-    loopback = [a for a in addresses if a.startswith("127.") or a == "::1"]
-    return _ordered(a for a in addresses if a not in loopback) or _ordered(loopback)
+    loopback = [a for a in owned if a.startswith("127.") or a == "::1"]
+    # A link-local IPv6 address has a meaning on its link alone.
+    links = [address for address in owned if address.startswith("fe80")]
+    wide = _ordered(a for a in owned if a not in (*loopback, *links))
+    return wide or (*_ordered(links), *_ordered(loopback))
 
 
 def interface_addresses(spec: str) -> tuple[str, ...]:
@@ -86,6 +88,7 @@ def interface_addresses(spec: str) -> tuple[str, ...]:
     Raises UsageError if none fits.
     """
     owned = addresses_by_interface()
+    spec = spec[1:-1] if spec.startswith("[") and spec.endswith("]") else spec
     fitting = [
         address
         for name, addresses in owned.items()
@@ -136,6 +139,43 @@ def _is_within(address: str, spec: str) -> bool:
 def _ordered(addresses: Iterable[str]) -> tuple[str, ...]:
     """Each once, those of IPv4 first."""
     return tuple(sorted(dict.fromkeys(addresses), key=lambda address: ":" in address))
+
+
+def place_of(address: str, port: int) -> tuple[Any, ...]:
+    """What a socket is bound or connected to: an IP address, which may have a zone, of which a pair
+    of address and port would lose it, or none (any). Raises OSError for what is no address."""
+    if not address:
+        return (address, port)
+    flags = socket.AI_NUMERICHOST
+    return socket.getaddrinfo(address, port, type=socket.SOCK_STREAM, flags=flags)[0][4]
+
+
+def address_in(place: Sequence[Any]) -> str:
+    """The IP address of a socket's own or other end, with its zone, and as IPv4 if it is one in
+    IPv6."""
+    address, scope = plain_address(place[0]), place[3] if len(place) > 3 else 0
+    if not scope:
+        return address
+    try:
+        return f"{address}%{socket.if_indextoname(scope)}"
+    except OSError:
+        return f"{address}%{scope}"
+
+
+def with_zones(address: str) -> tuple[str, ...]:
+    """The same address on each link that it may be on: that of its zone, if this host has it, and,
+    as another host's zones are none of this one, all others. An address of wider scope is alone."""
+    bare, _, zone = address.partition("%")
+    if not bare.startswith("fe80:"):
+        return (address,)
+    zones = {
+        own.partition("%")[2]
+        for addresses in addresses_by_interface().values()
+        for own in addresses
+        if own.startswith("fe80:")
+    }
+    ordered = sorted(zones, key=lambda each: (each != zone, each))
+    return tuple(f"{bare}%{each}" for each in ordered) or (address,)
 
 
 def plain_address(address: str) -> str:

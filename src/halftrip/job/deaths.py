@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
+import tempfile
 from collections.abc import Mapping, Sequence
 
-from halftrip.errors import SHORTAGE_STATUS, HalftripError, Interrupted
+from halftrip.errors import SHORTAGE_STATUS, HalftripError, Interrupted, Stopped
 from halftrip.job import printed
 from halftrip.job.processes import Started
+from halftrip.job.shm_cleanup import SHARED_MEMORY
+from halftrip.units import size_in_words
 
 # Lines that name the process of a rank that died, the best witness first: a rank of UCX that could
 # not read its peer's memory, and then aborted itself; and the mpiexec.
@@ -61,6 +65,30 @@ def how_ended(code: int) -> str:
     return (
         f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
     )
+
+
+# With less left on a file system, bytes or files, a program cannot make what it needs.
+_LITTLE_ROOM, _FEW_FILES = 1 << 20, 16
+
+
+def add_cause(error: HalftripError) -> None:
+    """Adds a full file system among those that ranks use, of which some programs die without a
+    word: what they print is a file, too."""
+    if isinstance(error, LaunchFailed | Interrupted) and not isinstance(error, Stopped):
+        left = map(_little_left, dict.fromkeys((tempfile.gettempdir(), str(SHARED_MEMORY))))
+        error.args = ("; ".join((str(error), *filter(None, left))),)
+
+
+def _little_left(directory: str) -> str | None:
+    try:
+        found = os.statvfs(directory)
+    except OSError:
+        return None
+    room = found.f_bavail * found.f_frsize
+    # Some file systems do not count files.
+    if found.f_files > 0 and found.f_favail < _FEW_FILES:
+        return f"{directory} is full: room for {found.f_favail} files"
+    return f"{directory} is full: {size_in_words(room)} left" if room < _LITTLE_ROOM else None
 
 
 def first_death(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -12,6 +13,7 @@ from halftrip.errors import HalftripError, Interrupted, Stopped, UsageError
 from halftrip.job.deaths import HostsLost
 from halftrip.job.intervals import Intervals
 from halftrip.job.limit import TimeLimit
+from halftrip.job.printed import first_sentence
 from halftrip.job.resumption import Due, Resumption, finished_in, rounds
 from halftrip.job.view import RunView
 from halftrip.measure.progress import Earlier
@@ -22,12 +24,15 @@ from halftrip.results.records import (
     Launch,
     LaunchFailure,
     LostHost,
+    Notice,
     RunEnd,
 )
 from halftrip.results.reported import Variant, variant_text
 from halftrip.results.run_file import RunFile, encode, load
 from halftrip.transports.refusals import plans_of
 
+# Of what is printed in a launch, so much is kept.
+_MOST_LINES, _LONGEST_LINE = 50, 300
 # How the line of a skip begins.
 _SKIP = b'{"record":"skip"'
 
@@ -36,8 +41,11 @@ class LaunchRecords:
     """Writes the records of one launch into the file of all launches. The launch's `end` is kept
     back, since others may follow, and a skip is written only once."""
 
-    def __init__(self, run_file: RunFile, skips: set[bytes], intervals: Intervals) -> None:
+    def __init__(
+        self, run_file: RunFile, skips: set[bytes], intervals: Intervals, number: int
+    ) -> None:
         self.end = RunEnd(reason=None)
+        self._number = number
         self._run_file = run_file
         self._skips = skips
         self._intervals = intervals
@@ -52,6 +60,23 @@ class LaunchRecords:
         for line in kept:
             self._intervals.take(line)
 
+    def quote(self, who: str, lines: Sequence[str]) -> None:
+        """Writes what a program and its ranks have printed, at least a line, as far as there is
+        room."""
+        kept = [line[:_LONGEST_LINE] for line in lines[:_MOST_LINES]]
+        # Its process is another in each launch.
+        name = who.partition(" (")[0]
+        sentence = (first_sentence(kept) or "")[:_LONGEST_LINE]
+        notice = Notice(
+            rank=0,
+            host=socket.gethostname(),
+            text=f"{name} or its ranks printed: {sentence}",
+            kind="printed",
+            launch=self._number,
+            lines=kept,
+        )
+        self._run_file.append(encode(notice))
+
     def _is_new(self, line: bytes) -> bool:
         """Whether it is not a skip that is in the file already."""
         if not line.startswith(_SKIP):
@@ -62,15 +87,14 @@ class LaunchRecords:
 
 
 class LaunchView:
-    """Adds the `name` of the launch to all that is shown, and shows a printed line only once. So
-    many launches will be taken `later`, as far as that is known."""
+    """Adds the `name` of the launch to all that is shown. So many launches will be taken `later`,
+    as far as that is known."""
 
-    def __init__(self, view: RunView, name: str, quoted: set[str], later: int = 0) -> None:
+    def __init__(self, view: RunView, name: str, later: int = 0) -> None:
         self.visible = view.visible
         self.takes_warnings = view.takes_warnings
         self.paces = view.paces
         self._view = view
-        self._quoted = quoted
         self._name = name
         self._later = later
 
@@ -83,12 +107,6 @@ class LaunchView:
 
     def warn(self, lines: list[str]) -> None:
         self._view.warn(lines)
-
-    def quote(self, who: str, lines: list[str]) -> None:
-        new = [line for line in lines if line not in self._quoted]
-        self._quoted.update(new)
-        if new:
-            self._view.quote(f"{self._name}: {who}" if self._name else who, new)
 
 
 class LaunchTask(NamedTuple):
@@ -153,7 +171,6 @@ class _Launches:
         self._measured: set[Variant] = set()
         self._failed: dict[Variant, HalftripError] = {}
         self._skips: set[bytes] = set()
-        self._quoted: set[str] = set()
         self._intervals = Intervals(plan)
         self._variants = left.variants_of(plan)
         self._most = plan.max_launches if plan.until_ci else left.launches
@@ -216,8 +233,8 @@ class _Launches:
         count = f"launch {self._number + 1} of {total}" if total > 1 else ""
         name = " · ".join(filter(None, (count, variant_text(due.variant))))
         while True:
-            records = LaunchRecords(self._run_file, self._skips, self._intervals)
-            shown = LaunchView(self._view, name, self._quoted, fewest - 1)
+            records = LaunchRecords(self._run_file, self._skips, self._intervals, self._number)
+            shown = LaunchView(self._view, name, fewest - 1)
             if due.variant:
                 begun = Launch(number=self._number, round=due.round, variant=due.variant)
                 self._run_file.append(encode(begun))

@@ -15,11 +15,10 @@ from typing import NamedTuple
 from halftrip import __version__
 from halftrip.control.greeting import Guest, Hello
 from halftrip.control.listener import Listener
-from halftrip.control.network import Network
+from halftrip.control.network import Network, address_in
 from halftrip.control.protocol import Abort, Address, Channel, Closed
 from halftrip.errors import HalftripError, UsageError, shortage
 from halftrip.job.agent import Ranks
-from halftrip.job.launchers.peer import peer_address
 from halftrip.job.processes import ProcessOutput
 from halftrip.job.session import (
     ANSWER_SECONDS,
@@ -110,7 +109,7 @@ class Server:
 
     def _receive(self, channel: Channel) -> None:
         """One client, in a thread of its own, from its request to the end of its ranks."""
-        client = peer_address(channel)
+        client = address_in(channel.socket.getpeername())
         began = time.monotonic()
         try:
             said = self._admit(channel, began)

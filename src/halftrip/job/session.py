@@ -22,6 +22,7 @@ import threading
 import msgspec
 
 from halftrip.control.greeting import Guest
+from halftrip.control.network import address_in
 from halftrip.control.protocol import Abort, Channel, Versioned, decoded, encoded
 from halftrip.errors import HalftripError, UsageError, system_reason
 from halftrip.plan.cost import MOST_RANKS
@@ -176,7 +177,7 @@ def addresses_of(host: str) -> tuple[str, ...]:
     def ask() -> None:
         try:
             answers = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-            found.extend(dict.fromkeys(str(answer[4][0]) for answer in answers))
+            found.extend(dict.fromkeys(address_in(answer[4]) for answer in answers))
         except (OSError, UnicodeError) as error:
             said = system_reason(error) if isinstance(error, OSError) else "no name of a host"
             problem[0] = f"{host}: {said}"

@@ -29,7 +29,7 @@ from halftrip.control.protocol import (
 )
 from halftrip.errors import HalftripError, Interrupted, Stopped, system_reason
 from halftrip.job.connected import ConnectedRank, Heartbeat
-from halftrip.job.deaths import LaunchFailed, Lost, first_death
+from halftrip.job.deaths import LaunchFailed, Lost, add_cause, first_death
 from halftrip.job.limit import TimeLimit
 from halftrip.job.own_cores import OwnCores
 from halftrip.job.processes import CleanUp, Process, Started
@@ -46,9 +46,11 @@ _REPORTS_SECONDS = 0.2
 
 
 class Records(Protocol):
-    """Takes whole lines of a run file; `last` marks the end record."""
+    """Takes whole lines of a run file, of which `last` marks the end record; and the lines that
+    `who` and its ranks have printed in a run that succeeded."""
 
     def append(self, lines: bytes, last: bool = False) -> None: ...
+    def quote(self, who: str, lines: Sequence[str]) -> None: ...
 
 
 class Supervisor:
@@ -112,6 +114,8 @@ class Supervisor:
                 # Should a signal come before this, what it raises ends the job below.
                 self._leaving = True
         except HalftripError as error:
+            # Before anything is removed.
+            add_cause(error)
             self._end(str(error))
             raise
         except BaseException as error:
@@ -149,7 +153,7 @@ class Supervisor:
         if not self._clean_up.await_end(self._started.leave_seconds):
             self._end("the run is over")
         for name, lines in self._started.printed().items():
-            self._view.quote(name, lines)
+            self._records.quote(name, lines)
 
     def _on_signal(self, reason: str) -> None:
         # Only the first signal raises: later ones must not interrupt the clean-up.

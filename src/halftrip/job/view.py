@@ -8,7 +8,7 @@ from halftrip.results.configuration import Configuration
 
 
 class RunView(Protocol):
-    """Shows progress, if it is `visible`, and keeps what other programs printed. If it `paces` the
+    """Shows progress, if it is `visible`, and warnings. If it `paces` the
     run, no slice begins before `before_slice` has returned."""
 
     visible: bool
@@ -27,10 +27,6 @@ class RunView(Protocol):
     def warn(self, lines: list[str]) -> None:
         """Shows what may spoil the results, a line for each, if it `takes_warnings`."""
 
-    def quote(self, who: str, lines: list[str]) -> None:
-        """Takes the lines that an mpiexec, called `who`, and its ranks printed in a run that
-        succeeded."""
-
 
 class NoView:
     """Shows nothing."""
@@ -46,7 +42,4 @@ class NoView:
         pass
 
     def warn(self, lines: list[str]) -> None:
-        pass
-
-    def quote(self, who: str, lines: list[str]) -> None:
         pass

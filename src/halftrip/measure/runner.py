@@ -44,7 +44,7 @@ from halftrip.results.records import (
 )
 from halftrip.results.run_file import encode
 from halftrip.results.threshold import Threshold
-from halftrip.telemetry import perf_counters
+from halftrip.telemetry import control_groups, perf_counters
 from halftrip.transports.base import ProcessContext
 
 # Rank 0 reports progress at most this often, s.
@@ -142,6 +142,8 @@ class Runner:
             if found.rank not in setup.absent:
                 self._record(msgspec.structs.replace(found, launch=self._launch))
         has_real_time = any(transport != SIMULATED for transport in self._plan.transports)
+        here = setup.hosts.count(setup.hosts[self._group.rank]) * has_real_time
+        self._shortfalls(control_groups.shortage(setup.meter.reader, here))
         self._compare_clocks()
         self._counts = self._plan.counters and has_real_time and self._can_count()
         whole = self._recorder() if len(set(setup.hosts)) > 1 and has_real_time else None
@@ -169,12 +171,15 @@ class Runner:
 
     def _can_count(self) -> bool:
         """Whether a rank can count instructions and cycles, for --counters."""
-        own = None if self._setup.is_absent else perf_counters.missing()
-        reasons = self._group.gather(own, str | None) or []
-        for rank, reason in enumerate(reasons):
-            if reason is not None:
-                self._note(rank, [f"--counters: {reason}"], "shortfall")
-        return None in reasons
+        reason = perf_counters.missing()
+        return None in self._shortfalls(reason and f"--counters: {reason}")
+
+    def _shortfalls(self, own: str | None) -> list[str | None]:
+        """Notes what ranks have too little of: each its `own`, in words; on rank 0, all of them."""
+        found = self._group.gather(None if self._setup.is_absent else own, str | None) or []
+        for rank, text in enumerate(found):
+            self._note(rank, [text] if text else [], "shortfall")
+        return found
 
     def _recorder(self) -> HostRecorder:
         """Counts from now on on every host."""

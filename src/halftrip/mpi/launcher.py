@@ -89,7 +89,7 @@ def library_beside(program: Path, family: Family) -> Path | None:
         for directory in (prefix / "lib", prefix / "lib64", prefix / "lib" / multiarch):
             for name in _LIBRARY_NAMES[family]:
                 # Where several MPIs share a directory, libmpi.so may belong to any of them.
-                if (directory / name).exists() and not _is_other(directory / name, family):
+                if os.path.exists(directory / name) and not _is_other(directory / name, family):
                     return directory / name
     return None
 
@@ -135,9 +135,9 @@ def quick_start(
     if any(os.path.isdir(path) and os.listdir(path) for path in fabrics):
         return {}
     installation = Path(mpiexec.command[0]).resolve().parent.parent
-    for directory, name in zip((Path.home(), installation), _PARAMETERS, strict=True):
+    for directory, name in zip((Path("~"), installation), _PARAMETERS, strict=True):
         try:
-            text = (directory / name).read_text(errors="replace")
+            text = Path(os.path.expanduser(directory / name)).read_text(errors="replace")
         except OSError:
             continue
         if re.search(r"^\s*btl\s*=", text, re.MULTILINE):

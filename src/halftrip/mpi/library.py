@@ -6,6 +6,7 @@ import ctypes
 import os
 import re
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -153,9 +154,36 @@ def kind(name: str) -> Any:
     return getattr(_native, name + kinds[MPI._sizeof(MPI.Comm)])
 
 
-def addresses(names: Sequence[str]) -> list[int]:
-    """The addresses of these functions. Raises Unavailable if the library lacks one."""
-    return [function_address(name) for name in names]
+# What a count of type int holds, and of MPI_Count, which MPI-4's functions that end in _c take.
+INT_MAX, COUNT_MAX = 2**31 - 1, 2**63 - 1
+_COUNTING = ("Send", "Ssend", "Recv", "Sendrecv", "Isend", "Irecv", "Send_init", "Recv_init")
+_COUNTED = {f"MPI_{name}" for name in (*_COUNTING, "Put", "Get")}
+
+
+@cache
+def counts_to() -> int:
+    """The longest message, bytes, that the library's functions can count."""
+    try:
+        function_address("MPI_Send_c")
+    except Unavailable:
+        return INT_MAX
+    return COUNT_MAX
+
+
+# Made once for each size and kept: types are few, and requests may outlive a configuration.
+@cache
+def contiguous(size: int) -> MPI.Datatype:
+    """A type of which one element has so many bytes, more than an int counts, too."""
+    from mpi4py import MPI
+
+    return MPI.BYTE.Create_contiguous(size).Commit()
+
+
+def addresses(names: Sequence[str], size: int = 0) -> list[int]:
+    """The addresses of these functions, for messages of `size` bytes: where an int cannot count
+    them, of those that can, if there are any. Raises Unavailable if the library lacks one."""
+    end = "_c" if INT_MAX < size <= counts_to() else ""
+    return [function_address(f"{each}{end if each in _COUNTED else ''}") for each in names]
 
 
 def native_path(
@@ -165,8 +193,8 @@ def native_path(
     datatype: MPI.Datatype | None = None,
     size: int = 0,
 ) -> Any:
-    """The native path to `peer`. Messages of `size` bytes are one element of `datatype`, all others
-    plain bytes; None: all are."""
+    """The native path to `peer`, for messages of up to `size` bytes. Those of this size are one
+    element of `datatype`, all others plain bytes; None: all are."""
     from mpi4py import MPI
 
     typed = MPI.BYTE if datatype is None else datatype
@@ -178,9 +206,11 @@ def native_path(
         typed_extent=typed.Get_true_extent()[1],
         peer=peer,
         tag=tag,
+        most=INT_MAX if size <= INT_MAX else counts_to(),
     )
 
 
-def blocking_end(path: Any, send: str = "MPI_Send") -> Any:
-    """A native endpoint over a native path, whose messages are sent by the function `send`."""
-    return kind("Mpi")(path, addresses((send, *_BLOCKING)))
+def blocking_end(path: Any, send: str = "MPI_Send", size: int = 0) -> Any:
+    """A native endpoint over a native path, whose messages, of up to `size` bytes, are sent by the
+    function `send`."""
+    return kind("Mpi")(path, addresses((send, *_BLOCKING), size))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import re
 import stat
@@ -11,12 +12,23 @@ from typing import Any
 
 from halftrip.errors import UsageError, system_reason
 
-# A name or an address, maybe with a user; never an option of the command that gets it.
-_HOST = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@%:-]{0,254}", re.ASCII)
+# A name, maybe with a user; never an option of the command that gets it.
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}", re.ASCII)
+# The zone of an address is the name of an interface, or its number.
+_ZONE = re.compile(r"[A-Za-z0-9_.@-]{1,64}", re.ASCII)
 # A list of hosts as Slurm writes it: node[1-4,07]-eth0.
 _RANGES = re.compile(r"([^\[\]]*)\[([0-9,-]+)\](.*)", re.ASCII)
 _RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?", re.ASCII)
-_SLOTS = re.compile(r"(.*?)(?::|\s+slots\s*=\s*)(\d{1,5})", re.ASCII)
+# How many ranks: of MPICH, Intel MPI and Slurm.
+_SLOTS = re.compile(r"(.*?)[:*](\d{1,5})", re.ASCII)
+# What follows a host in a file: of Open MPI and its relatives, how many ranks, and how many at
+# most, which holds where nothing else is said; of MPICH, too, who logs in, and what is not for us.
+_KEYS = {
+    **dict.fromkeys(("slots", "count", "cpu", "cpus"), "slots"),
+    **dict.fromkeys(("max_slots", "max_cpus"), "most"),
+    **dict.fromkeys(("user", "username", "user_name"), "user"),
+    **dict.fromkeys(("binding", "ifname", "port", "boards", "sockets", "cores"), ""),
+}
 _LARGEST_FILE = 1 << 20
 # Where a server listens unless it is told otherwise.
 DEFAULT_PORT = 5201
@@ -54,8 +66,28 @@ def hostfile(value: Any) -> tuple[str, ...]:
         raise UsageError(f"{str(value)!r}: not a text file with a host in each line") from None
     if len(text) > _LARGEST_FILE:
         raise UsageError(f"{value}: more than 1 MiB; it has a host in each line")
-    lines = (line.partition("#")[0].strip() for line in text.splitlines())
-    return _limited(name for line in lines if line for name in _named(line))
+    lines = (re.split("#|//", line)[0].strip() for line in text.splitlines())
+    return _limited(name for line in lines if line for name in _of_line(line))
+
+
+def _of_line(line: str) -> Iterable[str]:
+    """The hosts of a line of a file, as Open MPI, MPICH, Intel MPI and Slurm write them."""
+    words = re.sub(r"\s*=\s*", "=", re.sub(r",\s+", ",", line)).split()
+    said = {}
+    for word in words[1:]:
+        name, _, value = word.rstrip(",").partition("=")
+        known = _KEYS.get(name.replace("-", "_"))
+        if known is None or not value:
+            raise UsageError(
+                f"{line!r}: {word!r} is not known; a line is a host, maybe with slots=2"
+            )
+        said[known] = value
+    slots = said.get("slots", said.get("most", "1"))
+    if not re.fullmatch(r"\d{1,5}", slots, re.ASCII):
+        raise UsageError(f"{line!r}: {slots!r} is no number of ranks")
+    user = f"{said['user']}@" if "user" in said else ""
+    for name in _named_all(_items(words[0])):
+        yield from [user + name] * min(int(slots), _MOST + 1)
 
 
 def peer(value: Any) -> str:
@@ -76,6 +108,11 @@ def split_peer(peer: str) -> tuple[str, int]:
     if match is None or not 0 < port < 1 << 16:
         raise UsageError(f"{peer!r} is no host; write HOST, HOST:PORT or [ADDRESS]:PORT")
     return match[1] or match[2], port
+
+
+def with_port(host: str, port: int) -> str:
+    """As `split_peer` reads it."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def spread(names: Sequence[str], ranks: int) -> list[str]:
@@ -110,21 +147,39 @@ def _named_all(items: Iterable[str]) -> Iterable[str]:
 
 def _named(item: str) -> Iterable[str]:
     """The hosts of one item, each as often as it is to have ranks."""
+    # An interface may have this sign in its name, too.
+    before, percent, zone = item.partition("%")
+    user, at, host = before.rpartition("@")
+    host += percent + zone
     # Slots follow a name, or an address in brackets; an address without them has colons of its own.
-    address = re.fullmatch(r"\[([0-9A-Fa-f:.]*:[^\[\]]*)\](?::(\d{1,5}))?", item, re.ASCII)
+    address = re.fullmatch(r"\[([^\[\]]*:[^\[\]]*)\](?:[:*](\d{1,5}))?", host, re.ASCII)
     if address is not None:
         names, slots = [address[1]], address[2]
-    elif item.count(":") > 1:
-        names, slots = [item], None
+    elif host.count(":") > 1:
+        names, slots = [host], None
     else:
-        match = _SLOTS.fullmatch(item)
-        found = _expanded(match[1] if match else item)
+        match = _SLOTS.fullmatch(host)
+        found = _expanded(match[1] if match else host)
         names, slots = list(islice(found, _MOST + 1)), match and match[2]
     for name in names:
-        if _HOST.fullmatch(name) is None:
-            raise UsageError(f"{name!r} is no name of a host; name hosts as a,b or node[1-4]")
+        if not (_is_host(name) and (not at or _NAME.fullmatch(user))):
+            raise UsageError(
+                f"{user + at + name!r} is no name of a host; name hosts as a,b or node[1-4]"
+            )
         for _ in range(min(int(slots or 1), _MOST + 1)):
-            yield name
+            yield user + at + name
+
+
+def _is_host(name: str) -> bool:
+    """Whether it is a name, or an address of IPv6, maybe with its zone."""
+    if ":" not in name:
+        return _NAME.fullmatch(name) is not None
+    bare, percent, zone = name.partition("%")
+    try:
+        ipaddress.IPv6Address(bare)
+    except ValueError:
+        return False
+    return not percent or _ZONE.fullmatch(zone) is not None
 
 
 def _expanded(pattern: str) -> Iterable[str]:

@@ -348,14 +348,22 @@ VARIABLE = "HALFTRIP_CONFIG"
 _STARTS = ("launcher", "mpiexec", "launches", "dealt", "until_ci", "max_launches", "vary")
 
 
-def config_layer(environ: Mapping[str, str], in_job: bool = False) -> Layer | None:
+def config_layer(
+    environ: Mapping[str, str], in_job: bool = False, warn: Callable[[str], object] = str
+) -> Layer | None:
     """The keys of the user's file, without those that say which ranks to start, and how, if this is
-    `in_job`; None where there is no such file. Raises UsageError if it cannot be read as TOML."""
+    `in_job`; None where there is no such file, or, after a line to `warn`, where this user may not
+    read it. Raises UsageError if it cannot be read as TOML, or is named and cannot be read."""
     named = environ.get(VARIABLE)
     if named == "":
         return None
     path = Path(named) if named is not None else _default_path(environ)
-    if path is None or (named is None and not path.exists()):
+    if path is None:
+        return None
+    # In a container, and in a home on another machine, this user may not be let in.
+    if named is None and not os.access(path, os.R_OK):
+        if os.path.exists(path):
+            warn(f"{path}: permission denied; these defaults are left out")
         return None
     layer = file_layer(path)
     if in_job:

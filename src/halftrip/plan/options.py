@@ -256,7 +256,9 @@ OPTIONS: dict[str, Option] = {
         "scheduler's.",
         group="where",
     ),
-    "hostfile": Option(hosts.hostfile, "A file with a host in each line.", group="where"),
+    "hostfile": Option(
+        hosts.hostfile, "A file with a host in each line, as n1, n1:2 or n1 slots=2.", group="where"
+    ),
     "ssh": Option(
         parsing.text, "What starts a command on a host, as: ssh -p 2222. [ssh]", group="where"
     ),

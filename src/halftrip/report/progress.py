@@ -48,7 +48,6 @@ class ProgressLine:
     ) -> None:
         self.visible = console.is_terminal and not hidden
         self.takes_warnings = not quiet
-        self.quotes: list[tuple[str, list[str]]] = []
         self._console = console
         self._ends = None if seconds is None else time.monotonic() + seconds
         self._live = Live(
@@ -135,10 +134,6 @@ class ProgressLine:
                 markup=False,
                 highlight=False,
             )
-
-    def quote(self, who: str, lines: list[str]) -> None:
-        """Keeps what a rank has printed in `quotes`, to be shown when the line is removed."""
-        self.quotes.append((who, lines))
 
 
 def _line(parts: list[str]) -> Text:

@@ -231,13 +231,15 @@ class Aggregate(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", t
 class Notice(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="notice"):
     """What a reader of the run has to know of a rank: what it could not read or make sense of in
     the kernel's files, and so left out ("unread"), or what the kernel gave less of than was asked
-    for ("shortfall")."""
+    for ("shortfall"). Or of a launch: what the program that has started its ranks, or these, have
+    printed ("printed"), of which `lines` has the first ones."""
 
     rank: Rank
     host: Text
     text: Text
-    kind: Literal["unread", "shortfall"] = "unread"
+    kind: Literal["unread", "shortfall", "printed"] = "unread"
     launch: Number = 0
+    lines: list[Text] = []
 
 
 class ClockInfo(msgspec.Struct, frozen=True, kw_only=True):

@@ -99,6 +99,16 @@ def limits(reader: Reader) -> Limits:
     return Limits(narrowest.text, narrowest.cores, narrowest.group, memory)
 
 
+def shortage(reader: Reader, needed: int) -> str | None:
+    """What this process's groups may use, if that is less than the time of so many cores."""
+    found = limits(reader)
+    if found.cores >= needed:
+        return None
+    unit = "of a core" if found.cores < 1 else "core" if found.cores == 1 else "cores"
+    share = f"{found.cores:.3g} {unit}"
+    return f"this container may use {share} ({found.group})"
+
+
 def _cores(quota: str) -> float:
     used, _, period = quota.partition(" ")
     if not (used.isdecimal() and period.isdecimal() and int(period)):

@@ -205,14 +205,10 @@ def limits(reader: Reader) -> Check:
     said = f"processor {found.quota or 'unknown'}, memory {found.memory or 'unknown'}"
     if found.quota is None:
         return unknown(name, said)
-    if found.cores < len(os.sched_getaffinity(0)):
-        return Check(
-            name,
-            "warning",
-            f"{said} ({found.group})",
-            f"ranks may use the time of {found.cores:.3g} cores, and are stopped in their tracks "
-            "when it is used up: lift the processor quota",
-        )
+    short = control_groups.shortage(reader, len(os.sched_getaffinity(0)))
+    if short is not None:
+        advice = "ranks are stopped in their tracks when it is used up: lift the CPU limit"
+        return Check(name, "warning", f"{short}: {said}", advice)
     return Check(name, "ok", said)
 
 

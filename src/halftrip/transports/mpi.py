@@ -19,10 +19,6 @@ from halftrip.units import parse_size
 WAITS: tuple[Wait, ...] = ("spin",)
 NO_OTHER_WAIT = "how MPI waits is the library's own choice; see its settings"
 
-# The count argument of MPI_Send is an int.
-LARGEST = 2**31 - 1
-TOO_LARGE = f"MPI counts at most {LARGEST} bytes in one message"
-
 # MPICH has a limited number of requests: with tens of thousands it aborts.
 MOST_REQUESTS = 256
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from halftrip.results.device import DeviceCopy
-from halftrip.results.records import CopyTime
+from halftrip.results.records import CopyTime, Notice
 from halftrip.results.usage import BusiestTask
 from harness import runs
 from harness.flags import flags_of, noise, pingpong, seen
@@ -302,3 +302,53 @@ def test_stolen_time_is_told_by_core():
     assert disturbed(made(stolen(0.2), stolen(0.6))) == both
     assert not disturbed(made(stolen(0.09), QUIET))
     assert not disturbed(made(stolen(0.02, watched=0.1), QUIET))
+
+
+# mpi-warned
+
+
+@pytest.mark.parametrize(
+    ("transport", "kind", "launch", "lines", "warned"),
+    [
+        ("mpi", "printed", 0, ["a", "There is not enough space"], True),
+        ("mpi4py", "printed", 0, ["WARNING: one"], True),
+        ("shm", "printed", 0, ["WARNING: one"], False),
+        ("mpi", "printed", 1, ["WARNING: one"], False),
+        ("mpi", "printed", 0, ["Welcome"], False),
+        ("mpi", "shortfall", 0, ["WARNING: one"], False),
+    ],
+)
+def test_what_an_mpi_warned_of_is_a_flag_of_its_rows(transport, kind, launch, lines, warned):
+    text = "mpiexec or its ranks printed: a."
+    notice = Notice(rank=0, host="h", text=text, kind=kind, launch=launch, lines=lines)
+    found = seen(pingpong(noise(), transport=transport), notices=(notice,))
+    assert found == ({"mpi-warned": "the MPI itself warned: a"} if warned else {})
+
+
+# slower-than-shm
+
+
+@pytest.mark.parametrize(
+    ("mpi", "shm", "changes", "is_slower"),
+    [
+        (5300, 50, {}, True),
+        # As of a healthy one, at 8 B and at 64 KiB.
+        (600, 50, {}, False),
+        (5700, 1000, {}, False),
+        # Between eight and that and 2 us.
+        (9500, 1000, {}, False),
+        (13000, 1000, {}, True),
+        (5300, 50, {"size": 16}, False),
+        (5300, 50, {"transport": "mpi4py"}, False),
+        (5300, 50, {"rtts": (300.0, 302.0)}, False),
+    ],
+)
+def test_an_mpi_that_does_not_go_through_shared_memory_is_noticed(mpi, shm, changes, is_slower):
+    upper = [
+        pingpong(noise(seed=k, middle=mpi), mpi, slice=k, **({"transport": "mpi"} | changes))
+        for k in range(6)
+    ]
+    lower = [pingpong(noise(seed=k, middle=shm), shm, slice=k, rtts=None) for k in range(6)]
+    if "rtts" in changes:
+        lower = [pingpong(noise(seed=k, middle=shm), shm, slice=k) for k in range(6)]
+    assert ("slower-than-shm" in seen(*upper, *lower)) == is_slower

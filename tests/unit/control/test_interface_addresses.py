@@ -6,7 +6,13 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from halftrip.control.network import interface_addresses
+from halftrip.control.network import (
+    address_in,
+    interface_addresses,
+    own_addresses,
+    place_of,
+    with_zones,
+)
 from halftrip.errors import UsageError
 from halftrip.telemetry import network_path
 
@@ -46,6 +52,7 @@ def addresses(monkeypatch):
         ("fe80::1", ("fe80::1%eth2", "fe80::1%eth4")),
         ("fe80::/10", ("fe80::5%eth1", "fe80::1%eth2", "fe80::1%eth4")),
         ("fe80::1%eth1", None),
+        ("[fe80::1%eth2]", ("fe80::1%eth2",)),
         ("eth", None),
         ("", None),
         ("10.0.0.2/33", None),
@@ -62,6 +69,35 @@ def test_addresses_are_chosen(addresses, spec, expected):
         "eth1 fd00::1 fe80::5%eth1 10.0.0.1 10.0.0.2, eth2 fe80::1%eth2 169.254.0.7, "
         "eth4 fe80::1%eth4"
     )
+
+
+def test_link_local_addresses_are_told_where_there_are_no_others(addresses):
+    assert own_addresses() == ("10.0.0.1", "10.0.0.2", "169.254.0.7", "fd00::1")
+    for name in ("eth1", "eth1:old", "eth2"):
+        del addresses[name]
+    assert own_addresses() == ("fe80::1%eth4", "127.0.0.1", "::1")
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        # Its zone first, where it is one of this host.
+        ("fe80::9%eth2", ("fe80::9%eth2", "fe80::9%eth1", "fe80::9%eth4")),
+        ("fe80::9%ib0", ("fe80::9%eth1", "fe80::9%eth2", "fe80::9%eth4")),
+        ("fd00::9", ("fd00::9",)),
+        ("10.0.0.9", ("10.0.0.9",)),
+        ("node", ("node",)),
+    ],
+)
+def test_a_link_local_address_of_another_host_is_tried_on_each_link(addresses, address, expected):
+    assert with_zones(address) == expected
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1", "fe80::9%lo", "::ffff:127.0.0.1"])
+def test_the_place_of_an_address_has_its_zone(address):
+    place = place_of(address, 5201)
+    assert place[1] == 5201
+    assert address_in(place) == address.removeprefix("::ffff:")
 
 
 def test_messages_about_addresses_are_one_line_that_can_be_printed(addresses):

@@ -1,11 +1,14 @@
 """Who died first, by what ranks have reported and programs have printed."""
 
+import os
 import subprocess
+import tempfile
+import types
 
 import pytest
 
-from halftrip.errors import HalftripError, Interrupted, UsageError
-from halftrip.job.deaths import LaunchFailed, Lost, end_of, first_death
+from halftrip.errors import HalftripError, Interrupted, Stopped, UsageError
+from halftrip.job.deaths import LaunchFailed, Lost, add_cause, end_of, first_death
 from halftrip.job.processes import ProcessOutput, Started
 
 # The ranks that have connected, by process.
@@ -36,6 +39,7 @@ TRACEBACK = (
     "ModuleNotFoundError: No module named 'a'",
 )
 OPEN_MPI = "prterun noticed that process rank 0 with PID {} on node host exited on signal 9"
+FULL = "/scratch/full"
 KILLED, ENDED = end_of(1, -9), end_of(1, 3)
 
 
@@ -101,6 +105,35 @@ def test_the_first_death_is_named(launcher, status, printed, reports, connected,
     assert isinstance(found, kind)
     assert isinstance(found, HalftripError)
     assert str(found) == said
+
+
+@pytest.mark.parametrize(
+    ("error", "free", "said"),
+    [
+        (LaunchFailed("status 213"), (8, 100), f"status 213; {FULL} is full: 32 KiB left"),
+        (
+            Interrupted("killed by SIGBUS"),
+            (8, 100),
+            f"killed by SIGBUS; {FULL} is full: 32 KiB left",
+        ),
+        (
+            LaunchFailed("status 213"),
+            (900, 1),
+            f"status 213; {FULL} is full: room for 1 files",
+        ),
+        (LaunchFailed("status 213"), (900, 100), "status 213"),
+        (Stopped("stopped by SIGINT"), (8, 100), "stopped by SIGINT"),
+        (UsageError("wrong"), (8, 100), "wrong"),
+    ],
+)
+def test_a_death_on_a_full_file_system_has_a_cause(monkeypatch, error, free, said):
+    blocks, files = free
+    full = types.SimpleNamespace(f_bavail=blocks, f_frsize=4096, f_files=9999, f_favail=files)
+    monkeypatch.setattr(tempfile, "tempdir", FULL)
+    usual = os.statvfs("/")
+    monkeypatch.setattr(os, "statvfs", lambda path: full if path == FULL else usual)
+    add_cause(error)
+    assert str(error) == said
 
 
 def test_a_killed_launcher_comes_first(launcher):

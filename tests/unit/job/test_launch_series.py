@@ -40,17 +40,28 @@ def launched_run(tmp_path, plan, launch, limit=None, view=None):
     return load(run_file.path)
 
 
+def test_what_is_printed_in_a_launch_is_written_as_far_as_there_is_room(tmp_path):
+    run_file = created(tmp_path)
+    records = LaunchRecords(run_file, set(), Intervals(Plan()), 3)
+    records.quote("mpiexec (process 7)", ["No room in", "Other place", *["X" * 999] * 99])
+    run_file.close()
+    (notice,) = load(run_file.path).notices
+    assert notice.text == "mpiexec or its ranks printed: No room in"
+    assert (notice.kind, notice.launch) == ("printed", 3)
+    assert [*map(len, notice.lines)] == [10, 11, *[300] * 48]
+
+
 def test_a_skip_is_written_once_and_all_else_every_time(tmp_path):
     run_file = created(tmp_path)
     skip, copy = Skip(transport="mpi", reason="no mpiexec"), CopyTime(rank=0, size=8, ns=1.0)
     skips = set()
     intervals = Intervals(Plan())
     for _ in range(3):
-        records = LaunchRecords(run_file, skips, intervals)
+        records = LaunchRecords(run_file, skips, intervals, 0)
         for record in (skip, copy, runs.measurement()):
             records.append(encode(record))
     # Several lines at once, as a turn gives them.
-    records = LaunchRecords(run_file, skips, intervals)
+    records = LaunchRecords(run_file, skips, intervals, 0)
     records.append(encode(skip) + encode(copy) + encode(runs.measurement()))
     run_file.close()
     # The memory in use does not grow with the measurements.

@@ -1,11 +1,13 @@
 """Which mpiexec is used, and which MPI library belongs to it, in various file systems."""
 
+import os
 import socket
 
 import pytest
 
 from halftrip.errors import Unavailable, UsageError
 from halftrip.mpi import launcher, library
+from harness.need import no_permission
 
 
 def install(root, *paths):
@@ -154,6 +156,18 @@ def test_ranks_start_sooner_where_nobody_has_chosen_components_and_no_card_may_w
     assert launcher.quick_start(mpiexec, environ, (none, str(fabric))) == expected
 
 
+def test_places_that_this_user_may_not_look_into_have_no_mpi(tmp_path, monkeypatch):
+    installed = launcher.Mpiexec((str(tmp_path / "bin" / "mpiexec"),), "openmpi", None)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with no_permission(tmp_path):
+        assert launcher.library_beside(tmp_path / "bin" / "mpiexec", "openmpi") is None
+        assert launcher.quick_start(installed, {}, ()) == {"OMPI_MCA_btl": "^ofi"}
+    # A user without a home, as one without a name in a container.
+    monkeypatch.delenv("HOME")
+    monkeypatch.setattr(os, "getuid", lambda: 2**31)
+    assert launcher.quick_start(installed, {}, ()) == {"OMPI_MCA_btl": "^ofi"}
+
+
 @pytest.mark.parametrize(
     ("text", "short"),
     [
@@ -167,3 +181,23 @@ def test_ranks_start_sooner_where_nobody_has_chosen_components_and_no_card_may_w
 )
 def test_the_name_and_version_of_any_mpi_are_short(text, short):
     assert library.short_version(text) == short
+
+
+@pytest.mark.parametrize(
+    ("known", "size", "expected"),
+    [
+        ("MPI_Send_c", 8, ["MPI_Send", "MPI_Put", "MPI_Wait"]),
+        ("MPI_Send_c", 2**31, ["MPI_Send_c", "MPI_Put_c", "MPI_Wait"]),
+        # A message is one element of a type then.
+        ("MPI_Send", 2**31, ["MPI_Send", "MPI_Put", "MPI_Wait"]),
+    ],
+)
+def test_what_an_int_cannot_count_has_functions_of_its_own(monkeypatch, known, size, expected):
+    def address(name):
+        if name == "MPI_Send_c" != known:
+            raise Unavailable(name)
+        return name
+
+    monkeypatch.setattr(library, "function_address", address)
+    monkeypatch.setattr(library, "counts_to", library.counts_to.__wrapped__)
+    assert library.addresses(("MPI_Send", "MPI_Put", "MPI_Wait"), size) == expected

@@ -1,10 +1,15 @@
 """A user's own defaults."""
 
+import os
+import tempfile
+from pathlib import Path
+
 import pytest
 
 from halftrip.errors import UsageError
 from halftrip.plan.layers import config_layer, make_plan, options_layer, python_layer
 from harness.plans import mistake
+from harness.need import no_permission
 
 
 @pytest.fixture
@@ -70,6 +75,22 @@ def test_where_the_file_is(config, tmp_path, monkeypatch):
     assert config_layer({}) is None
     (tmp_path / ".config").symlink_to(tmp_path)
     assert config_layer({"XDG_CONFIG_HOME": "halftrip"}).keys == {"slices": 3}
+
+
+@pytest.mark.parametrize("closed", [".", "halftrip", "halftrip/config.toml"])
+def test_a_place_that_this_user_may_not_look_into_has_no_defaults(closed):
+    said = []
+    # Not in pytest's directory, which is for one user.
+    with tempfile.TemporaryDirectory() as made:
+        os.chmod(made, 0o755)
+        file = Path(made, "halftrip", "config.toml")
+        file.parent.mkdir()
+        file.write_text("slices = 3\n")
+        with no_permission(Path(made, closed)):
+            assert config_layer({"XDG_CONFIG_HOME": made}, warn=said.append) is None
+    # Whether there are any is only known of the last.
+    expected = [f"{file}: permission denied; these defaults are left out"]
+    assert said == (expected if closed == "halftrip/config.toml" else [])
 
 
 def test_a_job_has_been_started_already(config):

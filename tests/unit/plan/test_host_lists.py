@@ -21,6 +21,8 @@ from harness.plans import mistake
         ("n[08-10]-ib,login", "n08-ib n09-ib n10-ib login"),
         ("r[1-2]n[1-2]:2", "r1n1 r1n1 r1n2 r1n2 r2n1 r2n1 r2n2 r2n2"),
         ("fe80::1%eth0,[2001:db8::1]:2", "fe80::1%eth0 2001:db8::1 2001:db8::1"),
+        ("::1,[::1],[fe80::1%eth0.5]:2", "::1 ::1 fe80::1%eth0.5 fe80::1%eth0.5"),
+        ("me@[fe80::1%2],me@::1,me@a:2", "me@fe80::1%2 me@::1 me@a me@a"),
     ],
 )
 def test_hosts_are_named_as_people_and_schedulers_do(text, names):
@@ -31,7 +33,26 @@ def test_hosts_are_named_as_people_and_schedulers_do(text, names):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "a,,b", "-oProxyCommand=x", "a b", "a;b", "$(a)", "n[3-1]", "n[1-]", "n[a]", "é"],
+    [
+        "",
+        "a,,b",
+        "-oProxyCommand=x",
+        "a b",
+        "a;b",
+        "$(a)",
+        "n[3-1]",
+        "n[1-]",
+        "n[a]",
+        "é",
+        "a:b",
+        "a%b",
+        ":::",
+        "fe80::1%",
+        "fe80::1%$(a)",
+        "-x@a",
+        "@a",
+        "a@",
+    ],
 )
 def test_what_is_no_host_is_refused(text):
     with pytest.raises(UsageError):
@@ -62,6 +83,35 @@ def test_a_file_has_a_host_in_each_line(tmp_path):
     assert hostfile(str(path)) == ("a", "b", "b", "c", "c", "c")
     plan = make_plan(options_layer({"hostfile": str(path)}))
     assert (plan.hosts, plan.ranks) == (hostfile(str(path)), 6)
+
+
+@pytest.mark.parametrize(
+    ("line", "names"),
+    [
+        ("a slots = 2 max-slots=8", "a a"),
+        ("a max_slots=2", "a a"),
+        ("a max_slots=4 slots=1", "a"),
+        ("me@a slots=2", "me@a me@a"),
+        ("a slots=2 user=me", "me@a me@a"),
+        ("a cpu=2  // two", "a a"),
+        ("a:2 binding=user:0,1 ifname=ib0", "a a"),
+        ("n[1-2]*2", "n1 n1 n2 n2"),
+        ("n1, n2:2", "n1 n2 n2"),
+        ("fe80::1%eth0 slots=2", "fe80::1%eth0 fe80::1%eth0"),
+        ("a slots=0", None),
+        ("a slots=two", None),
+        ("a slot=2", None),
+        ("^a", None),
+    ],
+)
+def test_lines_are_those_of_open_mpi_mpich_intel_mpi_and_slurm(tmp_path, line, names):
+    path = tmp_path / "hosts"
+    path.write_text(f"{line}\n")
+    if names is None:
+        with pytest.raises(UsageError):
+            hostfile(str(path))
+    else:
+        assert hostfile(str(path)) == tuple(names.split())
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"a b c\n"])
@@ -115,3 +165,4 @@ def test_peers_are_written_as_hosts_are():
     assert split_peer("h") == ("h", 5201)
     assert split_peer("::1") == ("::1", 5201)
     assert split_peer("[::1]:77") == ("::1", 77)
+    assert split_peer("fe80::1%eth0") == split_peer("[fe80::1%eth0]") == ("fe80::1%eth0", 5201)

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from halftrip.telemetry.control_groups import Throttles, quotas
+from halftrip.telemetry.control_groups import Throttles, quotas, shortage
 from harness.kernel import Kernel
 
 TWO = "20 10 0:9 {root} /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw\n"
@@ -50,6 +50,8 @@ def test_a_limit_is_found_and_its_throttling_counted(tmp_path, group, root, limi
     kernel(f"{directory}/{file}", text.format(us=2_000_000))
     (found,) = quotas(kernel.reader)
     assert (str(found.group), found.cores) == (f"/{directory}", 1.5)
+    assert shortage(kernel.reader, 1) is None
+    assert shortage(kernel.reader, 2) == f"this container may use 1.5 cores (/{directory})"
     throttles = Throttles(kernel.reader)
     assert throttles.read() == [2.0]
     kernel(f"{directory}/{file}", text.format(us=2_500_000))

@@ -18,6 +18,7 @@ from halftrip.analysis.flags.table import (
     CONTRADICTED,
     OUTLIER,
     SLOWER,
+    SLOWER_THAN_SHM,
     UNLIKE_ITSELF,
     largest_first,
 )
@@ -111,6 +112,7 @@ def contradictions(rows: Sequence[Evidence]) -> dict[Configuration, list[Flag]]:
             for cause, findings in _of_curve(alike):
                 _add(found, cause, {row: each for row, each in findings.items() if row in own})
     _add(found, CONTRADICTED, neighbours.slower_in_a_stream(rows))
+    _add(found, SLOWER_THAN_SHM, neighbours.slower_than_shm(rows))
     return found
 
 

@@ -4,6 +4,7 @@ hypervisor."""
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 
 from halftrip.analysis.flags.flag import Evidence, Finding, percent
@@ -161,3 +162,24 @@ def _ends_with(
     if not found:
         return None
     return Finding(" and ".join(said for _, said in found), max(share for share, _ in found))
+
+
+# What libraries say where they go on another way than usual.
+_WARNS = re.compile(
+    r"warn|error|fail|not enough|unable|cannot|could not|degrad|back to|refus|denied|limit|slow",
+    re.IGNORECASE,
+)
+
+
+def mpi_warned(row: Evidence) -> Finding | None:
+    """The MPI, or what has started its ranks, printed a warning in a launch of this row."""
+    transport = row.configuration.transport
+    if transport not in TRANSPORTS or TRANSPORTS.entry(transport).needs != "mpi":
+        return None
+    launches = {each.launch for each in row.measurements}
+    for notice in row.run.notices:
+        is_of_row = notice.kind == "printed" and notice.launch in launches
+        if is_of_row and any(map(_WARNS.search, (notice.text, *notice.lines))):
+            said = notice.text.partition(" printed: ")[2].rstrip(".")
+            return Finding(f"the MPI itself warned: {said}")
+    return None

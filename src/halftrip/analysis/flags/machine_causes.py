@@ -134,6 +134,18 @@ ALWAYS: tuple[Cause, ...] = (
         advice="leave out --cores none: ranks pin themselves, or name cores",
     ),
     Cause(
+        name="MPI warned",
+        flag="mpi-warned",
+        when="always",
+        find=cores.mpi_warned,
+        evidence="The mpiexec or the ranks of a row over MPI printed a line that says that "
+        "something failed, is slow or was refused, as where `/dev/shm` is too small for shared "
+        "memory: MPI goes another way then.",
+        excluded="the job was started by another launcher, which has what is printed",
+        says="the MPI itself warned: It appears as if there is not enough space for /dev/shm",
+        advice="see to what it says (halftrip doctor has the room in /dev/shm)",
+    ),
+    Cause(
         name="other state",
         flag="other-state",
         when="always",

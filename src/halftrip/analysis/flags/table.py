@@ -51,6 +51,18 @@ OUTLIER = Cause(
     says="15.3 us, where the sizes around it lead to 8.56 us",
     advice="measure it again with sizes close by (--perturb 8, --refine) and several --launches",
 )
+SLOWER_THAN_SHM = Cause(
+    name="slower than shm",
+    flag="slower-than-shm",
+    when="contradict",
+    evidence="A message over `mpi` surely takes longer than eight of `shm` and 2 us, in a row that "
+    "is otherwise alike: an MPI that uses shared memory copies a message twice and adds less than "
+    "1 us, and what goes through the kernel, as by TCP, takes some us more.",
+    excluded="the core-to-core round trips of the two differ by more than 1.25",
+    says="5.33 us, where shm takes 0.0560 us: it hardly goes through shared memory",
+    advice="look at which way it goes (halftrip doctor has its components and the room in "
+    "/dev/shm), and whether something forbids the fast one",
+)
 COLD_TABLE = Cause(
     name="cold start",
     flag="cold-start",
@@ -271,6 +283,7 @@ CAUSES: tuple[Cause, ...] = (
     ),
     OUTLIER,
     CONTRADICTED,
+    SLOWER_THAN_SHM,
     COLD_TABLE,
     Cause(
         name="stated interval",

@@ -14,7 +14,7 @@ from halftrip import __version__
 from halftrip.control.calling import connect
 from halftrip.control.greeting import Hello, introduce
 from halftrip.control.listener import Reach
-from halftrip.control.network import Network
+from halftrip.control.network import Network, address_in
 from halftrip.control.protocol import Abort, Address, Channel, Closed
 from halftrip.errors import HalftripError, UsageError, system_reason
 from halftrip.job.launchers.base import Launcher
@@ -36,7 +36,7 @@ from halftrip.job.session import (
     token_of,
 )
 from halftrip.job.spec import Job
-from halftrip.plan.hosts import split_peer
+from halftrip.plan.hosts import split_peer, with_port
 from halftrip.plan.plan import Plan
 from halftrip.texts import printable
 
@@ -64,7 +64,7 @@ class PeerLauncher(Launcher):
         self._here = self._ranks // 2
         self._network = Network(plan.interface, plan.data_ports)
         host, port = split_peer(plan.peer)
-        self._name = f"{host}:{port}"
+        self._name = with_port(host, port)
         self._address = Address(hosts=addresses_of(host), port=port)
         self._secret = given_secret(plan.secret_file)
         self._channel, self._welcome, self.token = self._ask()
@@ -163,7 +163,7 @@ class PeerLauncher(Launcher):
             numbers=tuple(range(self._here, self._ranks)),
             threads=self._plan.threads,
             seconds=None if limit is None else limit + _MARGIN_SECONDS,
-            reached_at=peer_address(channel),
+            reached_at=address_in(channel.socket.getpeername()),
         )
 
     def _answer(self, channel: Channel, request: SessionRequest) -> Welcome | Busy | Abort:
@@ -174,8 +174,3 @@ class PeerLauncher(Launcher):
             raise HalftripError(f"{self._name}: no answer: {error}") from None
         finally:
             channel.socket.settimeout(None)
-
-
-def peer_address(channel: Channel) -> str:
-    """The address of the other end; as IPv4 where it is an IPv4 address in IPv6 notation."""
-    return str(channel.socket.getpeername()[0]).removeprefix("::ffff:")

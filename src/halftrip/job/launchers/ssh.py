@@ -3,6 +3,7 @@ connection ends."""
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import shlex
 import socket
@@ -15,7 +16,7 @@ from typing import Any
 
 from halftrip import __version__
 from halftrip.control.listener import Reach
-from halftrip.control.network import Network, own_addresses
+from halftrip.control.network import Network, interface_addresses
 from halftrip.errors import UsageError
 from halftrip.interpreter import RUN_MODULE
 from halftrip.job.agent import LEAVE_SECONDS, Task
@@ -129,4 +130,8 @@ def is_this_host(name: str) -> bool:
     own = socket.gethostname()
     if name in (own, own.partition(".")[0], "localhost", "::1") or name.startswith("127."):
         return True
-    return name in own_addresses()
+    try:
+        ipaddress.ip_address(name)
+        return bool(interface_addresses(name))
+    except (ValueError, UsageError):
+        return False

@@ -12,7 +12,15 @@ import numpy as np
 from halftrip.errors import Unavailable
 from halftrip.memory.allocator import HostRegion
 from halftrip.memory.ring import BLOCK, BLOCK_STRIDE
-from halftrip.mpi.library import addresses, blocking_end, kind, native_path, timed_tag
+from halftrip.mpi.library import (
+    addresses,
+    blocking_end,
+    contiguous,
+    counts_to,
+    kind,
+    native_path,
+    timed_tag,
+)
 from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import ONE_WAY
 from halftrip.results.threshold import Threshold
@@ -69,8 +77,6 @@ class MpiTransport(Transport):
         settings={"datatype": ("byte", "contiguous", "vector")},
         staging=("none", "staged"),
         delayed=delayed_of("MpiInt"),
-        largest=mpi.LARGEST,
-        too_large=mpi.TOO_LARGE,
     )
 
     def missing(self, pair: PairContext) -> str | None:
@@ -107,7 +113,7 @@ class MpiPath(Path):
         path = self._native_path(configuration)
         if configuration.is_one_sided:
             # What can fail at one end comes before the window, which both ends open and free.
-            functions = addresses(_WINDOW)
+            functions = addresses(_WINDOW, configuration.size)
             window = self._window(buffers.exposed_bytes)
             # The lower rank is the first in the window.
             target = int(self._pair.peer > self._process.rank)
@@ -115,14 +121,14 @@ class MpiPath(Path):
                 path, functions, window, target, configuration, self._pair.initiates, buffers
             )
         if configuration.mode == "nonblocking":
-            name, functions = "MpiNonblocking", addresses(_NONBLOCKING)
+            name, functions = "MpiNonblocking", addresses(_NONBLOCKING, configuration.size)
             end = kind(name)(path, functions, max_window=configuration.window)
         elif configuration.mode == "persistent":
-            name, functions = "MpiPersistent", addresses(_PERSISTENT)
+            name, functions = "MpiPersistent", addresses(_PERSISTENT, configuration.size)
             out, in_ = buffers.out.native, buffers.in_.native
             end = kind(name)(path, functions, out, in_, max_window=configuration.window)
         else:
-            end = blocking_end(path, _SENDS[configuration.mode])
+            end = blocking_end(path, _SENDS[configuration.mode], configuration.size)
         endpoint = NativeEndpoint(end, configuration, self._pair.initiates, buffers)
         if configuration.mode == "persistent":
             # Each buffer has a request of its own.
@@ -208,23 +214,18 @@ class MpiWindow(NativeWindow):
         self._resources.close()
 
 
-# Made once for each size and kept: types are few, and requests may outlive a configuration.
+# Kept as those of mpi.library.
 @cache
-def _committed(datatype: str, size: int) -> MPI.Datatype:
+def _strided(size: int) -> MPI.Datatype:
     from mpi4py import MPI
 
-    if datatype == "contiguous":
-        made = MPI.BYTE.Create_contiguous(size)
-    else:
-        made = MPI.BYTE.Create_vector(size // BLOCK, BLOCK, BLOCK_STRIDE)
-    return made.Commit()
+    return MPI.BYTE.Create_vector(size // BLOCK, BLOCK, BLOCK_STRIDE).Commit()
 
 
 def _datatype(configuration: Configuration) -> MPI.Datatype:
     from mpi4py import MPI
 
-    return (
-        MPI.BYTE
-        if configuration.datatype == "byte"
-        else _committed(configuration.datatype, configuration.size)
-    )
+    kind, size = configuration.datatype, configuration.size
+    if kind == "byte" and size <= counts_to():
+        return MPI.BYTE
+    return _strided(size) if kind == "vector" else contiguous(size)

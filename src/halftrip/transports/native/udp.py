@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import ipaddress
 import socket
 import struct
 import time
@@ -17,7 +16,7 @@ import numpy as np
 
 from halftrip import _native
 from halftrip.control.listener import Reach
-from halftrip.control.network import Network
+from halftrip.control.network import Network, address_in, place_of
 from halftrip.control.protocol import Address, Channel, Closed
 from halftrip.errors import Unavailable
 from halftrip.results.configuration import TUNABLE, Configuration
@@ -271,7 +270,7 @@ def _bound(family: socket.AddressFamily, own: str, port: int) -> socket.socket:
         _share_port(end, True)
         if family == socket.AF_INET6 and not own:
             end.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-        end.bind((own, port))
+        end.bind(place_of(own, port))
         # Another user who shares the port could speak for this end.
         _share_port(end, False)
     except OSError:
@@ -297,7 +296,7 @@ def _connected(
     with contextlib.ExitStack() as undo:
         end = _bound(socket.AF_INET6 if ":" in own else socket.AF_INET, own, port)
         undo.callback(end.close)
-        end.connect((peer, peer_port()))
+        end.connect(place_of(peer, peer_port()))
         _empty(end)
         then(end)
         undo.pop_all()
@@ -315,11 +314,4 @@ def _empty(end: socket.socket) -> None:
 
 def _addresses(channel: Channel) -> tuple[str, str]:
     """The addresses of a connection: this host's, and the peer's."""
-    return _plain(channel.socket.getsockname()[0]), _plain(channel.socket.getpeername()[0])
-
-
-def _plain(host: str) -> str:
-    """`host`, an IP address; as IPv4 where it is an IPv4 address in IPv6 notation."""
-    address = ipaddress.ip_address(host)
-    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
-    return str(mapped or address)
+    return address_in(channel.socket.getsockname()), address_in(channel.socket.getpeername())

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from halftrip import _native
 from halftrip.errors import Unavailable
 from halftrip.memory.allocator import Bytes
-from halftrip.mpi.library import timed_tag
+from halftrip.mpi.library import INT_MAX, contiguous, counts_to, timed_tag
 from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import ONE_WAY
 from halftrip.results.threshold import Threshold
@@ -65,8 +65,6 @@ class Mpi4pyTransport(PythonTransport):
         staging=("none",),
         no_other_wait=mpi.NO_OTHER_WAIT,
         no_mode={"onesided": "one-sided calls are measured with -t mpi only"},
-        largest=mpi.LARGEST,
-        too_large=mpi.TOO_LARGE,
     )
 
     def missing(self, pair: PairContext) -> str | None:
@@ -131,6 +129,13 @@ class BufferPath(Mpi4pyPath):
         return BufferCalls(self._peer, is_synchronous=configuration.mode == "ssend")
 
 
+def counted(buffer: Bytes) -> Any:
+    """A buffer as mpi4py takes it: where this MPI's counts end below its size, as one element of a
+    type."""
+    size = buffer.nbytes
+    return buffer if size <= INT_MAX or size <= counts_to() else (buffer, 1, contiguous(size))
+
+
 class BufferCalls(Calls):
     """Send or Ssend, Recv, Sendrecv. Both ends of a pingping send first: with Isend."""
 
@@ -140,19 +145,27 @@ class BufferCalls(Calls):
         self._send = communicator.Ssend if is_synchronous else communicator.Send
 
     def send(self, message: Bytes) -> Call:
-        return partial(self._send, message, *self._peer.address)
+        return partial(self._send, counted(message), *self._peer.address)
 
     def recv(self, into: Bytes) -> Call:
-        return partial(self._peer.communicator.Recv, into, *self._peer.address)
+        return partial(self._peer.communicator.Recv, counted(into), *self._peer.address)
 
     def exchange(self, message: Bytes, into: Bytes) -> Sequence[Call]:
         address = self._peer.address
-        return (partial(self._peer.communicator.Sendrecv, message, *address, into, *address),)
+        return (
+            partial(
+                self._peer.communicator.Sendrecv,
+                counted(message),
+                *address,
+                counted(into),
+                *address,
+            ),
+        )
 
     def ping(self, message: Bytes, into: Bytes) -> Sequence[Call]:
         from mpi4py import MPI
 
-        begin = partial(self._peer.communicator.Isend, message, *self._peer.address)
+        begin = partial(self._peer.communicator.Isend, counted(message), *self._peer.address)
         return (sending_first(begin, self.recv(into), MPI.Request.Wait),)
 
 
@@ -176,10 +189,10 @@ class BufferRequests(Requests):
         self._peer = peer
 
     def send(self, message: Bytes) -> Call:
-        return partial(self._peer.communicator.Isend, message, *self._peer.address)
+        return partial(self._peer.communicator.Isend, counted(message), *self._peer.address)
 
     def recv(self, into: Bytes) -> Call:
-        return partial(self._peer.communicator.Irecv, into, *self._peer.address)
+        return partial(self._peer.communicator.Irecv, counted(into), *self._peer.address)
 
     def window(self, requests: Sequence[Call]) -> Sequence[Call]:
         from mpi4py import MPI
@@ -203,10 +216,10 @@ class PersistentRequests(Requests):
         self._requests: list[MPI.Prequest] = []
 
     def send(self, message: Bytes) -> MPI.Prequest:
-        return self._kept(self._peer.communicator.Send_init(message, *self._peer.address))
+        return self._kept(self._peer.communicator.Send_init(counted(message), *self._peer.address))
 
     def recv(self, into: Bytes) -> MPI.Prequest:
-        return self._kept(self._peer.communicator.Recv_init(into, *self._peer.address))
+        return self._kept(self._peer.communicator.Recv_init(counted(into), *self._peer.address))
 
     def _kept(self, request: MPI.Prequest) -> MPI.Prequest:
         self._requests.append(request)

@@ -9,7 +9,7 @@ import secrets
 import time
 from abc import abstractmethod
 from errno import EADDRINUSE
-from socket import AF_INET6, AF_UNIX, has_dualstack_ipv6
+from socket import AF_UNIX, has_dualstack_ipv6
 from typing import Any
 
 import msgspec
@@ -17,7 +17,7 @@ import msgspec
 from halftrip.control.calling import open_connection
 from halftrip.control.greeting import Guest, new_nonce, password
 from halftrip.control.listener import Reach
-from halftrip.control.network import ANY, Network
+from halftrip.control.network import ANY, Network, address_in
 from halftrip.control.protocol import Address
 from halftrip.interpreter import install_command
 from halftrip.results.configuration import Configuration
@@ -219,5 +219,5 @@ def _answering(address: Address, network: Network = ANY) -> str:
     with open_connection(address, network=network) as found:
         if found.family == AF_UNIX:
             return f"ipc://@{address.unix}"
-        host = found.getpeername()[0]
-        return f"tcp://{f'[{host}]' if found.family == AF_INET6 else host}:{address.port}"
+        host = address_in(found.getpeername())
+        return f"tcp://{f'[{host}]' if ':' in host else host}:{address.port}"
