@@ -12,7 +12,7 @@ from halftrip.report.document import Document
 from halftrip.results.configuration import Configuration
 from halftrip.tools.lines import Lines, last_place, positive, whole, wrong
 from halftrip.tools.printing import PrintedCurve, curves, is_pingpong, texts
-from halftrip.tools.tables import Format, TableRow, ToolTable, recognised_by, settings
+from halftrip.tools.tables import Format, TableRow, ToolTable, settings
 
 TOOL = "one-box"
 _INT_BYTES = 4
@@ -32,9 +32,9 @@ _SAID_SIZES = 2
 # Reads.
 
 
-def _read(lines: Lines) -> Sequence[ToolTable]:
+def _read(lines: Lines, _: int) -> Sequence[ToolTable]:
     tables: list[ToolTable] = []
-    boxes, rows_of = "", set()
+    boxes = ""
     for n, line in lines:
         if heading := _HEADING.fullmatch(line):
             boxes = heading["boxes"]
@@ -43,9 +43,6 @@ def _read(lines: Lines) -> Sequence[ToolTable]:
             wrong(n, "two sentences with figures in one line")
         if not sentences:
             continue
-        if boxes in rows_of:
-            wrong(n, f"figures of {boxes or 'one place'} a second time")
-        rows_of.add(boxes)
         tables.append(_table(n, line, sentences[0], boxes))
     return tables
 
@@ -122,4 +119,7 @@ def _seconds(curve: PrintedCurve, row: Row) -> str:
     return f"{mantissa.rstrip('0').rstrip('.')}E{int(exponent)}"
 
 
-FORMAT = Format("one box, two boxes", recognised_by(f".*{_SENTENCE.pattern}"), _read)
+FORMAT = Format(
+    "one box, two boxes", _read, marks=("on average ",), joined=True,
+    begins=re.compile(f".*{_SENTENCE.pattern}"),
+)  # fmt: skip

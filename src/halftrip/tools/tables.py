@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -104,18 +105,26 @@ class ToolTable(NamedTuple):
 
 
 class Format(NamedTuple):
-    """The output of another tool. `recognised` gives the number of the line by which it is
-    recognised (None: it is not this one). `read` makes tables of it, and raises WrongLineError."""
+    """The output of another tool.
+
+    `begins` matches a line that begins a table, from the begin of the line, such as its title. If
+    there is a `heading`, too, its first line below goes on with the table, and the next one begins
+    another, as where a title got lost; of several kinds of them each does, and its last group says
+    which it is. `joined`: tables that no other tool's stands between are read together. `marks` are
+    patterns, texts at best, of which each of these lines has one: others are not looked at. `json`
+    is the pattern of a text that objects of JSON have, where the tool prints such.
+
+    `read` makes tables of the lines from above a table, of which it is told the first, down to the
+    next one, and raises WrongLineError.
+    """
 
     title: str
-    recognised: Callable[[Lines], int | None]
-    read: Callable[[Lines], Sequence[ToolTable]]
-
-
-def recognised_by(pattern: str, json: str | None = None) -> Callable[[Lines], int | None]:
-    """Recognises a text by its first line that matches a pattern from its begin; `json` is that of
-    JSON, where the tool prints it, too."""
-    return lambda lines: lines.first(json if json is not None and lines.is_json else pattern)
+    read: Callable[[Lines, int], Sequence[ToolTable]]
+    marks: Sequence[str] = ()
+    begins: re.Pattern[str] | None = None
+    heading: re.Pattern[str] | None = None
+    joined: bool = False
+    json: str | None = None
 
 
 def settings(

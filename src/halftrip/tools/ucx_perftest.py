@@ -54,18 +54,12 @@ _MEGABYTE = float(1 << 20)
 _UNKNOWN = "unknown"
 
 
-def _recognised(lines: Lines) -> int | None:
-    return next((n for n, line in lines if _TEXT.fullmatch(line) or _CSV.fullmatch(line)), None)
-
-
-def _read(lines: Lines) -> Sequence[ToolTable]:
-    at = _recognised(lines)
-    if at is None:
-        wrong(len(lines), "no heading with iterations, latency, bandwidth and message rate")
+def _read(lines: Lines, at: int) -> Sequence[ToolTable]:
     said: dict[str, tuple[int, str]] = {}
     for n, found in lines.matches(_SAID, before=at):
-        if found["name"] in said:
-            wrong(n, f"{found['name']} a second time: import each test by itself")
+        if found["name"] == "Test":
+            # That of another one stands above it.
+            said = {}
         said[found["name"]] = n, found["value"]
     kinds = [found["kind"] for _, found in lines.matches(_KIND, before=at)]
     configuration = _configuration(said, next(reversed(kinds), "latency"))
@@ -83,8 +77,8 @@ def _final(lines: Lines, at: int, first: str | None, is_csv: bool) -> tuple[int,
     """The row of the whole test, by its line. Without ``Final:`` it is the last."""
     found: tuple[int, list[str]] | None = None
     for n, line in lines.below(at):
-        if _TEXT.fullmatch(line) or _CSV.fullmatch(line) or _SAID.fullmatch(line):
-            wrong(n, "a second test: import each by itself")
+        if _SAID.fullmatch(line) or _KIND.fullmatch(line):
+            break
         if _PROGRESS.match(line):
             continue
         if line.startswith(_FINAL) and not is_csv:
@@ -97,7 +91,7 @@ def _final(lines: Lines, at: int, first: str | None, is_csv: bool) -> tuple[int,
             found = n, row
     if found is None:
         what = "Final:" if first == "Stage" else "figures"
-        wrong(len(lines), f"it ends before a row of {what}: ucx_perftest was interrupted")
+        wrong(at, f"it ends before a row of {what}: ucx_perftest was interrupted")
     return found
 
 
@@ -177,4 +171,8 @@ def _size(said: dict[str, tuple[int, str]], cells: list[str]) -> tuple[int | Non
     return size, {"size": "by bandwidth and message rate"} if size else {}
 
 
-FORMAT = Format("ucx_perftest", _recognised, _read)
+_HEADING = "|".join(re.sub(r"\?P<\w+>", "?:", each.pattern) for each in (_TEXT, _CSV))
+FORMAT = Format(
+    "ucx_perftest", _read, marks=(r"\| # iterations ", "iterations,"),
+    begins=re.compile(rf"(?:{_HEADING})$"),
+)  # fmt: skip

@@ -17,7 +17,16 @@ from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import Mode, Pattern
 from halftrip.results.records import Measurement
 from halftrip.tools.hpcbench.log import DATE, TOOL, date_of, line_of
-from halftrip.tools.lines import Lines, count, layout, number, positive, whole, wrong
+from halftrip.tools.lines import (
+    Lines,
+    WrongLineError,
+    count,
+    layout,
+    number,
+    positive,
+    whole,
+    wrong,
+)
 from halftrip.tools.printing import PrintedCurve, exchanges, lacks
 from halftrip.tools.tables import TableRow, ToolTable, below, by_rate, date, settings
 
@@ -72,7 +81,7 @@ _FACT = re.compile(r"# (?P<name>[A-Z][^:]*?) ?: ?(?P<value>\S+)\s*")
 # What the heading of a test of one size says, beside the number of iterations.
 _SIZE_FACT, _REPETITIONS = "Message size (Bytes)", "Test repetition"
 _SAID = (_SIZE_FACT, _ITERATION, _REPETITIONS)
-_BEGINS_ROW = re.compile(r"\s*[\d.+-]")
+_END = re.compile(r"#|MPI R")
 # Characters of a line that the tool prints, and lines of comments above a table.
 LONGEST_LINE = 1000
 _MOST_COMMENTS = 50
@@ -103,11 +112,18 @@ def read(lines: Lines, first: int) -> tuple[ToolTable, str, int]:
         said[name] = whole(n, facts[name])
     if said.get(_ITERATION) == 0:
         wrong(n, "no iterations")
-    while n < len(lines) and _BEGINS_ROW.match(lines[n + 1]):
-        n += 1
-        rows.append(_row(n, lines[n], kind, configuration, said, len(rows)))
+
+    def read_row(line: int, text: str) -> TableRow:
+        row = _row(line, text, kind, configuration, said)
+        if rows and said and row.slice <= rows[-1].slice:
+            wrong(line, f"repetition {row.slice + 1} behind {rows[-1].slice + 1}")
+        rows.append(row)
+        return row
+
+    rows = lines.rows(n, read_row, _END, decimals=True)
     if said and said[_REPETITIONS] != len(rows):
-        wrong(n, f"{len(rows)} rows, where it says {said[_REPETITIONS]} repetitions")
+        reason = f"{len(rows)} rows, where it says {said[_REPETITIONS]} repetitions"
+        lines.doubt(WrongLineError(n, reason))
     if not rows:
         wrong(n, "no rows below the heading")
     hosts = [found["hosts"]["master"], found["hosts"]["slave"]] if "hosts" in found else []
@@ -117,7 +133,7 @@ def read(lines: Lines, first: int) -> tuple[ToolTable, str, int]:
         TOOL, first, configuration, "mean", rows, hosts=hosts, date=when,
         facts={"kind": kind, "heading": heading},
     )  # fmt: skip
-    return table, kind, n
+    return table, kind, rows[-1].line
 
 
 def _comments(lines: Lines, first: int) -> tuple[int, dict[str, re.Match[str]], dict[str, str]]:
@@ -147,7 +163,6 @@ def _row(
     kind: str,
     configuration: Configuration,
     said: Mapping[str, int],
-    place: int,
 ) -> TableRow:
     """A row of a test; `said` is what the heading of one of a fixed size says."""
     cells = text.split()
@@ -156,10 +171,9 @@ def _row(
         number(line, cell)
     if said:
         size, iterations = said[_SIZE_FACT], said[_ITERATION]
-        if cells[0] != str(place + 1):
-            wrong(line, f"repetition {cells[0]}, where {place + 1} is the next")
+        place = count(line, cells[0], "repetition 0") - 1
     else:
-        size = whole(line, figures[_SIZE])
+        size, place = whole(line, figures[_SIZE]), 0
         iterations = count(line, figures[_ITERATION], "no iterations")
     rate = positive(line, figures[_RATE], "no throughput")
     ns = 1e3 * _bits(configuration, size, iterations) / rate
@@ -167,7 +181,7 @@ def _row(
         wrong(line, f"{size} bytes, of which no time can be told")
     return by_rate(
         line, size, ns, figures[_RATE], figures,
-        iterations=iterations, slice=place if said else 0, bandwidth=1e9 * size / ns,
+        iterations=iterations, slice=place, bandwidth=1e9 * size / ns,
     )  # fmt: skip
 
 
