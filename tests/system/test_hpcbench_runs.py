@@ -5,6 +5,7 @@ import pytest
 from halftrip.results.records import Measurement
 from halftrip.results.reported import Source
 from harness.choice import extended
+from harness.imports import imported
 from harness.mpi import chosen, quick_start
 
 STYLE = ("--style", "hpcbench")

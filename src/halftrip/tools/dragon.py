@@ -21,6 +21,7 @@ from halftrip.tools.tables import (
     TableRow,
     ToolTable,
     by_rate,
+    loops,
     settings,
     timed,
 )
@@ -53,8 +54,8 @@ _LARGEST_OF_RATES = 2 << 10
 
 def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
     configuration = settings(TOOL, "pingpong", ownership="transfer", places="own")
-    rows = lines.rows(first - 1, _row, looks=_BEGIN)
-    return [ToolTable(TOOL, first, configuration, "mean", rows)]
+    found = loops(lines, lines.rows(first - 1, _row, looks=_BEGIN))
+    return [ToolTable(TOOL, rows[0].line, configuration, "mean", rows) for rows in found]
 
 
 def _row(line: int, text: str) -> TableRow:

@@ -175,12 +175,17 @@ def _read(format_: Format, section: Section, told: Told, file: str) -> Iterator[
         _check_table(table)
         own = told.of_table(table)
         measurements = []
+        if lines.is_json and lines.doubtful:
+            raise lines.doubtful[0]
         for row in _in_order(own, lines):
             try:
                 if row.line == len(lines) and not lines.is_whole:
                     wrong(row.line, "the last line is cut off: it has no end")
                 found = _measurement(own, told.of_row(row), lines.number(row.line))
             except WrongLineError as error:
+                # Values of JSON that is not all right may be parts of others.
+                if lines.is_json:
+                    raise
                 lines.doubt(error)
                 continue
             measurements.append(found)

@@ -187,7 +187,7 @@ class Lines:
             try:
                 row = read(n, line)
             except WrongLineError as error:
-                if _is_broken_row(line):
+                if looks is not _LOOKS_LIKE_A_ROW or _is_broken_row(line):
                     self.doubt(error)
                 has_gap = True
                 continue
@@ -204,8 +204,8 @@ class Lines:
                 )
             else:
                 rows.append(row)
-        # A last line without an end is whole where its figures are.
-        self.is_whole = self.is_whole or count > 1
+        # A last line without an end is whole where its figures have all their decimals.
+        self.is_whole = self.is_whole or (count > 1 and usual[-1] > 0)
         return rows
 
 
@@ -216,7 +216,8 @@ def _decimals(cell: str) -> int:
 def _is_broken_row(line: str) -> bool:
     """Whether a line that is no row looks as if it had been one: half of its cells have a digit in
     front, or the first two."""
-    starts = [each.lstrip("-+.")[:1].isdigit() for each in line.split()[:_MOST_CELLS]]
+    cells = (each.lstrip("-+.").lower() for each in line.split()[:_MOST_CELLS])
+    starts = [each[:1].isdigit() or each in ("nan", "inf") for each in cells]
     return 2 * sum(starts) >= len(starts) or all(starts[:2])
 
 

@@ -281,6 +281,9 @@ def _events(log: Log, formats: Mapping[str, Format]) -> list[_Event]:
                 if number in found:
                     continue
                 line = log[number]
+                if number > 1 and log[number - 1] == line:
+                    # It was printed twice, as by two ranks.
+                    continue
                 for place, prefix, key in _prefixes(line):
                     begins = each.begins.match(line, place) if each.begins else None
                     heading = each.heading.match(line, place) if each.heading else None

@@ -23,7 +23,16 @@ from typing import NamedTuple
 
 from halftrip.results.configuration import UNKNOWN
 from halftrip.results.reported import Spread, Statistic
-from halftrip.tools.lines import Lines, last_place, number, positive, quoted, whole, wrong
+from halftrip.tools.lines import (
+    Lines,
+    WrongLineError,
+    last_place,
+    number,
+    positive,
+    quoted,
+    whole,
+    wrong,
+)
 from halftrip.tools.tables import Format, TableRow, ToolTable, by_rate, settings, spreads
 
 TOOL = "netperf"
@@ -87,7 +96,7 @@ _LATENCIES = ("MEAN_LATENCY", "RT_LATENCY", *_SPREADS)
 _NUMBERS = {*_TIMES, *_SPREADS, "REMOTE_RECV_THROUGHPUT", "ELAPSED_TIME"}
 # A line of -k with one of these is netperf's, and so is a heading of -o with one of their names.
 _OWN = (*_LATENCIES, "TRANSACTION_RATE", "THROUGHPUT_UNITS", "THROUGHPUT", "ELAPSED_TIME")
-_OWN_KEY = re.compile(rf"({'|'.join((*_OWN, 'REQUEST_SIZE', 'RESPONSE_SIZE'))})=")
+_OWN_KEY = re.compile(rf"({'|'.join((*_OWN, 'REQUEST_SIZE', 'RESPONSE_SIZE', 'DIRECTION'))})=")
 _SELECTED = re.compile(
     rf"(?:[^,]+,)*(?:{'|'.join(re.escape(_NAMES[key]) for key in _OWN)})(?:,[^,]+)*\s*"
 )
@@ -189,6 +198,9 @@ def _selected(lines: Lines, first: int) -> _Said | None:
         wrong(n, f"no CSV: {error}")
     if len(cells) != len(names) or len(set(names)) != len(names):
         wrong(n, f"{len(cells)} figures below {len(set(names))} names")
+    for more, line in lines.below(n):
+        if _FIGURES.match(line) and line.count(",") == len(names) - 1:
+            lines.doubt(WrongLineError(more, "a second row below one heading"))
     figures = dict(zip(names, cells, strict=True))
     return _Said(n, {_KEYS.get(name, name): (n, cell) for name, cell in figures.items()}, figures)
 
@@ -199,7 +211,7 @@ def _keys(lines: Lines, first: int) -> _Said | None:
     last = first
     for n, line in lines.below(first - 1):
         if found := _KEY.fullmatch(line):
-            if found["key"] in values:
+            if values.get(found["key"], (0, found["value"]))[1] != found["value"]:
                 break
             last = n
             values[found["key"]] = n, found["value"]
@@ -325,7 +337,7 @@ FORMAT = Format(
     heading=re.compile(f"{_OWN_KEY.pattern}|(?=(?:{_BY_LAYOUT}))"),
     marks=(
         " TEST ", "(?:secs|per sec)", "_LATENCY=", "THROUGHPUT", "TRANSACTION_RATE=",
-        "(?:REQUEST|RESPONSE)_SIZE=", "ELAPSED_TIME=", " Latency ", "Throughput",
+        "(?:REQUEST|RESPONSE)_SIZE=", "ELAPSED_TIME=", "DIRECTION=", " Latency ", "Throughput",
         "Transaction Rate", "Elapsed Time",
     ),
 )  # fmt: skip

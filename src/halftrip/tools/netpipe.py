@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from halftrip.tools.lines import Lines, count, last_place, number, whole, wrong
-from halftrip.tools.tables import Format, TableRow, ToolTable, below, settings, timed
+from halftrip.tools.tables import Format, TableRow, ToolTable, below, loops, settings, timed
 
 TOOL = "netpipe"
 _SCREEN = re.compile(
@@ -64,12 +64,7 @@ def _screen(lines: Lines, first: int) -> list[list[TableRow]]:
 
 
 def _file(lines: Lines, first: int) -> list[list[TableRow]]:
-    tables: list[list[TableRow]] = [[]]
-    for row in lines.rows(first - 1, _file_row):
-        if tables[-1] and (row.size or 0) <= (tables[-1][-1].size or 0):
-            tables.append([])
-        tables[-1].append(row)
-    return tables
+    return loops(lines, lines.rows(first - 1, _file_row))
 
 
 def _file_row(n: int, line: str) -> TableRow:

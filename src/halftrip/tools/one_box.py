@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from halftrip.analysis.rows import Row
 from halftrip.report.document import Document
 from halftrip.results.configuration import Configuration
-from halftrip.tools.lines import Lines, last_place, positive, whole, wrong
+from halftrip.tools.lines import Lines, WrongLineError, last_place, positive, whole, wrong
 from halftrip.tools.printing import PrintedCurve, curves, is_pingpong, texts
 from halftrip.tools.tables import Format, TableRow, ToolTable, settings
 
@@ -22,6 +22,7 @@ _BOXES = ("One Box", "Two Boxes")
 _SENTENCE = re.compile(
     r"on average (?P<first>\S+) s for one int, and (?P<last>\S+) s for (?P<many>[\d,]+) ints"
 )
+_BEGINS = re.compile(r".*on average .{0,80}\bfor one int\b")
 _COMMAND = re.compile(r'running "(?P<command>srun [^"]+)"')
 # The clock that the times were read from resolves so much, ns, whatever digits an average has.
 _CLOCK_NS = 1000.0
@@ -38,16 +39,19 @@ def _read(lines: Lines, _: int) -> Sequence[ToolTable]:
     for n, line in lines:
         if heading := _HEADING.fullmatch(line):
             boxes = heading["boxes"]
-        sentences = list(_SENTENCE.finditer(line))
-        if len(sentences) > 1:
-            wrong(n, "two sentences with figures in one line")
-        if not sentences:
+        if not _BEGINS.match(line):
             continue
-        tables.append(_table(n, line, sentences[0], boxes))
+        try:
+            tables.append(_table(n, line, boxes))
+        except WrongLineError as error:
+            lines.doubt(error)
     return tables
 
 
-def _table(line: int, text: str, sentence: re.Match[str], boxes: str) -> ToolTable:
+def _table(line: int, text: str, boxes: str) -> ToolTable:
+    sentence = _SENTENCE.search(text)
+    if sentence is None or len(_SENTENCE.findall(text)) > 1:
+        wrong(line, "not one sentence with the times of one int and of so many")
     command = _COMMAND.search(text)
     facts = {"command": command["command"]} if command is not None else {}
     many = whole(line, sentence["many"].replace(",", ""))
@@ -121,5 +125,5 @@ def _seconds(curve: PrintedCurve, row: Row) -> str:
 
 FORMAT = Format(
     "one box, two boxes", _read, marks=("on average ",), joined=True,
-    begins=re.compile(f".*{_SENTENCE.pattern}"),
+    begins=_BEGINS,
 )  # fmt: skip

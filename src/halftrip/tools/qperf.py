@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 
 from halftrip.tools.lines import Lines, WrongLineError, last_place, positive, quoted, whole, wrong
-from halftrip.tools.tables import Format, TableRow, ToolTable, settings
+from halftrip.tools.tables import Format, TableRow, ToolTable, loops, settings
 
 TOOL = "qperf"
 _TEST = re.compile(r"(?P<name>[a-z][a-z0-9_]{0,40}_(lat|bw)|conf):\s*", re.ASCII)
@@ -38,8 +38,7 @@ def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
     conf = next((figures for _, name, figures in tests if name == "conf"), {})
     hosts = [conf[name][1] for name in _HOSTS if name in conf]
     version = conf["loc_qperf"][1] if "loc_qperf" in conf else None
-    # Tests of a loop ascend; the same again, or one of a lower size, is of another loop.
-    tables: dict[str, list[tuple[int, list[TableRow]]]] = {}
+    rows_of: dict[str, list[TableRow]] = {}
     for at, name, figures in tests:
         if name == "conf" or not figures:
             continue
@@ -48,21 +47,18 @@ def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
         except WrongLineError as error:
             lines.doubt(error)
             continue
-        of_name = tables.setdefault(name, [])
-        if not of_name or (row.size or 0) <= (of_name[-1][1][-1].size or 0):
-            of_name.append((at, []))
-        of_name[-1][1].append(row)
+        rows_of.setdefault(name, []).append(row)
     return [
         ToolTable(
-            TOOL, line,
+            TOOL, rows[0].line,
             settings(
                 name.partition("_")[0], "pingpong" if name.endswith("_lat") else "stream",
                 variant=(("test", name),),
             ),
             "mean", rows, version=version, hosts=hosts if len(hosts) == 2 else [],
         )
-        for name, of_name in tables.items()
-        for line, rows in of_name
+        for name, of_name in rows_of.items()
+        for rows in loops(lines, of_name)
     ]  # fmt: skip
 
 

@@ -101,9 +101,10 @@ class _Text:
         self.said: dict[re.Pattern[str], tuple[int, tuple[str, ...]]] = {}
         self.percentiles: dict[str, tuple[int, str]] = {}
         # What stands above may be of another test.
-        above = [lines[n] for n in range(1, first)]
-        is_alone = not any(_FIGURES.match(line.partition(_SAYS)[2] or line) for line in above)
-        for n, line in lines.below(0 if is_alone else first - 1):
+        figures = (_FIGURES.pattern, rf".*{_SAYS}({_FIGURES.pattern})", _LOG_ROW.pattern)
+        other = re.compile("|".join(figures))
+        above = next((n for n in range(first - 1, 0, -1) if other.match(lines[n])), 0)
+        for n, line in lines.below(above):
             self._take(n, line)
             if self.log is not None:
                 break
@@ -258,7 +259,10 @@ def _log(text: _Text, heading: int, size: int | None) -> TableRow:
         times.append(exchange)
     if not times:
         wrong(len(lines), "it ends without a row of the log")
-    lines.is_whole = True
+    if not lines.is_whole and times:
+        lines.doubt(WrongLineError(len(lines), "the last line is cut off: it has no end"))
+        times.pop()
+        lines.is_whole = True
     if _COUNT in text.said:
         at, (count,) = text.said[_COUNT]
         if whole(at, count) > len(times):

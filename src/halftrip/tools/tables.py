@@ -11,7 +11,7 @@ from halftrip.results.block import Times
 from halftrip.results.configuration import UNKNOWN, Configuration, EndSettings
 from halftrip.results.patterns import Mode, Pattern
 from halftrip.results.reported import Listing, Spread, Statistic, Variant
-from halftrip.tools.lines import Lines, last_place, number, positive, quoted, wrong
+from halftrip.tools.lines import Lines, WrongLineError, last_place, number, positive, quoted, wrong
 
 
 class TableRow(NamedTuple):
@@ -125,6 +125,26 @@ class Format(NamedTuple):
     heading: re.Pattern[str] | None = None
     joined: bool = False
     json: str | None = None
+
+
+def loops(lines: Lines, rows: Sequence[TableRow]) -> list[list[TableRow]]:
+    """The rows of a tool without headings, as those of one call after the other: another one begins
+    with the first size, or a smaller one. Rows of smaller sizes than those above are doubtful."""
+    found: list[list[TableRow]] = []
+    seen: dict[tuple[Any, ...], tuple[int, int, int]] = {}
+    for row in rows:
+        place = (row.launch, row.slice, tuple(row.settings.items()))
+        size = row.size or 0
+        first, last, loop = seen.get(place, (size, -1, 0))
+        if size <= last and size > first:
+            lines.doubt(WrongLineError(row.line, f"size {size} comes behind {last}"))
+            continue
+        if size <= last:
+            first, loop = size, loop + 1
+        seen[place] = first, size, loop
+        found += [[] for _ in range(loop + 1 - len(found))]
+        found[loop].append(row)
+    return found
 
 
 def settings(

@@ -57,7 +57,7 @@ _UNKNOWN = "unknown"
 def _read(lines: Lines, at: int) -> Sequence[ToolTable]:
     said: dict[str, tuple[int, str]] = {}
     for n, found in lines.matches(_SAID, before=at):
-        if found["name"] == "Test":
+        if found["name"] in said:
             # That of another one stands above it.
             said = {}
         said[found["name"]] = n, found["value"]
@@ -98,7 +98,8 @@ def _final(lines: Lines, at: int, first: str | None, is_csv: bool) -> tuple[int,
 def _unnamed(line: int, text: str, is_csv: bool) -> list[str]:
     """The cells of a row that has no name before it; none of what is no row."""
     if is_csv:
-        return [cell.strip() for cell in text.split(",")] if "," in text else []
+        cells = [cell.strip() for cell in text.split(",")]
+        return cells if len(cells) > 1 and cells[0].isdigit() else []
     cells = text.split()
     if len(cells) > 8 and not text.startswith(("|", "+", "[")) and cells[1].isdigit():
         wrong(line, "rows of a batch file do not say which tests they are")

@@ -127,22 +127,27 @@ def test_sizes_out_of_order(tool, content):
     *_, first, second = (place + _SIZE_BELOW.get(tool, 0) for place in sorted(rows))
     lines = content.decode().split("\n")
     lines[first - 1], lines[second - 1] = lines[second - 1], lines[first - 1]
-    _left_out("\n".join(lines).encode(), tool, content)
+    changed = "\n".join(lines).encode()
+    if tool in _SIZE_BELOW:
+        # Only the sizes changed places, and one of them is in order.
+        assert "comes behind" in said_of(changed)
+    else:
+        _left_out(changed, tool, content)
 
 
 @each_sample
 def test_the_whole_text_twice_with_other_line_ends_or_cut_off(tool, content):
     once = measured(content)
     # JSON need not be in one line, nor have an end of it.
-    twice = imported_run(content + content)
+    twice = imported_run(content + b"\n" + content)
     assert {source.tool for source in twice.sources} == {tool}
     assert len(twice.measurements) == 2 * len(once)
     launches = {each.launch for each in once}
     assert {each.launch for each in twice.measurements} == {*range(2 * len(launches))}
     assert measured(content.replace(b"\n", b"\r\n")) == once
     last = max(_place(each, content) for each in once)
-    lines = content.decode().split("\n")[:last]
-    _left_out("\n".join(lines)[:-1].encode(), tool, content)
+    lines = content.decode().split("\n")[: None if content.startswith(b"{") else last]
+    _left_out("\n".join(lines).rstrip()[:-1].encode(), tool, content)
 
 
 @each_sample

@@ -16,6 +16,7 @@ from halftrip.units import format_size
 KIND = "round trip"
 COLUMNS = (REPETITION, "Round Trip Time")
 _LINE = "MPI Round Trip Time ({n}) : {time} {unit}"
+_BEGINS_ROW = re.compile(r"MPI Round Trip Time \(")
 BEGIN = layout(_LINE, n=r"\d+")
 _HOSTS_LINE = "{}(Master-node) <--> {}(Secondary-node)"
 _HOSTS = re.compile(r"(?P<master>\S+)\(Master-node\) <-+> (?P<slave>\S+)\(Secondary-node\)\s*")
@@ -48,7 +49,7 @@ def read(lines: Lines, first: int) -> tuple[ToolTable, str, int]:
     assert summary is not None
     size = whole(at, said["size"])
     if int(times[-1][1]) != len(times):
-        lines.doubt(WrongLineError(first, f"{len(times)} of {times[-1][1]} round trips"))
+        lines.doubt(WrongLineError(n, f"{len(times)} of {times[-1][1]} round trips"))
     least, mean, most = (
         _unit(n, summary["unit"]) * positive(n, summary[name], _NO_TIME)
         for name in ("min", "avg", "max")
@@ -73,9 +74,15 @@ def _times(lines: Lines, first: int) -> tuple[list[tuple[int, str, str, str]], i
     at = 0
     for line, text in lines.below(first - 1):
         if found := BEGIN.fullmatch(text):
-            if times and int(found["n"]) <= int(times[-1][1]):
+            if times and found["n"] == "1":
                 break
+            if times and int(found["n"]) <= int(times[-1][1]):
+                after = f"round trip {found['n']} behind {times[-1][1]}"
+                lines.doubt(WrongLineError(line, after))
+                continue
             times.append((line, found["n"], found["time"], found["unit"]))
+        elif _BEGINS_ROW.match(text):
+            lines.doubt(WrongLineError(line, "not all of a round trip"))
         elif layout(_SIZE_LINE).fullmatch(text):
             at = line
         elif at and _SUMMARY.fullmatch(text):

@@ -123,7 +123,7 @@ def read(lines: Lines, first: int) -> tuple[ToolTable, str, int]:
     rows = lines.rows(n, read_row, _END, decimals=True)
     if said and said[_REPETITIONS] != len(rows):
         reason = f"{len(rows)} rows, where it says {said[_REPETITIONS]} repetitions"
-        lines.doubt(WrongLineError(n, reason))
+        lines.doubt(WrongLineError(rows[-1].line if rows else n, reason))
     if not rows:
         wrong(n, "no rows below the heading")
     hosts = [found["hosts"]["master"], found["hosts"]["slave"]] if "hosts" in found else []
