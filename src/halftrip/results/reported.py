@@ -32,7 +32,8 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     digits of its time can show, also one way, ns. `bandwidth` is bytes per second in one direction,
     and `rate` messages per second, where it prints these and no time, or more digits of them.
     `counted`: it says how many exchanges it made, which is the measurement's `iterations`; else
-    that is 1.
+    that is 1. `source` is the number of its table among the run's sources, from 0 (None: the one
+    with its variant that `place` is in), where they are of several files.
     """
 
     place: Count
@@ -42,6 +43,7 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     bandwidth: Amount | None = None
     rate: Amount | None = None
     counted: bool = False
+    source: Count | None = None
 
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True):

@@ -114,7 +114,7 @@ def import_texts(
         raise HalftripError(first.removesuffix(_LEFT_OUT) + more)
     told.check_used()
     records: list[Record] = [_header([each.table for each in tables], command)]
-    records += [_source(each.table, each.file) for each in tables]
+    records += [_source(each.table, os.path.basename(each.file)) for each in tables]
     records += _launched(tables)
     return Imported([*records, RunEnd(reason=None)], left_out)
 
@@ -133,7 +133,6 @@ def _tables(text: Text, formats: dict[str, Format], told: Told) -> tuple[list[_T
     """The tables of a text, and what is to be said of others."""
     tables: list[_Table] = []
     left_out: list[str] = []
-    file = os.path.basename(text.name)
 
     def say(line: int, reason: str, tool: str) -> None:
         place = f"line {line}: " if line else ""
@@ -153,7 +152,7 @@ def _tables(text: Text, formats: dict[str, Format], told: Told) -> tuple[list[_T
             say(log.original(section.problem.line), str(section.problem), section.tool)
             continue
         try:
-            found = [*_read(formats[section.tool], section, told, file)]
+            found = [*_read(formats[section.tool], section, told, text.name)]
         except WrongLineError as error:
             say(lines.number(error.line), str(error), section.tool)
             continue
@@ -215,13 +214,17 @@ def _launched(tables: Sequence[_Table]) -> Iterator[Measurement]:
     """The measurements of all tables: those of a table that are of something that was measured in
     another one above are of further launches."""
     launches: dict[Configuration, int] = {}
-    for each in tables:
+    is_joined = len({each.file for each in tables}) > 1
+    for number, each in enumerate(tables):
         found = each.measurements
         first = max(launches.get(one.configuration, 0) for one in found)
         for one in found:
             launch = first + one.launch
             launches[one.configuration] = max(launches.get(one.configuration, 0), launch + 1)
-            yield msgspec.structs.replace(one, launch=launch)
+            reported = one.reported
+            if is_joined and reported is not None:
+                reported = msgspec.structs.replace(reported, source=number)
+            yield msgspec.structs.replace(one, launch=launch, reported=reported)
 
 
 def _header(tables: Sequence[ToolTable], command: Sequence[str]) -> Header:

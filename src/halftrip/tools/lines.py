@@ -22,6 +22,7 @@ _SMALLEST_NUMBER = 1e-100
 _NUMBER = re.compile(r"(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 _WHOLE = re.compile(r"\d+", re.ASCII)
 _LOOKS_LIKE_A_ROW = re.compile(r"\s*([-+]?\.?\d|(?i:nan|inf)\b)")
+_LIKE_A_NUMBER = re.compile(r"[-+]?(\.?\d[\d.,]*([eE][-+]?\d+)?[a-z%]{0,4}|(?i:nan|inf))")
 # Of a line that is no row.
 _MOST_CELLS = 100
 
@@ -214,11 +215,10 @@ def _decimals(cell: str) -> int:
 
 
 def _is_broken_row(line: str) -> bool:
-    """Whether a line that is no row looks as if it had been one: half of its cells have a digit in
-    front, or the first two."""
-    cells = (each.lstrip("-+.").lower() for each in line.split()[:_MOST_CELLS])
-    starts = [each[:1].isdigit() or each in ("nan", "inf") for each in cells]
-    return 2 * sum(starts) >= len(starts) or all(starts[:2])
+    """Whether a line that is no row looks as if it had been one: half of its cells are like
+    numbers, or the first two."""
+    found = [bool(_LIKE_A_NUMBER.fullmatch(each)) for each in line.split()[:_MOST_CELLS]]
+    return 2 * sum(found) >= len(found) or all(found[:2])
 
 
 def layout(line: str, **fields: str) -> re.Pattern[str]:

@@ -46,12 +46,13 @@ _STAMP = (
     r"\[?(?:\d{4}-\d\d-\d\d[T ])?\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]?:?"
     r"(?:[ \t]|$)"
     r"|\[ *\d{1,9}\.\d{1,9}\](?:[ \t]|$)"
-    r"|(?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?: \d{4})?(?:<std\w{2,4}>:?)?(?: |$)"
+    r"|(?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?: \d{4})?(?:<std\w{2,4}>:? ?| |$)"
 )
 _PIECE = re.compile(
-    r"(?P<label>\[[\w.@-]{0,80}?\d{1,7},\d{1,7}\](?:<std\w{2,4}>)?:? ?"
-    r"|\[\d{1,7}\](?: |$)|[ ]{0,6}\d{1,7}:(?: |$))"
-    rf"|(?P<stamp>{_STAMP})|(?P<quote>> ?)|(?P<blank>[ \t]+)"
+    r"(?P<blank>[ \t]+)|(?P<quote>> ?)"
+    r"|(?P<label>\[[\w.@-]{0,80}?\d{1,7},\d{1,7}\](?:<std\w{2,4}>)?:? ?"
+    r"|\[\d{1,7}\](?: |$)|\d{1,7}:(?: |$))"
+    rf"|(?P<stamp>{_STAMP})"
 )
 _MOST_PIECES = 8
 # Lines above a table in which its reader looks for what it is of.
@@ -128,7 +129,9 @@ class Log:
         found: dict[Key, list[int]] = {}
         for number in range(1, len(self) + 1):
             *_, (_, _, key) = _prefixes(self[number])
-            found.setdefault(key, []).append(number)
+            # What follows a label may look like another one.
+            for length in range(1, len(key) + 1):
+                found.setdefault(key[:length], []).append(number)
         return found
 
     def numbers(self, key: Key, first: int, last: int) -> Sequence[int]:
@@ -203,7 +206,7 @@ def _prefixes(line: str) -> Iterator[tuple[int, str, Key]]:
         said = found[0]
         match found.lastgroup:
             case "label":
-                pattern += rf"[ ]*{re.escape(said.strip())} ?"
+                pattern += rf"{re.escape(said.strip())} ?"
                 key = (*key, said.strip())
             case "stamp":
                 pattern += rf"(?:{_STAMP})"
@@ -284,7 +287,8 @@ def _events(log: Log, formats: Mapping[str, Format]) -> list[_Event]:
                 if number > 1 and log[number - 1] == line:
                     # It was printed twice, as by two ranks.
                     continue
-                for place, prefix, key in _prefixes(line):
+                # Behind the longest prefix, as some patterns match whatever is before.
+                for place, prefix, key in reversed([*_prefixes(line)]):
                     begins = each.begins.match(line, place) if each.begins else None
                     heading = each.heading.match(line, place) if each.heading else None
                     if begins is None and heading is None:
@@ -293,7 +297,7 @@ def _events(log: Log, formats: Mapping[str, Format]) -> list[_Event]:
                         prefixes[prefix] = re.compile(prefix)
                     which = None
                     if begins is None and heading is not None:
-                        which = heading.group(heading.lastindex or 0).strip()
+                        which = heading[heading.lastindex] if heading.lastindex else ""
                     found[number] = _Event(number, tool, which, (prefix, prefixes[prefix]), key)
                     break
     return sorted(found.values(), key=lambda event: event.number)
@@ -343,7 +347,7 @@ def _object(log: Log, first: int, place: int, prefix: str, key: Key) -> tuple[Va
     by a number of the log, where it is none."""
     numbers: Sequence[int] = range(first, len(log) + 1)
     text, begin = log.text, log.start(first) + place
-    if key:
+    if text[log.start(first) : begin].strip():
         numbers = log.numbers(key, first, len(log))
         text, begin = Lines(log, numbers, re.compile(prefix)).text, 0
     if len(text) - begin > _LONGEST_JSON:

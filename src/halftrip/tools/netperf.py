@@ -100,7 +100,7 @@ _OWN_KEY = re.compile(rf"({'|'.join((*_OWN, 'REQUEST_SIZE', 'RESPONSE_SIZE', 'DI
 _SELECTED = re.compile(
     rf"(?:[^,]+,)*(?:{'|'.join(re.escape(_NAMES[key]) for key in _OWN)})(?:,[^,]+)*\s*"
 )
-_FIGURES = re.compile(r"\s*[-+.\"]?\d.*")
+_FIGURES = re.compile(r"\s*[-+.\"]?\d\S*(?:\s+[-+.]?\d\S*)*\s*")
 _NEXT_TEST = re.compile(_BANNER.pattern)
 _UNITS = {
     "10^3bits": 125.0, "10^6bits": 1.25e5, "10^9bits": 1.25e8, "Bytes": 1.0,

@@ -38,7 +38,9 @@ _CSV = re.compile(
     r"avg_mr,overall_mr\s*"
 )
 _KIND = re.compile(r"\| +\| +\| +(?P<kind>latency|overhead) \(usec\) +\|.*")
-_SAID = re.compile(r"\| (?P<name>Test|Message size|Window size): +(?P<value>\S.*?) +\|\s*")
+_SAID = re.compile(
+    r"\| (?P<name>Test|Message size|Window size|Send memory|Recv memory): +(?P<value>\S.*?) +\|\s*"
+)
 _PROGRESS = re.compile(r"\s*\[thread \d+\]")
 _FINAL = "Final:"
 _SPREADS: dict[str, Spread] = {
@@ -103,7 +105,7 @@ def _unnamed(line: int, text: str, is_csv: bool) -> list[str]:
     cells = text.split()
     if len(cells) > 8 and not text.startswith(("|", "+", "[")) and cells[1].isdigit():
         wrong(line, "rows of a batch file do not say which tests they are")
-    return cells if cells and cells[0][0].isdigit() else []
+    return cells if cells and all(cell[0].isdigit() for cell in cells) else []
 
 
 def _configuration(said: dict[str, tuple[int, str]], kind: str) -> Configuration:
@@ -120,7 +122,13 @@ def _configuration(said: dict[str, tuple[int, str]], kind: str) -> Configuration
             wrong(at, f"a window of {quoted(cell)}")
         fields = {"window": window, "places": "own" if window == 1 else _UNKNOWN}
     mode = modes.get(pattern, "onesided")
-    return settings("ucx", pattern, mode, variant=(("test", title),), **fields)
+    memory = tuple(_memory(said, end) for end in ("Send memory", "Recv memory"))
+    return settings("ucx", pattern, mode, memory, (("test", title),), **fields)
+
+
+def _memory(said: dict[str, tuple[int, str]], name: str) -> str:
+    """The kind of memory that the server prints."""
+    return said[name][1] if name in said else _UNKNOWN
 
 
 def _pattern(line: int, title: str) -> Pattern:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import Mode, Pattern
 from halftrip.results.records import Measurement
-from halftrip.tools.hpcbench.log import DATE, TOOL, date_of, line_of
+from halftrip.tools.hpcbench.log import DATE, TITLE, TOOL, date_of, line_of
 from halftrip.tools.lines import (
     Lines,
     WrongLineError,
@@ -81,6 +81,7 @@ _FACT = re.compile(r"# (?P<name>[A-Z][^:]*?) ?: ?(?P<value>\S+)\s*")
 # What the heading of a test of one size says, beside the number of iterations.
 _SIZE_FACT, _REPETITIONS = "Message size (Bytes)", "Test repetition"
 _SAID = (_SIZE_FACT, _ITERATION, _REPETITIONS)
+_ROW = re.compile(r"\s*\d+\s+\d+\.\d+\s+\d")
 _END = re.compile(r"#|MPI R")
 # Characters of a line that the tool prints, and lines of comments above a table.
 LONGEST_LINE = 1000
@@ -95,8 +96,7 @@ _ACKNOWLEDGEMENT = 2
 def read(lines: Lines, first: int) -> tuple[ToolTable, str, int]:
     """The table of the test whose title is line number `first`, its name, and the number of its
     last line."""
-    n, found, facts = _comments(lines, first)
-    heading = "\n".join(lines[line].rstrip() for line in range(first, n + 1))
+    n, found, facts, heading = _comments(lines, first)
     kind = _KINDS[found["mode"]["kind"]]
     calls = found["calls"]["calls"]
     configuration = settings(
@@ -136,25 +136,33 @@ def read(lines: Lines, first: int) -> tuple[ToolTable, str, int]:
     return table, kind, rows[-1].line
 
 
-def _comments(lines: Lines, first: int) -> tuple[int, dict[str, re.Match[str]], dict[str, str]]:
+def _comments(
+    lines: Lines, first: int
+) -> tuple[int, dict[str, re.Match[str]], dict[str, str], str]:
     """The number of the last comment below the title in line number `first`; what the comments say
-    of the test by our names, and other facts by the tool's."""
+    of the test by our names, and other facts by the tool's; and all of them."""
     found: dict[str, re.Match[str]] = {}
     facts: dict[str, str] = {}
+    comments = [lines[first]]
     n = first
-    while n < len(lines) and lines[n + 1].startswith("#"):
-        n += 1
-        if len(lines[n]) > LONGEST_LINE or n - first > _MOST_COMMENTS:
+    for at, line in lines.below(first):
+        if _ROW.match(line) or BEGIN.match(line) or TITLE.fullmatch(line):
+            break
+        if not line.startswith("#"):
+            continue
+        n = at
+        comments.append(line)
+        if len(line) > LONGEST_LINE or len(comments) > _MOST_COMMENTS:
             wrong(n, "more comments than the tool prints above a table")
         for name, pattern in (("mode", _MODE), ("hosts", _HOSTS), ("calls", _CALLS)):
-            if each := pattern.fullmatch(lines[n]):
+            if each := pattern.fullmatch(line):
                 found.setdefault(name, each)
-        if each := _FACT.fullmatch(lines[n]):
+        if each := _FACT.fullmatch(line):
             facts.setdefault(each["name"], each["value"])
     for name, comment in (("mode", "Test mode"), ("calls", "communication (MPI_...)")):
         if name not in found:
             wrong(n, f"no comment with {comment} below the title")
-    return n, found, facts
+    return n, found, facts, "\n".join(line.rstrip() for line in comments)
 
 
 def _row(
