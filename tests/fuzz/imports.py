@@ -14,12 +14,12 @@ import numpy as np
 
 from halftrip.cli.export import export
 from halftrip.cli.show import ShowRequest
-from halftrip.errors import UsageError
+from halftrip.errors import HalftripError, UsageError
 from halftrip.registry import EXPORTS, FORMATS, IMPORTERS, STYLES, VIEWS
 from halftrip.results.reading import decode
 from halftrip.results.records import Measurement, Record
 from halftrip.results.run_file import encode, load
-from halftrip.tools.importing import imported
+from halftrip.tools.importing import Text, import_texts
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -60,10 +60,12 @@ def attempt(tried: Input, folder: Path, draw: random.Random | None = None) -> bo
         warnings.simplefilter("error")
         try:
             tool = None if tried.what == ANY else tried.what
-            found = imported(tried.content, "source.txt", tool)
-        except UsageError as error:
+            found, left_out = import_texts([Text(tried.content, "source.txt")], tool)
+        except HalftripError as error:
             check_line(str(error))
             return False
+        for line in left_out:
+            check_line(line)
         _check_run_file(found, path)
         for form in FORMS if draw is None else [draw.choice(FORMS)]:
             if isinstance(form, ShowRequest):

@@ -103,11 +103,11 @@ TEXT = Input(imports.ANY, b"".join(imports.texts()[0]))
     [
         (run_files, FILE, "show", crash, "ZeroDivisionError"),
         (run_files, FILE, "show_runs", crash, "ZeroDivisionError"),
-        (imports, TEXT, "imported", crash, "ZeroDivisionError"),
+        (imports, TEXT, "import_texts", crash, "ZeroDivisionError"),
         (imports, TEXT, "load", crash, "ZeroDivisionError"),
         (imports, TEXT, "show", crash, "ZeroDivisionError"),
         (imports, TEXT, "export", crash, "ZeroDivisionError"),
-        (imports, TEXT, "imported", loop, "SlowError"),
+        (imports, TEXT, "import_texts", loop, "SlowError"),
         (plans, Input("toml", b""), "make_plan", crash, "ZeroDivisionError"),
     ],
 )

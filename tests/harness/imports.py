@@ -3,11 +3,13 @@ what styles print."""
 
 import msgspec
 
+from halftrip.errors import HalftripError
 from halftrip.registry import STYLES
 from halftrip.report.document import document
 from halftrip.results.reported import StatedInterval
 from halftrip.results.run_file import assemble
-from halftrip.tools.importing import imported
+from halftrip.tools.importing import Text, import_texts
+from halftrip.tools.told import Told
 from harness.files import ROOT
 from harness.need import need
 
@@ -33,10 +35,26 @@ def reference(number):
     return found[0].read_bytes()
 
 
+def imported(*contents, tool=None, **told):
+    """What is made of texts, of which `told` is said. Raises HalftripError for none."""
+    texts = [
+        Text(each.encode() if isinstance(each, str) else each, f"source{number or ''}.txt")
+        for number, each in enumerate(contents)
+    ]
+    return import_texts(texts, tool, Told(**told))
+
+
+def said_of(content, tool=None):
+    """What is said to be left out of a text, in one text."""
+    try:
+        return "\n".join(imported(content, tool=tool).left_out)
+    except HalftripError as error:
+        return str(error)
+
+
 def imported_run(content, tool=None):
-    """The run that a text is; raises UsageError for none."""
-    content = content.encode() if isinstance(content, str) else content
-    header, *rest = imported(content, "source.txt", tool)
+    """The run that a text is; raises HalftripError for none."""
+    header, *rest = imported(content, tool=tool).records
     return assemble(header, rest)
 
 

@@ -4,8 +4,8 @@ import pytest
 
 from halftrip.results.records import Measurement
 from halftrip.results.reported import Source
-from halftrip.tools.importing import imported
 from harness.choice import extended
+from harness.imports import imported
 from harness.mpi import chosen, quick_start
 
 STYLE = ("--style", "hpcbench")
@@ -15,7 +15,7 @@ FEW = ("-s", "1..64", "--window", "10", "--time", "20ms")
 def read_again(result):
     """The sources and the measurements of what was printed; what halftrip says goes elsewhere."""
     assert (result.status, result.err) == (0, "run file: run.jsonl\n")
-    found = imported(result.out.encode(), "a.txt")
+    found = imported(result.out.encode()).records
     return (
         [each for each in found if isinstance(each, Source)],
         [each for each in found if isinstance(each, Measurement)],

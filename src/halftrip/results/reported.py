@@ -42,7 +42,9 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     digits of its time can show, also one way, ns. `bandwidth` is bytes per second in one direction,
     and `rate` messages per second, where it prints these and no time, or more digits of them.
     `counted`: it says how many exchanges it made, which is the measurement's `iterations`; else
-    that is 1. `interval` is the one that it states of the time.
+    that is 1. `interval` is the one that it states of the time. `source` is the number of its table
+    among the run's sources, from 0 (None: the one with its variant that `place` is in), where they
+    are of several files.
     """
 
     place: Count
@@ -53,6 +55,7 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     rate: Amount | None = None
     counted: bool = False
     interval: StatedInterval | None = None
+    source: Count | None = None
 
 
 class Listing(msgspec.Struct, frozen=True, kw_only=True):

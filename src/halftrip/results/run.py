@@ -191,6 +191,10 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         for configuration, measurements in self.by_configuration.items():
             sources = of_variant.get(configuration.variant, [])
             reported = measurements[0].reported
+            if reported is not None and reported.source is not None:
+                if reported.source < len(self.sources):
+                    found[configuration] = self.sources[reported.source]
+                continue
             place = 0 if reported is None else reported.place
             above = [source for source in sources if source.place <= place] or sources[:1]
             if above:

@@ -21,7 +21,7 @@ from halftrip.tools.tables import (
     TableRow,
     ToolTable,
     by_rate,
-    recognised_by,
+    loops,
     settings,
     timed,
 )
@@ -29,7 +29,7 @@ from halftrip.tools.tables import (
 TOOL = "dragon"
 _SIZE, _WINDOW = "MsgSize", "WindowSize"
 _LATENCY, _RATE, _BANDWIDTH = "Lat", "Msg/Sec", "Bandwidth"
-_BEGIN = rf".*\b{_SIZE} = "
+_BEGIN = re.compile(rf".*\b{_SIZE} = ")
 _ROW = re.compile(
     # What the runtime and a line of another node may have left before it.
     r".*?((?P<node>\d+)-stdout: )?(Iterations = (?P<n>\S+) )?MsgSize = (?P<size>[^\s,]+), "
@@ -52,20 +52,16 @@ _LARGEST_OF_RATES = 2 << 10
 # Reads.
 
 
-def _read(lines: Lines) -> Sequence[ToolTable]:
-    first = lines.need(_BEGIN, f"no line with {_SIZE} = ")
-    rows = []
-    for n, line in lines:
-        if f"{_SIZE} = " in line:
-            found = _ROW.fullmatch(line)
-            if found is None:
-                wrong(n, "no line of ch_p2p_latency, ch_p2p_msg_rate or ch_p2p_bandwidth")
-            rows.append(_row(n, found))
+def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
     configuration = settings(TOOL, "pingpong", ownership="transfer", places="own")
-    return [ToolTable(TOOL, first, configuration, "mean", rows)]
+    found = loops(lines, lines.rows(first - 1, _row, looks=_BEGIN))
+    return [ToolTable(TOOL, rows[0].line, configuration, "mean", rows) for rows in found]
 
 
-def _row(line: int, found: re.Match[str]) -> TableRow:
+def _row(line: int, text: str) -> TableRow:
+    found = _ROW.fullmatch(text)
+    if found is None:
+        wrong(line, "no line of ch_p2p_latency, ch_p2p_msg_rate or ch_p2p_bandwidth")
     node, name = whole(line, found["node"] or "0"), found["name"]
     if node > _LARGEST_NODE:
         wrong(line, f"node {node}")
@@ -163,4 +159,6 @@ def _made(document: Document, row: Row, column: str) -> str:
     return _line(figures, column)
 
 
-FORMAT = Format("Dragon's channel benchmarks", recognised_by(_BEGIN), _read)
+FORMAT = Format(
+    "Dragon's channel benchmarks", _read, marks=(f"{_SIZE} = ",), begins=_BEGIN, joined=True
+)

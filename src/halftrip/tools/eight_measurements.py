@@ -10,16 +10,16 @@ warm up.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from halftrip.analysis.rows import Row
 from halftrip.report.document import Document
 from halftrip.results.records import Measurement
-from halftrip.tools.lines import Lines, number, whole, wrong
+from halftrip.tools.lines import Lines, WrongLineError, number, whole, wrong
 from halftrip.tools.printing import PrintedCurve, curves, is_pingpong, lacks, mean, printed, texts
-from halftrip.tools.tables import Format, TableRow, ToolTable, recognised_by, settings, timed
+from halftrip.tools.tables import Format, TableRow, ToolTable, settings, timed
 
 TOOL = "eight-measurements"
 _TOTAL, _EXCHANGE = "total (ms)", "exchange (ms)"
@@ -31,6 +31,8 @@ _UNITS = re.compile(r"\(Bytes\)\t\(ms\)\s*")
 _SINGLE_TITLE = r"Table 2\. Timing result per single communication "
 _SINGLE_TITLE_LINE = "Table 2. Timing result per single communication of {} in MPI Ping-Pong"
 _SINGLE_NAMES = re.compile(r"Size \(Bytes\)(?P<names>(?:\tMeas\d+ \(ms\))+)\s*")
+_ENDS = re.compile(r"Table \d")
+_ROW = re.compile(r"\d+\t")
 _MOST_EXCHANGES = 10**12
 _COUNT = 100_000
 _FEWEST_SIZES = 2
@@ -41,21 +43,15 @@ _HOW = "halftrip run eight-measurements"
 # Reads.
 
 
-def _read(lines: Lines) -> Sequence[ToolTable]:
-    lacking = "no title: Table 1. ... communications in MPI Ping-Pong"
-    first = lines.need(_TITLE.pattern, lacking, line=1)
-    if again := lines.first(_TITLE.pattern, after=first):
-        wrong(again, "a second Table 1: import each by itself")
+def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
     count = _count(lines, first)
     heading, found = _heading(
         lines, first, _NAMES, "Size, Meas1, ..., Min, Max, Average between tabs"
     )
     units, _ = _heading(lines, heading, _UNITS, "(Bytes) and (ms)")
     names = found["names"].split()
-    totals = list(_rows(lines, units, len(names) + len(_SUMMARIES)))
-    if not totals:
-        wrong(units, "no rows below it")
-    singles = _singles(lines, totals[-1][0], names)
+    totals = _rows(lines, units, len(names) + len(_SUMMARIES))
+    singles = _singles(lines, units, names)
     rows = []
     for launch in range(len(names)):
         for line, size, cells in totals:
@@ -85,21 +81,21 @@ def _heading(
     lines: Lines, line: int, pattern: re.Pattern[str], said: str
 ) -> tuple[int, re.Match[str]]:
     """The line below that one, blank ones left out, which has to match."""
-    other, end = f"not the heading: {said}", f"it ends before the heading: {said}"
-    return lines.next(line, pattern, r"\s*$", other, end)
+    return lines.next(line, pattern, _ROW, f"it ends before the heading: {said}")
 
 
-def _rows(lines: Lines, heading: int, columns: int) -> Iterator[tuple[int, int, list[str]]]:
+def _rows(lines: Lines, heading: int, columns: int) -> list[tuple[int, int, list[str]]]:
     """The rows below a heading, as the number of the line, the size, and so many cells."""
-    for n, line in lines.below(heading):
-        if not line.strip():
-            return
+
+    def read(n: int, line: str) -> tuple[int, int, list[str]]:
         size, *cells = line.rstrip().split("\t")
         if len(cells) != columns:
             wrong(n, f"{len(cells)} figures below {columns} columns")
         for cell in cells:
             number(n, cell)
-        yield n, whole(n, size), cells
+        return n, whole(n, size), cells
+
+    return lines.rows(heading, read, _ENDS)
 
 
 def _singles(lines: Lines, last: int, names: Sequence[str]) -> dict[int, list[str]]:
@@ -112,7 +108,8 @@ def _singles(lines: Lines, last: int, names: Sequence[str]) -> dict[int, list[st
     found: dict[int, list[str]] = {}
     for line, size, cells in _rows(lines, heading, len(names)):
         if size <= max(found, default=-1):
-            wrong(line, f"size {size} comes behind {max(found)}")
+            lines.doubt(WrongLineError(line, f"size {size} comes behind {max(found)}"))
+            break
         found[size] = cells
     return found
 
@@ -232,4 +229,6 @@ def _first(
     return ["", title, "", heading, *rows]
 
 
-FORMAT = Format("the eight measurements", recognised_by(_TITLE.pattern), _read)
+FORMAT = Format(
+    "the eight measurements", _read, marks=("communications in MPI Ping-Pong",), begins=_TITLE
+)

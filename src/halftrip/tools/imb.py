@@ -8,6 +8,7 @@ sum of both directions.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from datetime import datetime
@@ -28,7 +29,6 @@ from halftrip.tools.tables import (
     below,
     by_rate,
     date,
-    recognised_by,
     settings,
     timed,
 )
@@ -37,7 +37,7 @@ TOOL = "imb"
 _VERSION = "2021.3"
 _RULE = "#---------------------------------------------------"
 _WIDE_RULE = "#----------------------------------------------------------------"
-_END = "# All processes entering MPI_Finalize"
+_END_LINES = ("", "", "# All processes entering MPI_Finalize", "")
 _FAMILY = re.compile(r"#\s+Intel ?\(R\) MPI Benchmarks (?P<version>[\w.]+)(?P<part>.*)")
 _FAMILY_LINE = "#    Intel(R) MPI Benchmarks {}, MPI-1 part"
 _DATE = re.compile(r"# Date\s+: (?P<date>.*\S)\s*")
@@ -46,6 +46,8 @@ _TITLE = re.compile(r"# Benchmarking (?P<name>.*\S)\s*")
 _PROCESSES = re.compile(r"# #processes = (?P<count>\d+)\s*")
 _TITLE_LINES = (_RULE, "# Benchmarking {} ", "# #processes = 2 ", _RULE)
 _GROUPS = re.compile(r"# \(\s*\d+ groups? of ")
+_HEADING = re.compile(r"\s*#bytes\s+#repetitions\s.*")
+_ENDS = re.compile(r"#|.*#bytes")
 _ROW = re.compile(r"\s*\d+\s+\d+(\s+[\d.]+){2}\s*", re.ASCII)
 _SIZE, _COUNT, _TIME, _BYTES, _RATE = (
     "#bytes", "#repetitions", "t[usec]", "Mbytes/sec", "Msg/sec",
@@ -78,139 +80,97 @@ _BENCHMARKS = {
 # Reads.
 
 
-class _Text:
-    """A text of IMB, read line by line."""
+def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
+    title = _TITLE.fullmatch(lines[first])
+    name = title["name"] if title is not None else lines.test
+    if name is None:
+        wrong(first, "a heading without the name of its benchmark above it; --test NAME says it")
+    if name not in _BENCHMARKS:
+        wrong(first, f"{quoted(name)} is not read here: {', '.join(_BENCHMARKS)} are")
+    benchmark = _BENCHMARKS[name]
+    version, unit = _version(lines, first)
+    heading = _heading(lines, first, name)
+    rows = lines.rows(heading, lambda n, line: _row(n, line, benchmark, unit), _ENDS, decimals=True)
+    above = first
+    while above > 1 and (lines[above - 1].startswith("#") or not lines[above - 1].strip()):
+        above -= 1
+    comments = [lines[n] for n in range(above, heading + 1)]
+    last = rows[-1].line if rows else heading
+    end = itertools.takewhile(
+        lambda line: line.startswith("#") or not line.strip(),
+        (line for _, line in lines.below(last)),
+    )
+    facts = {"title": _kept(first, comments), "end": _kept(last, [*end])}
+    when = lines.above(first, "# Date ", _DATE)
+    dated = None if when is None else date(first, when["date"], _DATE_FORMAT)
+    pattern, window, _ = benchmark
+    # One buffer to send and one to receive, which the nonblocking messages of a window share.
+    mode: Mode = "nonblocking" if window > 1 else "blocking"
+    configuration = settings(
+        "mpi", pattern, mode, window=window, buffers="separate", cache="hot",
+        places="same" if window > 1 else "own",
+    )  # fmt: skip
+    return [ToolTable(TOOL, first, configuration, "mean", rows, version, date=dated, facts=facts)]
 
-    def __init__(self, lines: Lines) -> None:
-        self.lines = lines
-        self.unit: float | None = None
-        self.version: str | None = None
-        self.date: str | None = None
-        self.prose: list[str] = []
-        self.facts: dict[str, str] = {}
-        self.places: dict[str, int] = {}
-        self.rows: dict[str, list[TableRow]] = {}
 
-    def read(self) -> None:
-        n = 0
-        while (n := n + 1) <= len(self.lines):
-            line = self.lines[n]
-            if title := _TITLE.fullmatch(line):
-                n = self._table(n, title["name"])
-            elif line.lstrip().startswith(_SIZE):
-                wrong(n, "a heading without the name of its benchmark above it")
-            elif _ROW.fullmatch(line):
-                wrong(n, "a row without a heading above it")
-            else:
-                self._prose(n, line)
-        self._keep(len(self.lines), "end", self.prose)
-        self.facts["benchmarks"] = " ".join(self.places)
+def _version(lines: Lines, first: int) -> tuple[str | None, float | None]:
+    """The version, and the bytes of its megabyte."""
+    family = lines.above(first, "MPI Benchmarks ", _FAMILY)
+    if family is None:
+        return None, None
+    if "MPI-1" not in family["part"]:
+        wrong(first, f"{quoted(family[0].strip('# '))}: of IMB, only MPI-1 is read here")
+    version = family["version"]
+    major = version.partition(".")[0]
+    if not major.isdecimal() or len(major) > len(str(_FIRST_DECIMAL)):
+        return version, None
+    return version, 1e6 if int(major) >= _FIRST_DECIMAL else float(1 << 20)
 
-    def _prose(self, n: int, line: str) -> None:
-        if family := _FAMILY.match(line):
-            if self.version is not None:
-                wrong(n, "the text of a second run: import each by itself")
-            if "MPI-1" not in family["part"]:
-                wrong(n, f"{quoted(line.strip('# '))}: of IMB, only MPI-1 is read here")
-            self.version = family["version"]
-            major = self.version.partition(".")[0]
-            if major.isdecimal() and len(major) <= len(str(_FIRST_DECIMAL)):
-                self.unit = 1e6 if int(major) >= _FIRST_DECIMAL else float(1 << 20)
-        elif found := _DATE.fullmatch(line):
-            self.date = date(n, found["date"], _DATE_FORMAT)
-        # Anything else around it is of the MPI library or of a shell.
-        if line.startswith("#") or not line.strip():
-            self.prose.append(line)
 
-    def _table(self, first: int, name: str) -> int:
-        """Reads the table whose title is in that line, and returns the number of its last line."""
-        if name not in _BENCHMARKS:
-            wrong(first, f"{quoted(name)} is not read here: {', '.join(_BENCHMARKS)} are")
-        if name in self.places:
-            wrong(first, f"a second table of {name}, the first is in line {self.places[name]}")
-        title = [self.prose.pop()] if self.prose and self.prose[-1].startswith("#--") else []
-        if self.prose and not self.prose[-1].strip():
-            title.insert(0, self.prose.pop())
-        if not self.places:
-            self._keep(first, "head", self.prose)
-            self.prose = []
-        self.places[name] = first
-        # What stands between two tables belongs to the second.
-        title = [*self.prose, *title]
-        heading = self._heading(first, name)
-        title += [self.lines[n] for n in range(first, heading)]
-        self._keep(first, f"{name}: title", title)
-        self.prose = []
-        rows = self.rows[name] = []
-        n = heading
-        while n < len(self.lines) and (row := self.lines[n + 1]).strip():
-            if row.startswith("#"):
-                break
-            n += 1
-            rows.append(self._row(n, row, _BENCHMARKS[name]))
-        if not rows:
-            wrong(heading, f"a table of {name} without a row")
-        return n
+def _heading(lines: Lines, first: int, name: str) -> int:
+    """The number of the line with the names of the columns."""
+    names = _BENCHMARKS[name].names
+    for n, line in lines.below(first - 1):
+        if line.lstrip().startswith(_SIZE):
+            if tuple(line.split()) != tuple(names):
+                wrong(n, f"not the columns of {name}: {' '.join(names)}")
+            return n
+        processes = _PROCESSES.fullmatch(line)
+        if processes is not None and processes["count"] != "2":
+            wrong(n, f"{processes['count']} processes: only those of a pair are known")
+        if _GROUPS.match(line):
+            wrong(n, "several groups at once: what each of them did is not printed")
+        if _ROW.fullmatch(line):
+            break
+    return wrong(first, f"it ends before the heading of {name}")
 
-    def _heading(self, first: int, name: str) -> int:
-        """The number of the line with the names of the columns."""
-        names = _BENCHMARKS[name].names
-        for n, line in self.lines.below(first):
-            if line.lstrip().startswith(_SIZE):
-                if tuple(line.split()) != tuple(names):
-                    wrong(n, f"not the columns of {name}: {' '.join(names)}")
-                return n
-            processes = _PROCESSES.fullmatch(line)
-            if processes is not None and processes["count"] != "2":
-                wrong(n, f"{processes['count']} processes: only those of a pair are known")
-            if _GROUPS.match(line):
-                wrong(n, "several groups at once: what each of them did is not printed")
-            if line.strip() and not line.startswith("#"):
-                wrong(n, f"neither a comment nor the heading of {name}")
-        return wrong(len(self.lines), f"it ends before the heading of {name}")
 
-    def _row(self, line: int, row: str, benchmark: _Benchmark) -> TableRow:
-        figures = below(line, benchmark.names, row.split())
-        size = whole(line, figures[_SIZE])
-        repetitions = count(line, figures[_COUNT], "no repetitions")
-        printed = number(line, figures[_BYTES])
-        bandwidth = None if self.unit is None else self.unit * printed
-        if benchmark.names is _TIME_NAMES:
-            # The bandwidth of no bytes is none; below some size, so is what is left of it.
-            return timed(
-                line, size, figures[_TIME], 1e3, figures,
-                iterations=repetitions, bandwidth=bandwidth or None,
-            )  # fmt: skip
-        directions = 2 if benchmark.pattern == "bidirectional" else 1
-        rate = positive(line, figures[_RATE], "no messages")
-        ns = 1e9 * directions / rate
-        return by_rate(
-            line, size, ns, figures[_RATE], figures, iterations=repetitions,
-            bandwidth=(bandwidth or size * rate) / directions, rate=rate / directions,
+def _row(line: int, row: str, benchmark: _Benchmark, unit: float | None) -> TableRow:
+    figures = below(line, benchmark.names, row.split())
+    size = whole(line, figures[_SIZE])
+    repetitions = count(line, figures[_COUNT], "no repetitions")
+    printed = number(line, figures[_BYTES])
+    bandwidth = None if unit is None else unit * printed
+    if benchmark.names is _TIME_NAMES:
+        # The bandwidth of no bytes is none; below some size, so is what is left of it.
+        return timed(
+            line, size, figures[_TIME], 1e3, figures,
+            iterations=repetitions, bandwidth=bandwidth or None,
         )  # fmt: skip
+    directions = 2 if benchmark.pattern == "bidirectional" else 1
+    rate = positive(line, figures[_RATE], "no messages")
+    ns = 1e9 * directions / rate
+    return by_rate(
+        line, size, ns, figures[_RATE], figures, iterations=repetitions,
+        bandwidth=(bandwidth or size * rate) / directions, rate=rate / directions,
+    )  # fmt: skip
 
-    def _keep(self, line: int, name: str, lines: Sequence[str]) -> None:
-        prose = "\n".join(lines)
-        if len(prose) > _MOST_PROSE:
-            wrong(line, f"over {_MOST_PROSE} characters of comments, which IMB does not print")
-        self.facts[name] = prose
 
-
-def _read(lines: Lines) -> Sequence[ToolTable]:
-    found = _Text(lines)
-    found.read()
-    tables = []
-    for name, first in found.places.items():
-        pattern, window, _ = _BENCHMARKS[name]
-        # One buffer to send and one to receive, which the nonblocking messages of a window share.
-        mode: Mode = "nonblocking" if window > 1 else "blocking"
-        configuration = settings(
-            "mpi", pattern, mode, window=window, buffers="separate", cache="hot",
-            places="same" if window > 1 else "own",
-        )  # fmt: skip
-        table = ToolTable(TOOL, first, configuration, "mean", found.rows[name], found.version)
-        tables.append(table._replace(date=found.date, facts=found.facts))
-    return tables
+def _kept(line: int, comments: Sequence[str]) -> str:
+    prose = "\n".join(comments)
+    if len(prose) > _MOST_PROSE:
+        wrong(line, f"over {_MOST_PROSE} characters of comments, which IMB does not print")
+    return prose
 
 
 # Prints.
@@ -262,13 +222,13 @@ def _text(by_name: dict[str, PrintedCurve]) -> list[str]:
     first = by_name[names[0]]
     if first.is_own:
         # In the order in which they were printed.
-        names = [name for name in first.fact("benchmarks").split(" ") if name in by_name]
-        head, end = first.fact("head").split("\n"), first.fact("end").split("\n")
-    else:
-        # What all its tables have in common.
-        rows = [row for name in names for row in by_name[name].rows]
-        head, end = _head(first._replace(rows=rows), names), ["", "", _END, ""]
-    return [*head, *(line for name in names for line in _table(name, first, by_name[name])), *end]
+        own = sorted(by_name.values(), key=lambda each: each.source.place if each.source else 0)
+        end = own[-1].fact("end").split("\n")
+        return [*(line for curve in own for line in _table("", curve)), *end]
+    # What all its tables have in common.
+    rows = [row for name in names for row in by_name[name].rows]
+    head = _head(first._replace(rows=rows), names)
+    return [*head, *(line for name in names for line in _table(name, by_name[name])), *_END_LINES]
 
 
 def _head(curve: PrintedCurve, names: Sequence[str]) -> list[str]:
@@ -287,16 +247,14 @@ def _head(curve: PrintedCurve, names: Sequence[str]) -> list[str]:
     ]
 
 
-def _table(name: str, first: PrintedCurve, curve: PrintedCurve) -> list[str]:
-    """A table; what the tool has said of it is with the `first` of its text."""
-    names = _BENCHMARKS[name].names
-    if first.is_own:
-        title = first.fact(f"{name}: title").split("\n")
-        rows = [curve.cells(row, names) for row in curve.rows]
-    else:
-        title = ["", *(line.format(name) for line in _TITLE_LINES)]
-        rows = [_figures(curve, row) for row in curve.rows]
-    return [*title, *map(_line, [names, *rows])]
+def _table(name: str, curve: PrintedCurve) -> list[str]:
+    if curve.is_own:
+        *title, heading = curve.fact("title").split("\n")
+        names = heading.split()
+        return [*title, *map(_line, [names, *(curve.cells(row, names) for row in curve.rows)])]
+    title = ["", *(line.format(name) for line in _TITLE_LINES)]
+    rows = [_figures(curve, row) for row in curve.rows]
+    return [*title, *map(_line, [_BENCHMARKS[name].names, *rows])]
 
 
 def _line(figures: Sequence[str]) -> str:
@@ -314,4 +272,7 @@ def _figures(curve: PrintedCurve, row: Row) -> list[str]:
     return [*first, f"{configuration.size * messages / 1e6:.2f}", f"{messages:.0f}"]
 
 
-FORMAT = Format("Intel MPI Benchmarks", recognised_by(f"{_FAMILY.pattern}|{_TITLE.pattern}"), _read)
+FORMAT = Format(
+    "Intel MPI Benchmarks", _read, marks=("# Benchmarking ", "#repetitions"),
+    begins=_TITLE, heading=_HEADING,
+)  # fmt: skip

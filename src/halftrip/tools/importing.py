@@ -1,4 +1,4 @@
-"""Recognises the output of another tool, and makes a run of it."""
+"""Finds the tables of other tools in logs, and makes a run of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 import msgspec
 import numpy as np
@@ -18,13 +18,16 @@ from halftrip.plan.parsing import nearest
 from halftrip.registry import IMPORTERS
 from halftrip.results.block import Block
 from halftrip.results.bounds import LONGEST_NS
+from halftrip.results.configuration import Configuration
 from halftrip.results.reading import FORMAT, check
 from halftrip.results.records import Header, Measurement, Record, RunEnd
 from halftrip.results.reported import Reported, Source, Spread
 from halftrip.results.run_file import RunFile, encode, utc_now
 from halftrip.texts import printable
-from halftrip.tools.lines import LARGEST, Lines, WrongLineError, wrong
+from halftrip.tools.lines import Lines, WrongLineError, wrong
+from halftrip.tools.log import LARGEST, Log, Section, sections
 from halftrip.tools.tables import Format, TableRow, ToolTable
+from halftrip.tools.told import NOTHING, Told
 
 STANDARD_INPUT = "-"
 # Characters of what a message says is wrong.
@@ -37,103 +40,196 @@ _LONGEST_TEXT = 1 << 17
 _LARGEST_AMOUNT = 1e19
 
 
-def import_file(path: str, tool: str | None, output: Path, command: Sequence[str]) -> Path:
-    """Makes a run file of another tool's output; `tool` is its format (None: it is recognised).
-    Raises UsageError for what is none, and where the run file exists; nothing is written then."""
-    content, name = _content(path)
-    found = imported(content, name, tool, command)
-    run_file = RunFile(output)
-    try:
-        run_file.append(b"".join(encode(record) for record in found))
-    except HalftripError:
-        run_file.discard()
-        raise
-    finally:
-        run_file.close()
-    return output
+class Text(NamedTuple):
+    """What was printed, and what messages call it."""
+
+    content: bytes
+    name: str
 
 
-def _content(path: str) -> tuple[bytes, str]:
+class Imported(NamedTuple):
+    """The records of a run, and a line about each table, or the lines of a table, left out."""
+
+    records: list[Record]
+    left_out: list[str]
+
+
+class _Table(NamedTuple):
+    """A table of the text `file`, with its measurements but for their launches."""
+
+    table: ToolTable
+    file: str
+    measurements: list[Measurement]
+
+
+def read_text(path: str) -> Text:
+    """The text of a file. Raises UsageError where there is none."""
     name = printable(path) or "''"
     try:
         if path == STANDARD_INPUT:
-            return sys.stdin.buffer.read(LARGEST + 1), "standard input"
+            return Text(sys.stdin.buffer.read(LARGEST + 1), "standard input")
         with open(path, "rb") as file:
-            return file.read(LARGEST + 1), name
+            return Text(file.read(LARGEST + 1), name)
     except (OSError, ValueError) as error:
         reason = system_reason(error).lower() if isinstance(error, OSError) else "no name of a file"
         raise UsageError(f"{name}: {reason}") from None
 
 
-def imported(
-    content: bytes, name: str, tool: str | None = None, command: Sequence[str] = ()
-) -> list[Record]:
-    """The records of the run that another tool's output is; `name` is what messages call it. Raises
-    UsageError, and nothing else."""
+def write(imported: Imported, output: Path) -> None:
+    """Makes a run file. Raises UsageError where it exists."""
+    run_file = RunFile(output)
+    try:
+        run_file.append(b"".join(encode(record) for record in imported.records))
+    except HalftripError:
+        run_file.discard()
+        raise
+    finally:
+        run_file.close()
+
+
+def import_texts(
+    texts: Iterable[Text],
+    tool: str | None = None,
+    told: Told = NOTHING,
+    command: Sequence[str] = (),
+) -> Imported:
+    """The run that all tables in these texts are; `tool` is the only format that is looked for
+    (None: all). The same test again is a further launch. Raises UsageError for an unknown tool, and
+    HalftripError, which says why, where there is no row of a table."""
     if tool is not None and tool not in IMPORTERS:
         raise UsageError(f"--from: {tool!r} is not known; {nearest(tool, list(IMPORTERS))}")
-    read_as = ""
-    try:
-        lines = Lines(content)
-        which, found_at = (tool, None) if tool is not None else _recognised(lines, name)
-        where = f", recognised by line {found_at}" if found_at is not None else ""
-        read_as = f" (read as {which}{where})"
-        format_: Format = IMPORTERS.load(which)
-        tables = _tables(format_, lines)
-        return _records(tables, os.path.basename(name), command)
-    except WrongLineError as error:
-        place = f"line {error.line}: " if error.line else ""
+    names = [tool] if tool is not None else list(IMPORTERS)
+    formats: dict[str, Format] = {name: IMPORTERS.load(name) for name in names}
+    tables: list[_Table] = []
+    left_out: list[str] = []
+    for text in texts:
+        found, problems = _tables(text, formats, told)
+        tables += found
+        left_out += problems
+        if not found and not problems:
+            left_out.append(_nothing(text.name, tool))
+    if not tables:
+        first = left_out[0] if left_out else "no file"
+        more = f"; and {len(left_out) - 1} more" if len(left_out) > 1 else ""
+        raise HalftripError(first.removesuffix(_LEFT_OUT) + more)
+    told.check_used()
+    records: list[Record] = [_header([each.table for each in tables], command)]
+    records += [_source(each.table, os.path.basename(each.file)) for each in tables]
+    records += _launched(tables)
+    return Imported([*records, RunEnd(reason=None)], left_out)
+
+
+_LEFT_OUT = "; left out"
+
+
+def _nothing(name: str, tool: str | None) -> str:
+    if tool is not None:
+        return f"{name}: no table of {tool}"
+    known = ", ".join(IMPORTERS)
+    return f"{name}: the output of no tool that is known; --from names one of: {known}"
+
+
+def _tables(text: Text, formats: dict[str, Format], told: Told) -> tuple[list[_Table], list[str]]:
+    """The tables of a text, and what is to be said of others."""
+    tables: list[_Table] = []
+    left_out: list[str] = []
+
+    def say(line: int, reason: str, tool: str) -> None:
+        place = f"line {line}: " if line else ""
+        read_as = f" (read as {tool})" if tool else ""
         # It may quote what a line has: a line can be of any length.
-        reason = printable(str(error), _LONGEST_REASON)
-        raise UsageError(f"{name}: {place}{reason}{read_as}") from None
+        said = f"{printable(reason, _LONGEST_REASON)}{read_as}{_LEFT_OUT}"
+        left_out.append(f"{text.name}: {place}{said}")
+
+    try:
+        log = Log(text.content)
+    except WrongLineError as error:
+        say(error.line, str(error), "")
+        return [], left_out
+    for section in sections(log, formats, told.test):
+        lines = section.lines
+        if section.problem is not None:
+            say(log.original(section.problem.line), str(section.problem), section.tool)
+            continue
+        try:
+            found = [*_read(formats[section.tool], section, told, text.name)]
+        except WrongLineError as error:
+            say(lines.number(error.line), str(error), section.tool)
+            continue
+        tables += found
+        if lines.doubtful:
+            first, *more = sorted(lines.doubtful, key=lambda each: each.line)
+            others = f", and {len(more)} more lines of this table" if more else ""
+            say(lines.number(first.line), f"{first}{others}", section.tool)
+        elif not found:
+            reason = f"no row of {formats[section.tool].title}: it is broken off"
+            say(lines.number(section.at), reason, section.tool)
+    return tables, left_out
 
 
-def _recognised(lines: Lines, name: str) -> tuple[str, int]:
-    """The format of a text, and the number of the line by which it is recognised."""
-    found = {}
-    for each in IMPORTERS:
-        format_: Format = IMPORTERS.load(each)
-        line = format_.recognised(lines.head)
-        if line is not None:
-            found[each] = line
-    if not found:
-        known = ", ".join(IMPORTERS)
-        where = "" if lines.head is lines else " in its first MiB"
-        raise UsageError(
-            f"{name}: the output of no tool that is known{where}; --from names one of: {known}"
-        )
-    if len(found) > 1:
-        places = " and ".join(f"{each} by line {line}" for each, line in found.items())
-        raise UsageError(
-            f"{name}: recognised as {places}: import each by itself, or name one with --from"
-        )
-    return next(iter(found.items()))
+def _read(format_: Format, section: Section, told: Told, file: str) -> Iterator[_Table]:
+    """The tables of a section that have rows."""
+    lines = section.lines
+    for table in format_.read(lines, section.at):
+        _check_table(table)
+        own = told.of_table(table)
+        measurements = []
+        if lines.is_json and lines.doubtful:
+            raise lines.doubtful[0]
+        for row in _in_order(own, lines):
+            try:
+                if row.line == len(lines) and not lines.is_whole:
+                    wrong(row.line, "the last line is cut off: it has no end")
+                found = _measurement(own, told.of_row(row), lines.number(row.line))
+            except WrongLineError as error:
+                # Values of JSON that is not all right may be parts of others.
+                if lines.is_json:
+                    raise
+                lines.doubt(error)
+                continue
+            measurements.append(found)
+        if measurements:
+            yield _Table(own._replace(line=lines.number(own.line)), file, measurements)
 
 
-def _tables(format_: Format, lines: Lines) -> Sequence[ToolTable]:
-    """The tables of a text that was printed whole. Raises WrongLineError."""
-    tables = format_.read(lines)
-    if not any(table.rows for table in tables):
-        raise WrongLineError(len(lines), f"it ends without a row of {format_.title}")
-    # Many tools print no end of the last line of JSON.
-    ends = lines.is_whole or lines.is_value
-    if not ends and any(row.line == len(lines) for table in tables for row in table.rows):
-        raise WrongLineError(len(lines), "the last line is cut off: it has no end")
-    return tables
+def _in_order(table: ToolTable, lines: Lines) -> Iterator[TableRow]:
+    """The rows of a table whose sizes ascend: behind one that goes back, they are of another."""
+    largest: dict[tuple[Any, ...], tuple[int, bool]] = {}
+    for row in table.rows:
+        place = (row.launch, row.slice, tuple(row.settings.items()))
+        before, is_over = largest.get(place, (-1, False))
+        # Rows of no known size could be told apart by nothing else.
+        size = row.size if row.size is not None else 0
+        if table.in_order and (is_over or size <= before):
+            how = "a second time" if size == before else f"behind {before}"
+            largest[place] = before, is_over or size < before
+            reason = f"size {size} comes {how}: no table of {table.tool} has that"
+            lines.doubt(WrongLineError(row.line, reason))
+            continue
+        largest[place] = size, False
+        yield row
 
 
-def _records(tables: Sequence[ToolTable], file: str, command: Sequence[str]) -> list[Record]:
-    """The records of the run that these tables of the text `file` are. Raises WrongLineError for
-    rows that no tool prints."""
-    found: list[Record] = [_header(tables, command), *(_source(table, file) for table in tables)]
-    for table in tables:
-        found += _measurements(table)
-    return [*found, RunEnd(reason=None)]
+def _launched(tables: Sequence[_Table]) -> Iterator[Measurement]:
+    """The measurements of all tables: those of a table that are of something that was measured in
+    another one above are of further launches."""
+    launches: dict[Configuration, int] = {}
+    is_joined = len({each.file for each in tables}) > 1
+    for number, each in enumerate(tables):
+        found = each.measurements
+        first = max(launches.get(one.configuration, 0) for one in found)
+        for one in found:
+            launch = first + one.launch
+            launches[one.configuration] = max(launches.get(one.configuration, 0), launch + 1)
+            reported = one.reported
+            if is_joined and reported is not None:
+                reported = msgspec.structs.replace(reported, source=number)
+            yield msgspec.structs.replace(one, launch=launch, reported=reported)
 
 
 def _header(tables: Sequence[ToolTable], command: Sequence[str]) -> Header:
     dates = [table.date for table in tables if table.date is not None]
-    header = Header(
+    return Header(
         version=FORMAT,
         halftrip=__version__,
         # When nobody knows when it was measured, the file at least sorts by when it was imported.
@@ -141,18 +237,21 @@ def _header(tables: Sequence[ToolTable], command: Sequence[str]) -> Header:
         command=list(command),
         plan={},
     )
-    try:
-        # Whoever reads the run file refuses a year in which nothing can have been measured.
-        check(header)
-    except ValueError as error:
-        wrong(0, str(error))
-    return header
 
 
-def _source(table: ToolTable, file: str) -> Source:
+def _check_table(table: ToolTable) -> None:
+    """Raises WrongLineError for what no run file can hold."""
     names = [*table.facts, *(name for name, _ in table.configuration.variant)]
     texts = [*table.facts.values(), *(value for _, value in table.configuration.variant)]
     _check_texts(table.line, names, [*texts, *table.hosts, table.version or "", table.date or ""])
+    try:
+        # Whoever reads the run file refuses a year in which nothing can have been measured.
+        check(_header([table], ()))
+    except ValueError as error:
+        wrong(table.line, str(error))
+
+
+def _source(table: ToolTable, file: str) -> Source:
     return Source(
         tool=table.tool,
         file=file,
@@ -168,23 +267,11 @@ def _source(table: ToolTable, file: str) -> Source:
     )
 
 
-def _measurements(table: ToolTable) -> Iterator[Measurement]:
-    largest: dict[tuple[Any, ...], int] = {}
-    for row in table.rows:
-        if row.size is not None and row.size > _LARGEST_SIZE:
-            wrong(row.line, f"{row.size} is no size of a message")
-        place = (row.launch, row.slice, tuple(row.settings.items()))
-        before = largest.get(place, -1)
-        # Rows of no known size could be told apart by nothing else.
-        size = row.size if row.size is not None else 0
-        if table.in_order and size <= before:
-            how = "a second time" if size == before else f"behind {before}"
-            wrong(row.line, f"size {size} comes {how}: no table of {table.tool} has that")
-        largest[place] = size
-        yield _measurement(table, row)
-
-
-def _measurement(table: ToolTable, row: TableRow) -> Measurement:
+def _measurement(table: ToolTable, row: TableRow, place: int) -> Measurement:
+    """That of a row, whose line in the text is number `place`. Raises WrongLineError for a row that
+    no tool prints."""
+    if row.size is not None and row.size > _LARGEST_SIZE:
+        wrong(row.line, f"{row.size} is no size of a message")
     fields = {"size": row.size or 0, "size_known": row.size is not None, **row.settings}
     configuration = msgspec.structs.replace(table.configuration, **fields)
     iterations = row.iterations or 1
@@ -208,11 +295,11 @@ def _measurement(table: ToolTable, row: TableRow) -> Measurement:
         stopped=None,
         blocks=[Block(times=samples)],
         launch=row.launch,
-        reported=_reported(row) if is_figure else None,
+        reported=_reported(row, place) if is_figure else None,
     )
 
 
-def _reported(row: TableRow) -> Reported:
+def _reported(row: TableRow, place: int) -> Reported:
     _check_texts(row.line, row.figures, row.figures.values())
     amounts = [*row.spread.values(), row.step, row.bandwidth or 0.0, row.rate or 0.0]
     if not all(0 <= amount <= _LARGEST_AMOUNT for amount in amounts):
@@ -222,7 +309,7 @@ def _reported(row: TableRow) -> Reported:
         if row.spread[lower] > row.spread[higher]:
             wrong(row.line, f"its {lower} is above its {higher}")
     return Reported(
-        place=row.line,
+        place=place,
         figures=dict(row.figures),
         spread=dict(row.spread),
         step=row.step,

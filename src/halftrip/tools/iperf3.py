@@ -23,6 +23,7 @@ from halftrip.tools.printing import PrintedCurve, as_it_was, curves, texts, whol
 from halftrip.tools.tables import Format, TableRow, ToolTable, settings
 
 TOOL = "iperf3"
+_JSON = r'"version":\s*"iperf 3'
 _REVERSE = "_bidir_reverse"
 _ENDS = ("local_host", "remote_host")
 _LATEST = 1 << 40
@@ -33,11 +34,7 @@ _WAYS = {"stream": ("",), "bidirectional": ("", _REVERSE)}
 # Reads.
 
 
-def _recognised(lines: Lines) -> int | None:
-    return lines.first(r'.*"version":\s*"iperf 3')
-
-
-def _read(lines: Lines) -> Sequence[ToolTable]:
+def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
     found = lines.json
     error = found.get("error")
     if error is not None:
@@ -53,7 +50,7 @@ def _read(lines: Lines) -> Sequence[ToolTable]:
     pattern: Pattern = "bidirectional" if both else "stream"
     facts = {
         "protocol": test["protocol"].text, "streams": str(streams), "direction": direction,
-        **whole_text(lines.text),
+        **whole_text(lines),
     }  # fmt: skip
     version = start["version"].text.removeprefix("iperf ")
     date = _date(start)
@@ -71,7 +68,7 @@ def _read(lines: Lines) -> Sequence[ToolTable]:
     rows_of = {"whole test": [_row(size, totals, 0)]}
     if len(intervals) > 1:
         rows_of["intervals"] = [_row(size, each, n) for n, each in enumerate(intervals)]
-    line = _recognised(lines) or 1
+    line = lines.first(f".*{_JSON}") or first
     return [
         ToolTable(
             TOOL, line,
@@ -229,4 +226,4 @@ def _sums(
     return {f"{name}{way}": sums | {"omitted": False} for way in ways}
 
 
-FORMAT = Format("iperf3 --json", _recognised, _read)
+FORMAT = Format("iperf3 --json", _read, json=_JSON)

@@ -1,21 +1,17 @@
-"""What readers of other tools' outputs share: a text by its lines, the numbers and values of JSON
-in it, and how what no tool prints is refused."""
+"""What readers of other tools' outputs share: a section of a log by its lines, the numbers and
+values of JSON in it, and how what no tool prints is refused."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol, TypeVar
 
-# Bytes: far more than any tool prints, but for a log of single messages.
-LARGEST = 256 << 20
-# A value of JSON takes twenty times its length, and no log of single messages is one.
-_LONGEST_JSON = 64 << 20
-# Characters within which a tool says what it is: to look for all tools in a long log takes minutes.
-_HEAD = 1 << 20
+Row = TypeVar("Row")
 # Of a number, and of what is quoted of a line in a message.
 _MOST_DIGITS = 40
 _QUOTED = 60
@@ -25,6 +21,10 @@ LARGEST_WINDOW = 10**6
 _SMALLEST_NUMBER = 1e-100
 _NUMBER = re.compile(r"(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 _WHOLE = re.compile(r"\d+", re.ASCII)
+_LOOKS_LIKE_A_ROW = re.compile(r"\s*([-+]?\.?\d|(?i:nan|inf)\b)")
+_LIKE_A_NUMBER = re.compile(r"[-+]?(\.?\d[\d.,]*([eE][-+]?\d+)?[a-z%]{0,4}|(?i:nan|inf))")
+# Of a line that is no row.
+_MOST_CELLS = 100
 
 
 class WrongLineError(Exception):
@@ -44,56 +44,80 @@ def quoted(text: str) -> str:
     return repr(text if len(text) <= _QUOTED else f"{text[:_QUOTED]}...")
 
 
-class Lines:
-    """The lines of a text, without their ends; the first is number 1."""
+class Source(Protocol):
+    """What lines are of."""
 
-    def __init__(self, content: bytes) -> None:
-        """Raises WrongLineError for what no tool prints."""
-        if len(content) > LARGEST:
-            wrong(0, f"longer than {LARGEST >> 20} MiB, which is no output of these tools")
-        try:
-            self.text = content.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            wrong(content.count(b"\n", 0, error.start) + 1, "not UTF-8")
-        for character, what, advice in (
-            ("\0", "a zero byte", "it is no text"),
-            ("\r", "a carriage return", "remove them all, as dos2unix does"),
-        ):
-            place = self.text.find(character)
-            if place >= 0:
-                line = self.text.count("\n", 0, place) + 1
-                wrong(line, f"it has {what}: {advice}")
-        self._lines = self.text.split("\n")
-        # Whether the last line has its end, as all have that were printed whole.
-        self.is_whole = not self._lines[-1]
-        if self.is_whole:
-            self._lines.pop()
-        # Whether it was read as a value of JSON, which shows its end by itself.
-        self.is_value = False
+    def __getitem__(self, number: int, /) -> str: ...
+
+    def original(self, number: int) -> int: ...
+
+    def above(
+        self, number: int, mark: str, pattern: re.Pattern[str]
+    ) -> Iterator[tuple[int, re.Match[str]]]: ...
+
+    is_whole: bool
+
+    def __len__(self) -> int: ...
+
+
+class Lines:
+    """The lines of a section of a log, without their ends and without the `prefix` of all of them;
+    the first is number 1. `numbers` are theirs in the log. `value`: they are JSON. `doubtful` are
+    those that look like a row and were not taken. `test` is what the user says the table is of."""
+
+    def __init__(
+        self,
+        log: Source,
+        numbers: Sequence[int],
+        prefix: re.Pattern[str] | None = None,
+        value: Value | None = None,
+    ) -> None:
+        self._log = log
+        self.numbers = numbers
+        self._prefix = prefix
+        self.value = value
+        self.test: str | None = None
+        self.doubtful: list[WrongLineError] = []
+        # Whether the last line has its end, as all have that were printed whole: JSON shows it.
+        is_last = bool(numbers) and numbers[-1] == len(log)
+        self.is_whole = value is not None or log.is_whole or not is_last
 
     def __len__(self) -> int:
-        return len(self._lines)
+        return len(self.numbers)
 
     def __getitem__(self, number: int) -> str:
-        return self._lines[number - 1]
+        line = self._log[self.numbers[number - 1]]
+        if self._prefix is not None and (found := self._prefix.match(line)):
+            return line[found.end() :]
+        return line
 
     def __iter__(self) -> Iterator[tuple[int, str]]:
         """Each line, behind its number."""
-        return iter(enumerate(self._lines, 1))
+        return self.below(0)
+
+    def number(self, line: int) -> int:
+        """The number of a line in the text that was imported; 0 stays."""
+        if not line or not self.numbers:
+            return 0
+        return self._log.original(self.numbers[min(line, len(self)) - 1])
+
+    @cached_property
+    def text(self) -> str:
+        return "".join(f"{line}\n" for _, line in self)
+
+    @property
+    def is_json(self) -> bool:
+        return self.value is not None
+
+    @property
+    def json(self) -> Value:
+        """The object of JSON that they are. Raises WrongLineError if they are none."""
+        return wrong(1, "no JSON") if self.value is None else self.value
 
     def first(self, pattern: str, after: int = 0) -> int | None:
         """The number of the first line after that one which matches a pattern from its begin."""
         compiled = re.compile(pattern)
-        numbers = range(after + 1, len(self) + 1)
-        return next((number for number in numbers if compiled.match(self[number])), None)
-
-    def need(self, pattern: str, lacks: str, line: int | None = None) -> int:
-        """As `first`, of all lines. Raises WrongLineError, which says what the text `lacks`, at a
-        line (None: the last)."""
-        found = self.first(pattern)
-        if found is None:
-            wrong(len(self) if line is None else line, lacks)
-        return found
+        return next((n for n, line in self.below(after) if compiled.match(line)), None)
 
     def follows(self, line: int, pattern: re.Pattern[str], lacks: str) -> re.Match[str]:
         """What the line below that one says. Raises WrongLineError where it does not match; `lacks`
@@ -115,60 +139,86 @@ class Lines:
             if found := pattern.fullmatch(self[n]):
                 yield n, found
 
-    def rows(
-        self, heading: int, again: re.Pattern[str], row: str = r".*\S"
-    ) -> Iterator[tuple[int, str]]:
-        """The lines below that heading which begin with the pattern `row`, each behind its number.
-        Raises WrongLineError for a line that begins a second table, as `again` says."""
-        begin = re.compile(row)
-        for n, line in self.below(heading):
-            if again.match(line):
-                wrong(n, "a second table: import each by itself")
-            if begin.match(line):
-                yield n, line
+    def last(self, pattern: re.Pattern[str], before: int) -> re.Match[str] | None:
+        """What the nearest line above that one says that matches."""
+        lines = (pattern.fullmatch(self[n]) for n in range(before - 1, 0, -1))
+        return next((found for found in lines if found), None)
+
+    def above(self, line: int, mark: str, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        """The same of that line and all of the log above it: that which has a mark."""
+        found = self._log.above(self.numbers[line - 1], mark, pattern)
+        return next((each for _, each in found), None)
 
     def next(
-        self, line: int, pattern: re.Pattern[str], skipped: str, other: str, end: str
+        self, line: int, pattern: re.Pattern[str], stop: re.Pattern[str], lacks: str
     ) -> tuple[int, re.Match[str]]:
         """The first line below that one which matches, behind its number. Raises WrongLineError
-        for a line before it that is not `skipped`, which is a pattern, and where there is none;
-        `other` and `end` say so."""
+        where a line before it matches `stop`, and where there is none."""
         for n, text in self.below(line):
             if found := pattern.fullmatch(text):
                 return n, found
-            if not re.match(skipped, text):
-                wrong(n, other)
-        return wrong(len(self), end)
+            if stop.match(text):
+                wrong(n, lacks)
+        return wrong(len(self), lacks)
 
-    @cached_property
-    def head(self) -> Lines:
-        """The first lines, by which a text is recognised; all of them where there are few."""
-        end = self.text.rfind("\n", 0, _HEAD) + 1 or _HEAD
-        return self if len(self.text) <= _HEAD else Lines(self.text[:end].encode())
+    def doubt(self, error: WrongLineError) -> None:
+        """Counts a line that is not taken."""
+        self.doubtful.append(error)
 
-    @property
-    def is_json(self) -> bool:
-        """Whether it begins as an object of JSON, whole or not."""
-        return self.text[:_HEAD].lstrip().startswith("{")
+    def rows(
+        self,
+        heading: int,
+        read: Callable[[int, str], Row],
+        ends: re.Pattern[str] | None = None,
+        looks: re.Pattern[str] = _LOOKS_LIKE_A_ROW,
+        decimals: bool = False,
+    ) -> list[Row]:
+        """What `read` makes of each line below that heading that looks like a row, up to one that
+        `ends` the table; others are left out, and those of which `read` raises WrongLineError are
+        counted. `decimals`: all figures of a column have as many, so that a line with fewer of them
+        was cut off, and one with others, behind foreign lines, is of another table."""
+        found: list[tuple[int, Row, tuple[int, ...], bool]] = []
+        has_gap = False
+        for n, line in self.below(heading):
+            if ends is not None and ends.match(line):
+                break
+            if not looks.match(line):
+                has_gap = has_gap or bool(found and line.strip())
+                continue
+            try:
+                row = read(n, line)
+            except WrongLineError as error:
+                if looks is not _LOOKS_LIKE_A_ROW or _is_broken_row(line):
+                    self.doubt(error)
+                has_gap = True
+                continue
+            found.append((n, row, tuple(map(_decimals, line.split())), has_gap))
+        if not decimals or not found:
+            return [row for _, row, *_ in found]
+        usual, count = Counter(shape for *_, shape, _ in found).most_common(1)[0]
+        rows = []
+        for n, row, shape, is_behind in found:
+            fewer = any(each < most for each, most in zip(shape, usual, strict=False))
+            if fewer or (is_behind and shape != usual):
+                self.doubt(
+                    WrongLineError(n, "its figures have other decimals than those around it")
+                )
+            else:
+                rows.append(row)
+        # A last line without an end is whole where its figures have all their decimals.
+        self.is_whole = self.is_whole or (count > 1 and usual[-1] > 0)
+        return rows
 
-    @cached_property
-    def json(self) -> Value:
-        """The text as a value of JSON. Raises WrongLineError, which says where it stops to be JSON,
-        if it is none."""
-        if len(self.text) > _LONGEST_JSON:
-            wrong(0, f"longer than {_LONGEST_JSON >> 20} MiB, which is no JSON of these tools")
-        try:
-            found = json.loads(
-                self.text, parse_constant=_no_constant, parse_float=_Digits, parse_int=_Digits
-            )
-        except json.JSONDecodeError as error:
-            wrong(error.lineno, f"no JSON: {error.msg}")
-        except RecursionError:
-            wrong(1, "JSON that is nested too deep")
-        except ValueError as error:
-            wrong(1, f"no JSON: {error}")
-        self.is_value = True
-        return Value("", found)
+
+def _decimals(cell: str) -> int:
+    return len(cell.partition(".")[2])
+
+
+def _is_broken_row(line: str) -> bool:
+    """Whether a line that is no row looks as if it had been one: half of its cells are like
+    numbers, or the first two."""
+    found = [bool(_LIKE_A_NUMBER.fullmatch(each)) for each in line.split()[:_MOST_CELLS]]
+    return 2 * sum(found) >= len(found) or all(found[:2])
 
 
 def layout(line: str, **fields: str) -> re.Pattern[str]:
@@ -179,6 +229,11 @@ def layout(line: str, **fields: str) -> re.Pattern[str]:
         of_field = fields.get(said[n], r"\S+")
         said[n] = f"(?P<{said[n]}>{of_field})" if n % 2 else re.escape(said[n])
     return re.compile("".join(said).rstrip("\\ ") + r"\s*")
+
+
+def decoder() -> json.JSONDecoder:
+    """Keeps numbers as they are written."""
+    return json.JSONDecoder(parse_constant=_no_constant, parse_float=_Digits, parse_int=_Digits)
 
 
 def _no_constant(name: str) -> NoReturn:

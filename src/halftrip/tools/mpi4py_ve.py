@@ -12,9 +12,9 @@ import re
 from collections.abc import Sequence
 
 from halftrip.report.document import Document
-from halftrip.tools.lines import Lines, count, number, whole, wrong
+from halftrip.tools.lines import Lines, WrongLineError, count, number, whole, wrong
 from halftrip.tools.printing import PrintedCurve, curves, exchanges, is_pingpong, texts
-from halftrip.tools.tables import Format, TableRow, ToolTable, recognised_by, settings, timed
+from halftrip.tools.tables import Format, TableRow, ToolTable, settings, timed
 
 TOOL = "mpi4py-ve"
 _NAMES = ("Data Size (B)", "Avg Transfer Time (s)", "Bandwidth (GB/s)")
@@ -26,7 +26,8 @@ _ARGUMENTS = re.compile(
     r"\s*(\{'dev1': '(?P<dev1>[\w@.:-]{2,80})', 'dev2': '(?P<dev2>[\w@.:-]{2,80})', "
     r"'n': (?P<n>\d+), 'loop_count': (?P<loops>\d+)\})\s*"
 )
-_ARGUMENTS_BEGIN = r"\s*\{'dev1': "
+_ARGUMENTS_BEGIN = re.compile(r"\s*\{'dev1': ")
+_ROW_BEGIN = re.compile(r"\s*\|[^-|A-Z]")
 _TITLE = re.compile(r"\s*(Issuing .* between|Measured by .+? with) (?P<between>.+?)::\s*")
 _COMMAND = re.compile(r"\s*\$ (?P<command>.*\S)\s*")
 # Said below some tables of devices: memory copy within one, DMA between two.
@@ -40,46 +41,33 @@ _BYTES_OF_GB = float(1 << 30)
 # Reads.
 
 
-def _read(lines: Lines) -> Sequence[ToolTable]:
+def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
+    arguments = _ARGUMENTS.fullmatch(lines[first])
+    if arguments is None:
+        wrong(first, "no arguments of ping-pong.py that are known")
     facts: dict[str, str] = {}
-    tables: list[ToolTable] = []
-    n = 0
-    while (n := n + 1) <= len(lines):
-        line = lines[n]
-        if title := _TITLE.fullmatch(line):
-            facts = {"between": title["between"], "title": line.strip()}
-        elif command := _COMMAND.fullmatch(line):
+    for n in range(1, first):
+        if title := _TITLE.fullmatch(lines[n]):
+            facts = {"between": title["between"], "title": lines[n].strip()}
+        elif command := _COMMAND.fullmatch(lines[n]):
             facts["command"] = command["command"]
-        elif arguments := _ARGUMENTS.fullmatch(line):
-            tables.append(_table(lines, n, arguments, facts))
-            facts = {}
-            # Behind its heading, its rows and its three rules.
-            n += len(tables[-1].rows) + 3
-        elif (moved := _MOVED_BY.fullmatch(line)) and tables:
-            last = tables.pop()
-            tables.append(last._replace(facts={**last.facts, "moved": moved["moved"]}))
-        elif line.lstrip().startswith("{'dev1'"):
-            wrong(n, "no arguments of ping-pong.py that are known")
-        elif _ROW.fullmatch(line):
-            wrong(n, "a row without the arguments and the heading above it")
-    if len(tables) > 1 and len({table.configuration.variant for table in tables}) < len(tables):
-        wrong(tables[1].line, "a second table, and no text that says what tells it from the first")
-    return tables
+    table = _table(lines, first, arguments, facts)
+    ends = (_TITLE, _MOVED_BY)
+    moved = (line for _, line in lines.below(first) if any(each.fullmatch(line) for each in ends))
+    if found := _MOVED_BY.fullmatch(next(moved, "")):
+        table = table._replace(facts={**table.facts, "moved": found["moved"]})
+    return [table]
 
 
 def _table(lines: Lines, first: int, arguments: re.Match[str], facts: dict[str, str]) -> ToolTable:
     """The table below the line with the arguments."""
     rows_said = whole(first, arguments["n"])
     loops = count(first, arguments["loops"], "a loop_count of 0")
-    lines.follows(first, _indented(_HEADING), f"not the line {_HEADING!r}")
-    lines.follows(first + 1, _indented(_RULE), f"not the line {_RULE!r}")
-    rows: list[TableRow] = []
-    end = first + 3 + rows_said
-    for n in range(first + 3, end):
-        if n > len(lines):
-            wrong(len(lines), f"it ends after {len(rows)} of {rows_said} rows")
-        rows.append(_row(n, lines[n], loops))
-    lines.follows(end - 1, _indented(_RULE), f"the rule that ends {rows_said} rows is not there")
+    lacks = f"no line {_HEADING!r}"
+    heading, _ = lines.next(first, _indented(_HEADING), _ROW, lacks)
+    rows = lines.rows(heading, lambda n, line: _row(n, line, loops), looks=_ROW_BEGIN)
+    if len(rows) != rows_said:
+        lines.doubt(WrongLineError(first, f"{len(rows)} rows, where it says {rows_said}"))
     between = facts.get("between")
     initiator, responder = (
         _MEMORIES.get(arguments[name], arguments[name]) for name in ("dev1", "dev2")
@@ -157,4 +145,4 @@ def _printed(arguments: str, rows: list[list[str]]) -> list[str]:
     return [arguments, _HEADING, _RULE, *made, _RULE]
 
 
-FORMAT = Format("mpi4py-ve's ping-pong.py", recognised_by(_ARGUMENTS_BEGIN), _read)
+FORMAT = Format("mpi4py-ve's ping-pong.py", _read, marks=("'dev1'",), begins=_ARGUMENTS_BEGIN)

@@ -15,7 +15,6 @@ from halftrip.tools.tables import (
     Format,
     TableRow,
     ToolTable,
-    recognised_by,
     settings,
     spreads,
     timed,
@@ -23,8 +22,6 @@ from halftrip.tools.tables import (
 
 TOOL = "mpptest"
 _HEADING = re.compile(r"#p0\s+p1\s+dist\s+len\s+ave time \(us\)\s+rate\s*")
-# Of a row; the commands of a plotter and comments stand around them.
-_ROW_BEGIN = r"\s*([-+]?\d|(?i:nan))"
 _TYPE = re.compile(r".*\btype\s*=?\s*'?(?P<type>[\w-]+)['\"]?.*")
 _NAMES = ("p0", "p1", "dist", "len", "ave time (us)", "rate")
 _MORE: dict[str, Spread] = {"min": "min", "max": "max"}
@@ -33,10 +30,9 @@ _PROTOCOLS = ("blocking", "nonblocking", "persistent")
 _LARGEST_RANK = 10**6
 
 
-def _read(lines: Lines) -> Sequence[ToolTable]:
-    first = lines.need(_HEADING.pattern, "no heading #p0 p1 dist len ave time (us) rate")
+def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
     protocol = _protocol(lines, first)
-    rows = [_row(n, line) for n, line in lines.rows(first, again=_HEADING, row=_ROW_BEGIN)]
+    rows = lines.rows(first, _row, decimals=True)
     configuration = settings("mpi", "pingpong", variant=protocol, places="own")
     facts = {"heading": lines[first].strip()}
     return [ToolTable(TOOL, first, configuration, "mean", rows, facts=facts)]
@@ -44,10 +40,11 @@ def _read(lines: Lines) -> Sequence[ToolTable]:
 
 def _protocol(lines: Lines, heading: int) -> Variant:
     """What the title says of the protocol: a variant, but for blocking, which is the usual one."""
-    for n, found in lines.matches(_TYPE, before=heading):
+    found = lines.last(_TYPE, heading)
+    if found is not None:
         said = found["type"]
         if said not in _PROTOCOLS:
-            wrong(n, f"type {quoted(said)} is not read here: {', '.join(_PROTOCOLS)} are")
+            wrong(heading, f"type {quoted(said)} is not read here: {', '.join(_PROTOCOLS)} are")
         return () if said == "blocking" else (("protocol", said),)
     return ()
 
@@ -68,4 +65,4 @@ def _row(line: int, text: str) -> TableRow:
     return row._replace(spread=spreads(line, figures, _MORE))
 
 
-FORMAT = Format("mpptest", recognised_by(_HEADING.pattern), _read)
+FORMAT = Format("mpptest", _read, marks=(r"ave time \(us\)",), begins=_HEADING)

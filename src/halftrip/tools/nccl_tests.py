@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from halftrip.tools.lines import Lines, Value, number, quoted, whole, wrong
-from halftrip.tools.tables import Format, TableRow, ToolTable, date, recognised_by, settings, timed
+from halftrip.tools.tables import Format, TableRow, ToolTable, date, settings, timed
 
 TOOL = "nccl-tests"
 _PROGRAM = "sendrecv_perf"
@@ -26,7 +26,7 @@ _NAMED = re.compile(r".*?\b(?P<program>[a-z]+(_[a-z]+)*_perf)\b")
 _RANK = re.compile(r"#\s+Rank\s+\d+ .*Pid\s+\d+ on\s+(?P<host>\S+) device.*")
 _ITERATIONS = re.compile(r"#.* iters: (?P<count>\d+) agg iters: (?P<each>\d+)\b.*")
 _VERSION = re.compile(r"# nccl-tests version (?P<version>\S+).*")
-_JSON = r'.*"nccl_version"\s*:'
+_JSON = r'"nccl_version"\s*:'
 _RANKS = 2
 _FIRST = ("size", "count", "type", "redop", "root")
 _EACH = ("time", "algbw", "busbw", "#wrong")
@@ -34,11 +34,10 @@ _EACH = ("time", "algbw", "busbw", "#wrong")
 _PLACES = {"out_of_place": "separate", "in_place": "same"}
 
 
-def _read(lines: Lines) -> Sequence[ToolTable]:
+def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
     if lines.is_json:
-        return _json(lines, lines.first(_JSON) or 1)
-    lacking = "no heading # size count type redop root time algbw busbw #wrong"
-    return _text(lines, lines.need(_HEADING_BEGIN.pattern, lacking))
+        return _json(lines, lines.first(f".*{_JSON}") or first)
+    return _text(lines, first)
 
 
 # Text.
@@ -49,11 +48,12 @@ def _text(lines: Lines, first: int) -> Sequence[ToolTable]:
     if heading is None:
         wrong(first, "columns of nccl-tests that are not read here")
     known, count = _preamble(lines, first)
-    # Between the rows, NCCL itself may write.
-    found = lines.rows(first, again=_HEADING_BEGIN, row=r"\s*[-+]?(\d+\s|nan)")
-    rows = [row for n, line in found for row in _line(n, line, count)]
-    if not any(_names(n, line) for n, line in lines):
+    # The nearest line above that names a program does, or else one below.
+    numbers = [*range(first - 1, 0, -1), *range(first + 1, len(lines) + 1)]
+    if not any(_names(n, lines[n]) for n in numbers):
         wrong(first, f"no line says that it is of {_PROGRAM}: a collective would look alike")
+    found = lines.rows(first, lambda n, line: _line(n, line, count))
+    rows = [row for of_line in found for row in of_line]
     return [_table(first, rows, **known)]
 
 
@@ -159,4 +159,4 @@ def _table(line: int, rows: Sequence[TableRow], **known: Any) -> ToolTable:
     return ToolTable(TOOL, line, configuration, "mean", rows, **known)
 
 
-FORMAT = Format("nccl-tests", recognised_by(_HEADING_BEGIN.pattern, _JSON), _read)
+FORMAT = Format("nccl-tests", _read, marks=("#wrong",), begins=_HEADING_BEGIN, json=_JSON)

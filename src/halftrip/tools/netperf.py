@@ -23,7 +23,16 @@ from typing import NamedTuple
 
 from halftrip.results.configuration import UNKNOWN
 from halftrip.results.reported import Spread, StatedInterval, Statistic
-from halftrip.tools.lines import Lines, last_place, number, positive, quoted, whole, wrong
+from halftrip.tools.lines import (
+    Lines,
+    WrongLineError,
+    last_place,
+    number,
+    positive,
+    quoted,
+    whole,
+    wrong,
+)
 from halftrip.tools.tables import Format, TableRow, ToolTable, by_rate, settings, spreads
 
 TOOL = "netperf"
@@ -88,7 +97,13 @@ _TIMES = ("MEAN_LATENCY", "RT_LATENCY", "TRANSACTION_RATE", "THROUGHPUT", "P50_L
 _LATENCIES = ("MEAN_LATENCY", "RT_LATENCY", *_SPREADS)
 _NUMBERS = {*_TIMES, *_SPREADS, "REMOTE_RECV_THROUGHPUT", "ELAPSED_TIME"}
 # A line of -k with one of these is netperf's, and so is a heading of -o with one of their names.
-_OWN = (*_LATENCIES, "TRANSACTION_RATE", "THROUGHPUT_UNITS")
+_OWN = (*_LATENCIES, "TRANSACTION_RATE", "THROUGHPUT_UNITS", "THROUGHPUT", "ELAPSED_TIME")
+_OWN_KEY = re.compile(rf"({'|'.join((*_OWN, 'REQUEST_SIZE', 'RESPONSE_SIZE', 'DIRECTION'))})=")
+_SELECTED = re.compile(
+    rf"(?:[^,]+,)*(?:{'|'.join(re.escape(_NAMES[key]) for key in _OWN)})(?:,[^,]+)*\s*"
+)
+_FIGURES = re.compile(r"\s*[-+.\"]?\d\S*(?:\s+[-+.]?\d\S*)*\s*")
+_NEXT_TEST = re.compile(_BANNER.pattern)
 _UNITS = {
     "10^3bits": 125.0, "10^6bits": 1.25e5, "10^9bits": 1.25e8, "Bytes": 1.0,
     "KBytes": float(1 << 10), "MBytes": float(1 << 20), "GBytes": float(1 << 30),
@@ -113,56 +128,36 @@ class _Said(NamedTuple):
         return self.values[key][1] if key in self.values else ""
 
 
-def _is_heading(line: str) -> bool:
-    names = line.rstrip().split(",")
-    return any(_NAMES[key] in names for key in _OWN)
-
-
-def _recognised(lines: Lines) -> int | None:
-    for n, line in lines:
-        key = _KEY.fullmatch(line)
-        if _BANNER.fullmatch(line) or (key and key["key"] in (*_OWN, "THROUGHPUT")):
-            return n
-        if _is_heading(line) or any(heading.fullmatch(line) for heading, _ in _CLASSIC):
-            return n
-    return None
-
-
-def _read(lines: Lines) -> Sequence[ToolTable]:
-    banner: re.Match[str] | None = None
-    burst = (0, 0)
-    for n, line in lines:
+def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
+    banner = _BANNER.fullmatch(lines[first])
+    burst = _BURST.match(lines[first]) if banner else None
+    for n, line in lines.below(first):
         if line.startswith("netperf: ") or "send_omni: " in line:
             wrong(n, "netperf has failed, as it says here")
-        if found := _BANNER.fullmatch(line):
-            if banner:
-                wrong(n, "a second test: import each by itself")
-            banner = found
-            if in_flight := _BURST.match(line):
-                burst = n, whole(n, in_flight["burst"])
-    said = _classic(lines) or _selected(lines, banner is not None) or _keys(lines)
+    said = _classic(lines, first) or _selected(lines, first) or _keys(lines, first)
     if said is None:
-        wrong(len(lines), "it ends before a result that is read here: classic text, -o or -k")
+        wrong(first, "it ends before a result that is read here: classic text, -o or -k")
+    at, in_flight = first, whole(first, burst["burst"]) if burst else 0
     if "BURST_SIZE" in said.values and said.of("BURST_SIZE") != "-1":
-        burst = said.line, whole(*said.values["BURST_SIZE"])
-    if burst[1]:
-        wrong(burst[0], f"a burst of {burst[1]}: several transactions are on their way at once")
+        at, in_flight = said.line, whole(*said.values["BURST_SIZE"])
+    if in_flight:
+        wrong(at, f"a burst of {in_flight}: several transactions are on their way at once")
     return [_table(said, banner)]
 
 
 # The layouts.
 
 
-def _classic(lines: Lines) -> _Said | None:
-    headings = [
-        (n, match, columns) for heading, columns in _CLASSIC for n, match in lines.matches(heading)
+def _classic(lines: Lines, first: int) -> _Said | None:
+    found = [
+        (n, match, columns)
+        for n, line in lines.below(first - 1)
+        for heading, columns in _CLASSIC
+        if (match := heading.fullmatch(line))
     ]
-    if not headings:
+    if not found:
         return None
-    # No line is more than one of these.
-    (at, match, names), *others = sorted(headings, key=lambda each: each[0])
-    if others:
-        wrong(others[0][0], "a second table: import each test by itself")
+    at, match, names = found[0]
     n = _next(lines, at)
     cells = _cells(lines, n, names)
     values = {name: (n, cell) for name, cell in cells.items()}
@@ -177,9 +172,9 @@ def _classic(lines: Lines) -> _Said | None:
 
 
 def _next(lines: Lines, at: int) -> int:
-    """The number of the next line that is not empty."""
-    end = "it ends before the figures: netperf was interrupted"
-    return lines.next(at, re.compile(r".*\S.*"), "", "", end)[0]
+    """The number of the next line that begins with a figure."""
+    lacks = "it ends before the figures: netperf was interrupted"
+    return lines.next(at, _FIGURES, _NEXT_TEST, lacks)[0]
 
 
 def _cells(lines: Lines, line: int, names: Sequence[str]) -> dict[str, str]:
@@ -194,19 +189,12 @@ def _cells(lines: Lines, line: int, names: Sequence[str]) -> dict[str, str]:
     return dict(zip((*names, *_LOAD[:more]), cells, strict=True))
 
 
-def _selected(lines: Lines, is_known: bool) -> _Said | None:
-    """`is_known`: a banner says that it is netperf's, so that a throughput is enough."""
-    headings = [
-        n
-        for n, line in lines
-        if _is_heading(line) or (is_known and _NAMES["THROUGHPUT"] in line.rstrip().split(","))
-    ]
-    if not headings:
+def _selected(lines: Lines, first: int) -> _Said | None:
+    at = next((n for n, line in lines.below(first - 1) if _SELECTED.fullmatch(line)), None)
+    if at is None:
         return None
-    if len(headings) > 1:
-        wrong(headings[1], "a second heading: import each test by itself")
-    names = lines[headings[0]].rstrip().split(",")
-    n = _next(lines, headings[0])
+    names = lines[at].rstrip().split(",")
+    n = _next(lines, at)
     try:
         (cells,) = csv.reader([lines[n].rstrip()], strict=True)
     except csv.Error as error:
@@ -214,19 +202,27 @@ def _selected(lines: Lines, is_known: bool) -> _Said | None:
     if len(cells) != len(names) or len(set(names)) != len(names):
         wrong(n, f"{len(cells)} figures below {len(set(names))} names")
     for more, line in lines.below(n):
-        if line[:1].isdigit():
-            wrong(more, "a second row: import each test by itself")
+        if _FIGURES.match(line) and line.count(",") == len(names) - 1:
+            lines.doubt(WrongLineError(more, "a second row below one heading"))
     figures = dict(zip(names, cells, strict=True))
     return _Said(n, {_KEYS.get(name, name): (n, cell) for name, cell in figures.items()}, figures)
 
 
-def _keys(lines: Lines) -> _Said | None:
+def _keys(lines: Lines, first: int) -> _Said | None:
+    """The keys from that line down to where one is there again, and those right above it."""
     values: dict[str, tuple[int, str]] = {}
-    last = 0
-    for last, found in lines.matches(_KEY):
-        if found["key"] in values:
-            wrong(last, f"{found['key']} a second time: import each test by itself")
-        values[found["key"]] = last, found["value"]
+    last = first
+    for n, line in lines.below(first - 1):
+        if found := _KEY.fullmatch(line):
+            if values.get(found["key"], (0, found["value"]))[1] != found["value"]:
+                break
+            last = n
+            values[found["key"]] = n, found["value"]
+    for n in range(first - 1, 0, -1):
+        found = _KEY.fullmatch(lines[n])
+        if found is None or found["key"] in values:
+            break
+        values[found["key"]] = n, found["value"]
     if not values:
         return None
     return _Said(last, values, {key: value for key, (_, value) in values.items()})
@@ -354,4 +350,15 @@ def _stream(said: _Said, size: int | None) -> TableRow:
     return TableRow(said.line, size, ns, said.figures, step=step, bandwidth=bandwidth)
 
 
-FORMAT = Format("netperf", _recognised, _read)
+_BY_LAYOUT = "|".join(
+    (*(f"{each.pattern.replace('?P<unit>', '')}$" for each, _ in _CLASSIC), f"{_SELECTED.pattern}$")
+)
+FORMAT = Format(
+    "netperf", _read, begins=_BANNER,
+    heading=re.compile(f"{_OWN_KEY.pattern}|(?=(?:{_BY_LAYOUT}))"),
+    marks=(
+        " TEST ", "(?:secs|per sec)", "_LATENCY=", "THROUGHPUT", "TRANSACTION_RATE=",
+        "(?:REQUEST|RESPONSE)_SIZE=", "ELAPSED_TIME=", "DIRECTION=", " Latency ", "Throughput",
+        "Transaction Rate", "Elapsed Time",
+    ),
+)  # fmt: skip

@@ -12,15 +12,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from halftrip.tools.lines import Lines, count, last_place, number, whole, wrong
-from halftrip.tools.tables import Format, TableRow, ToolTable, below, settings, timed
+from halftrip.tools.tables import Format, TableRow, ToolTable, below, loops, settings, timed
 
 TOOL = "netpipe"
 _SCREEN = re.compile(
     r"\s*(?P<n>\d+):\s+(?P<size>\S+) bytes\s+(?P<count>\S+) times -->\s+(?P<rate>\S+) Mbps in\s+"
     r"(?P<time>\S+) usec\s*"
 )
-_SCREEN_BEGIN = re.compile(r"\s*\d+:.* bytes\b.* times -->")
-_FILE = re.compile(r" *(?P<size>\d+) (?P<rate>\d+\.\d{6}) +(?P<time>\d+\.\d{8})")
+_SCREEN_BEGIN = re.compile(r"\s*\d+:\s+\S+ bytes\b.* times -->")
+_SOCKETS = re.compile(r"Send and receive buffers are \d+ and \d+ bytes.*")
+_FILE = re.compile(r" *\d+ \d+\.\d{6} +\d+\.\d{8}")
 _BITS_OF_MBPS = float(1 << 20)
 # The names of the columns, which the tool itself does not print.
 _NAMES = ("bytes", "Mbps", "seconds")
@@ -29,58 +30,53 @@ _SCREEN_NAMES = ("bytes", "times", "Mbps", "usec")
 _SLACK = 0.01
 
 
-def _recognised(lines: Lines) -> int | None:
-    first = lines.first(_SCREEN_BEGIN.pattern)
-    if first is not None:
-        return first
-    # Three columns of numbers could be anything: here their digits are counted.
-    first = lines.first(r"\s*\S")
-    return first if first is not None and _FILE.fullmatch(lines[first]) else None
-
-
-def _read(lines: Lines) -> Sequence[ToolTable]:
-    first = _recognised(lines) or lines.first(r"\s*\d+\s")
-    if first is None:
-        wrong(len(lines), "no line of np.out or of NetPIPE's screen")
+def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
     is_screen = _SCREEN_BEGIN.match(lines[first]) is not None
-    rows = _screen(lines, first) if is_screen else _file(lines, first)
-    sockets = lines.first(r"Send and receive buffers are \d+ and \d+ bytes")
-    transport = TOOL if sockets is None else "tcp"
-    configuration = settings(transport, "pingpong", places="own")
-    return [ToolTable(TOOL, first, configuration, "mean", rows)]
+    tables = _screen(lines, first) if is_screen else _file(lines, first)
+    sockets = lines.last(_SOCKETS, first)
+    configuration = settings(TOOL if sockets is None else "tcp", "pingpong", places="own")
+    return [ToolTable(TOOL, rows[0].line, configuration, "mean", rows) for rows in tables if rows]
 
 
-def _screen(lines: Lines, first: int) -> list[TableRow]:
-    rows: list[TableRow] = []
-    for n, line in lines.below(first - 1):
+def _screen(lines: Lines, first: int) -> list[list[TableRow]]:
+    tables: list[list[TableRow]] = [[]]
+    following = 0
+
+    def read(n: int, line: str) -> TableRow:
+        nonlocal following
         found = _SCREEN.fullmatch(line)
         if found is None:
-            if _SCREEN_BEGIN.match(line) or re.match(r"\s*\d", line):
-                wrong(n, "not all that NetPIPE prints of a size")
-            continue
-        if whole(n, found["n"]) != len(rows):
-            wrong(n, f"row {found['n']}, where row {len(rows)} is expected")
+            wrong(n, "not all that NetPIPE prints of a size")
+        place = whole(n, found["n"])
+        if place == 0:
+            tables.append([])
+        elif place < following:
+            wrong(n, f"row {place}, where row {following} is expected")
+        following = place + 1
         times = count(n, found["count"], "0 times")
         figures = below(n, _SCREEN_NAMES, found.group("size", "count", "rate", "time"))
-        rows.append(_row(n, figures, "usec", 1e3, iterations=times))
-    return rows
+        row = _row(n, figures, "usec", 1e3, iterations=times)
+        tables[-1].append(row)
+        return row
+
+    lines.rows(first - 1, read, looks=_SCREEN_BEGIN)
+    return tables
 
 
-def _file(lines: Lines, first: int) -> list[TableRow]:
-    rows: list[TableRow] = []
-    for n, line in lines.below(first - 1):
-        cells = line.split()
-        if not cells:
-            continue
-        if len(cells) != len(_NAMES):
-            wrong(n, f"{len(cells)} figures in place of 3: bytes, Mbps and seconds")
-        figures = dict(zip(_NAMES, cells, strict=True))
-        # Reading the cells first names the one that is wrong.
-        row = _row(n, figures, "seconds", 1e9)
-        if not _FILE.fullmatch(line):
-            wrong(n, "not printed as NetPIPE does: 6 decimals of Mbps and 8 of seconds")
-        rows.append(row)
-    return rows
+def _file(lines: Lines, first: int) -> list[list[TableRow]]:
+    return loops(lines, lines.rows(first - 1, _file_row))
+
+
+def _file_row(n: int, line: str) -> TableRow:
+    cells = line.split()
+    if len(cells) != len(_NAMES):
+        wrong(n, f"{len(cells)} figures in place of 3: bytes, Mbps and seconds")
+    figures = dict(zip(_NAMES, cells, strict=True))
+    # Reading the cells first names the one that is wrong.
+    row = _row(n, figures, "seconds", 1e9)
+    if not _FILE.fullmatch(line):
+        wrong(n, "not printed as NetPIPE does: 6 decimals of Mbps and 8 of seconds")
+    return row
 
 
 def _row(line: int, figures: dict[str, str], time: str, unit: float, **known: Any) -> TableRow:
@@ -94,4 +90,8 @@ def _row(line: int, figures: dict[str, str], time: str, unit: float, **known: An
     return row._replace(size=size, bandwidth=rate * _BITS_OF_MBPS / 8 or None)
 
 
-FORMAT = Format("NetPIPE", _recognised, _read)
+FORMAT = Format(
+    # Three columns of numbers could be anything: here their digits are counted.
+    "NetPIPE", _read, marks=(" times -->", r"\.\d{6} +\d+\.\d{8}$"), joined=True,
+    begins=re.compile(f"{_SCREEN_BEGIN.pattern}|{_FILE.pattern}$"),
+)  # fmt: skip

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from halftrip.analysis.rows import Row
 from halftrip.report.document import Document
 from halftrip.results.configuration import Configuration
-from halftrip.tools.lines import Lines, last_place, positive, whole, wrong
+from halftrip.tools.lines import Lines, WrongLineError, last_place, positive, whole, wrong
 from halftrip.tools.printing import PrintedCurve, curves, is_pingpong, texts
-from halftrip.tools.tables import Format, TableRow, ToolTable, recognised_by, settings
+from halftrip.tools.tables import Format, TableRow, ToolTable, settings
 
 TOOL = "one-box"
 _INT_BYTES = 4
@@ -22,6 +22,7 @@ _BOXES = ("One Box", "Two Boxes")
 _SENTENCE = re.compile(
     r"on average (?P<first>\S+) s for one int, and (?P<last>\S+) s for (?P<many>[\d,]+) ints"
 )
+_BEGINS = re.compile(r".*on average .{0,80}\bfor one int\b")
 _COMMAND = re.compile(r'running "(?P<command>srun [^"]+)"')
 # The clock that the times were read from resolves so much, ns, whatever digits an average has.
 _CLOCK_NS = 1000.0
@@ -32,25 +33,25 @@ _SAID_SIZES = 2
 # Reads.
 
 
-def _read(lines: Lines) -> Sequence[ToolTable]:
+def _read(lines: Lines, _: int) -> Sequence[ToolTable]:
     tables: list[ToolTable] = []
-    boxes, rows_of = "", set()
+    boxes = ""
     for n, line in lines:
         if heading := _HEADING.fullmatch(line):
             boxes = heading["boxes"]
-        sentences = list(_SENTENCE.finditer(line))
-        if len(sentences) > 1:
-            wrong(n, "two sentences with figures in one line")
-        if not sentences:
+        if not _BEGINS.match(line):
             continue
-        if boxes in rows_of:
-            wrong(n, f"figures of {boxes or 'one place'} a second time")
-        rows_of.add(boxes)
-        tables.append(_table(n, line, sentences[0], boxes))
+        try:
+            tables.append(_table(n, line, boxes))
+        except WrongLineError as error:
+            lines.doubt(error)
     return tables
 
 
-def _table(line: int, text: str, sentence: re.Match[str], boxes: str) -> ToolTable:
+def _table(line: int, text: str, boxes: str) -> ToolTable:
+    sentence = _SENTENCE.search(text)
+    if sentence is None or len(_SENTENCE.findall(text)) > 1:
+        wrong(line, "not one sentence with the times of one int and of so many")
     command = _COMMAND.search(text)
     facts = {"command": command["command"]} if command is not None else {}
     many = whole(line, sentence["many"].replace(",", ""))
@@ -122,4 +123,7 @@ def _seconds(curve: PrintedCurve, row: Row) -> str:
     return f"{mantissa.rstrip('0').rstrip('.')}E{int(exponent)}"
 
 
-FORMAT = Format("one box, two boxes", recognised_by(f".*{_SENTENCE.pattern}"), _read)
+FORMAT = Format(
+    "one box, two boxes", _read, marks=("on average ",), joined=True,
+    begins=_BEGINS,
+)  # fmt: skip

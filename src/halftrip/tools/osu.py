@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,6 @@ from halftrip.tools.tables import (
     ToolTable,
     below,
     by_rate,
-    recognised_by,
     settings,
     spreads,
 )
@@ -43,13 +42,17 @@ _TITLES: dict[str, Pattern] = {
     "Bi-Directional Bandwidth": "bidirectional",
 }
 _KINDS: dict[str, Pattern] = {**_TITLES, "Multiple Bandwidth / Message Rate": "stream"}
-_BEGIN = r"# OSU MPI\b"
+_BEGIN = re.compile(r"# OSU \w")
 _TITLE = re.compile(r"# OSU MPI(?P<memory>-\w+)? (?P<kind>.+?) Test(?: v(?P<version>[\w.]+))?\s*")
 # As osu_mbw_mr says it; osu_bw says nothing of the window that it was given.
 _GROUP = re.compile(r"# \[ pairs: (?P<pairs>\d+) \] \[ window size: (?P<window>\d+) \]\s*")
 _GROUP_LINE = "# [ pairs: 1 ] [ window size: {} ]"
 # The columns: of each kind, the first is printed.
 _SIZE = "# Size"
+_HEADING = re.compile(r"# Size\s.*")
+_ROW = re.compile(r"\s*\d+\s+\d")
+# Comments that stand below a heading, as version 7.1 has the datatype there.
+_ENDS = re.compile(r"# (?!Datatype)")
 _TIMES = ("Avg Latency(us)", "Latency (us)")
 _RATES = ("Bandwidth (MB/s)", "MB/s")
 _TIME_TAILS: dict[str, Spread] = {
@@ -77,31 +80,15 @@ def _line(first: str, others: Sequence[str]) -> str:
 # Reads.
 
 
-def _read(lines: Lines) -> Sequence[ToolTable]:
-    """A table below each title: a program prints one, and several may stand one after the other."""
-    titles = [lines.need(_BEGIN, "no title: # OSU MPI ... Test", line=1)]
-    while (following := lines.first(_BEGIN, after=titles[-1])) is not None:
-        titles.append(following)
-    tables: dict[Configuration, ToolTable] = {}
-    for first, last in pairwise([*titles, len(lines) + 1]):
-        table = _read_table(lines, first, last - 1)
-        if (before := tables.setdefault(table.configuration, table)) is not table:
-            pattern = table.configuration.pattern
-            said = f"a second table of {pattern}, the first is in line {before.line}"
-            wrong(first, f"{said}: import each by itself")
-    return [*tables.values()]
-
-
-def _read_table(lines: Lines, first: int, last: int) -> ToolTable:
-    """The table whose title is the `first` of these lines."""
-    title = _TITLE.fullmatch(lines[first])
-    if title is None or title["kind"] not in _KINDS:
+def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
+    title = _title(lines, first)
+    if title.kind not in _KINDS:
         wrong(first, f"no point-to-point test that is read here: {', '.join(_KINDS)}")
-    pattern = _KINDS[title["kind"]]
+    pattern = _KINDS[title.kind]
     in_flight = 1 if pattern == "pingpong" else _WINDOW
-    other, end = f"neither a comment nor the heading {_SIZE}", f"it ends before the heading {_SIZE}"
-    heading, _ = lines.next(first, re.compile(rf"{_SIZE}\s.*"), r"#|\s*$", other, end)
-    said = [lines[n].rstrip() for n in range(first, heading) if lines[n].strip()]
+    lacks = f"it ends before the heading {_SIZE}"
+    heading, _ = lines.next(first - 1, _HEADING, _ROW, lacks)
+    said = [lines[n].rstrip() for n in range(first, heading) if lines[n].startswith("#")]
     for n in range(first + 1, heading):
         in_flight = _window(n, lines[n]) or in_flight
     # The buffers of a window are one, and those to send and receive are two (osu_latency.c); its
@@ -112,18 +99,27 @@ def _read_table(lines: Lines, first: int, last: int) -> ToolTable:
         places="same" if in_flight > 1 else "own",
     )  # fmt: skip
     names = _columns(lines[heading])
-    if heading > last:
-        wrong(last, end)
-    rows = [
-        _row(n, lines[n], names, configuration)
-        for n in range(heading + 1, last + 1)
-        if lines[n].strip()
-    ]
-    if not rows:
-        wrong(last, "it ends without a row")
+    rows = lines.rows(
+        heading, lambda n, line: _row(n, line, names, configuration), _ENDS, decimals=True
+    )
     facts = {"title": "\n".join(said), "heading": lines[heading].rstrip()}
-    version = title["version"]
-    return ToolTable(TOOL, first, configuration, "mean", rows, version=version, facts=facts)
+    return [ToolTable(TOOL, first, configuration, "mean", rows, version=title.version, facts=facts)]
+
+
+class _Title(NamedTuple):
+    kind: str
+    version: str | None
+
+
+def _title(lines: Lines, first: int) -> _Title:
+    found = _TITLE.fullmatch(lines[first])
+    if found is not None:
+        return _Title(found["kind"], found["version"])
+    if lines[first].startswith(_SIZE):
+        if lines.test is None:
+            wrong(first, "no title: # OSU MPI ... Test; --test NAME says which it is")
+        return _Title(lines.test, None)
+    return wrong(first, "not the whole title: # OSU MPI ... Test")
 
 
 def _window(line: int, text: str) -> int | None:
@@ -238,4 +234,6 @@ def _as_it_was(curve: PrintedCurve) -> list[str]:
     return [*title.split("\n"), heading, *(_line(size, others) for size, *others in rows)]
 
 
-FORMAT = Format("OSU micro-benchmarks", recognised_by(_BEGIN), _read)
+FORMAT = Format(
+    "OSU micro-benchmarks", _read, marks=("# OSU ", "# Size"), begins=_BEGIN, heading=_HEADING
+)

@@ -23,7 +23,6 @@ from halftrip.tools.tables import (
     ToolTable,
     below,
     by_rate,
-    recognised_by,
     settings,
     spreads,
     timed,
@@ -49,16 +48,16 @@ _TESTS = {
     "RDMA_Write BW Test": _Test("put", "onesided"),
     "RDMA_Read BW Test": _Test("get", "onesided"),
 }
-_TITLE = re.compile(r"\s+(?P<title>\S.* (Latency|BW)( Test)?)\s*")
+_TITLE = re.compile(r"\s+(?P<title>\S.{0,80} (Latency|BW) Test)\s*$")
 _NAME = re.compile(
     r"\s*(#bytes|#iterations|t_\w+\[usec\]|99(?:\.9)?% percentile\[usec\]"
     r"|BW (?:peak|average)\[[^\]]+\]|MsgRate\[Mpps\]|CPU_Util\[%\]|tps average)\s*"
 )
 _HEADING_BEGIN = re.compile(r"\s*#bytes +#iterations ")
 _DEPTH = re.compile(r"\s*TX depth\s*: (?P<depth>\d+)\b.*")
-# Rules and a warning stand between rows.
-_ROW_BEGIN = r"(?!-{9,}|\s*Conflicting CPU frequency).*\S"
-_JSON = r'.*"test_info"\s*:'
+_HEADING = re.compile(rf"{_HEADING_BEGIN.pattern}.*")
+_ROW_BEGIN = re.compile(r"\s*\d+ +\d+ +\d")
+_JSON = r'"test_info"\s*:'
 _DEFAULT_DEPTH = 128
 _LARGEST_DEPTH = 10**6
 # Names of the columns: those of JSON as well, the latter by those of the text.
@@ -88,28 +87,30 @@ _UNITS = {"MB/sec": float(1 << 20), "MiB/sec": float(1 << 20), "Gb/sec": 1.25e8}
 _MOST_NAMES = 20
 
 
-def _read(lines: Lines) -> Sequence[ToolTable]:
+def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
     if lines.is_json:
-        return [_json(lines, lines.first(_JSON) or 1)]
-    return [_text(lines, lines.need(_HEADING_BEGIN.pattern, "no heading #bytes #iterations"))]
+        return [_json(lines, lines.first(f".*{_JSON}") or first)]
+    return [_text(lines, first)]
 
 
 # Text.
 
 
 def _text(lines: Lines, first: int) -> ToolTable:
-    depths = [whole(n, found["depth"]) for n, found in lines.matches(_DEPTH, before=first)]
-    titles = [(n, found["title"]) for n, found in lines.matches(_TITLE, before=first)]
-    if not titles:
-        wrong(first, "no line above says which test it is")
-    configuration = _configuration(*titles[-1], next(reversed(depths), _DEFAULT_DEPTH))
-    names = _columns(first, lines[first])
-    again = re.compile(f"{_HEADING_BEGIN.pattern}|{_TITLE.pattern}$")
-    rows = [
-        _row(n, below(n, names, line.split()), configuration)
-        for n, line in lines.rows(first, again, row=_ROW_BEGIN)
-    ]
-    return _table(first, configuration, rows, titles[-1][1])
+    found = _TITLE.fullmatch(lines[first])
+    title = found["title"] if found is not None else lines.test
+    if title is None:
+        wrong(first, "no line above says which test it is; --test NAME does")
+    lacks = "it ends before the heading #bytes #iterations"
+    heading, _ = lines.next(first - 1, _HEADING, _ROW_BEGIN, lacks)
+    depths = [whole(n, found["depth"]) for n, found in lines.matches(_DEPTH, before=heading)]
+    configuration = _configuration(first, title, next(reversed(depths), _DEFAULT_DEPTH))
+    names = _columns(heading, lines[heading])
+    rows = lines.rows(
+        heading, lambda n, line: _row(n, below(n, names, line.split()), configuration),
+        decimals=True,
+    )  # fmt: skip
+    return _table(first, configuration, rows, title)
 
 
 def _columns(line: int, text: str) -> list[str]:
@@ -208,4 +209,6 @@ def _table(
     return ToolTable(TOOL, line, configuration, statistic, rows, facts={"title": title})
 
 
-FORMAT = Format("perftest", recognised_by(_HEADING_BEGIN.pattern, _JSON), _read)
+FORMAT = Format(
+    "perftest", _read, marks=(" Test", "#iterations"), begins=_TITLE, heading=_HEADING, json=_JSON
+)

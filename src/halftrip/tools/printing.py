@@ -16,6 +16,7 @@ from halftrip.results.configuration import Configuration
 from halftrip.results.records import Measurement
 from halftrip.results.reported import Reported, Source
 from halftrip.stats.quantile import Floats
+from halftrip.tools.lines import Lines
 
 
 class StyleError(UsageError):
@@ -86,9 +87,11 @@ _LONGEST_KEPT = 1 << 15
 _WHOLE = "text"
 
 
-def whole_text(text: str) -> dict[str, str]:
-    """The fact of a source that a whole text is, for `as_it_was`; none of one too long to keep."""
-    return {_WHOLE: text} if len(text) <= _LONGEST_KEPT else {}
+def whole_text(lines: Lines) -> dict[str, str]:
+    """The fact of a source that all its lines are, for `as_it_was`; none of a text that is too long
+    to keep."""
+    text = lines.text if len(lines) <= _LONGEST_KEPT else ""
+    return {_WHOLE: text} if 0 < len(text) <= _LONGEST_KEPT else {}
 
 
 def as_it_was(document: Document, style: str) -> str | None:

@@ -7,24 +7,19 @@ its values a slice; calibration and values that were for warming up are left out
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from halftrip.tools.lines import Lines, Value, quoted, wrong
 from halftrip.tools.tables import Format, TableRow, ToolTable, date, settings, timed
 
 TOOL = "pyperf"
-_BEGIN = re.compile(r'\s*\{\s*"benchmarks":\s*\[\s*\{\s*"(metadata|runs)":')
+# Its keys are in the order of the alphabet, however it is indented.
+_JSON = r'"benchmarks":\s*\[\s*\{\s*"(metadata|runs)":'
 _LONGEST_NAME = 200
 _DATES = ("%Y-%m-%d %H:%M:%S.%f", "%Y-%m-%d %H:%M:%S")
 
 
-def _recognised(lines: Lines) -> int | None:
-    # Its keys are in the order of the alphabet, however it is indented.
-    return 1 if _BEGIN.match(lines.text) else None
-
-
-def _read(lines: Lines) -> Sequence[ToolTable]:
+def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
     found = lines.json
     common = found.get("metadata")
     tables: list[ToolTable] = []
@@ -37,11 +32,11 @@ def _read(lines: Lines) -> Sequence[ToolTable]:
         if name in names:
             wrong(0, f"{benchmark.path}: {quoted(name)} a second time")
         names.add(name)
-        tables.append(_table(benchmark, name, metadata))
+        tables.append(_table(first, benchmark, name, metadata))
     return tables
 
 
-def _table(benchmark: Value, name: str, metadata: Sequence[Value]) -> ToolTable:
+def _table(first: int, benchmark: Value, name: str, metadata: Sequence[Value]) -> ToolTable:
     rows: list[TableRow] = []
     dates = []
     launches = [run for run in benchmark["runs"] if run.get("values") is not None]
@@ -57,7 +52,7 @@ def _table(benchmark: Value, name: str, metadata: Sequence[Value]) -> ToolTable:
     host = _said(metadata, "hostname")
     configuration = settings("python", "pingpong", variant=(("benchmark", name),), places="own")
     return ToolTable(
-        TOOL, 1, configuration, "mean", rows, version=_said(metadata, "perf_version"),
+        TOOL, first, configuration, "mean", rows, version=_said(metadata, "perf_version"),
         hosts=[host] if host is not None else [], date=min(dates, default=None),
         facts={"name": name}, in_order=False,
     )  # fmt: skip
@@ -99,4 +94,4 @@ def _date(text: str) -> str:
     return date(0, text, _DATES[0] if "." in text else _DATES[1])
 
 
-FORMAT = Format("pyperf", _recognised, _read)
+FORMAT = Format("pyperf", _read, json=_JSON)

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from halftrip.tools.lines import Lines, last_place, positive, quoted, whole, wrong
-from halftrip.tools.tables import Format, TableRow, ToolTable, settings
+from halftrip.tools.lines import Lines, WrongLineError, last_place, positive, quoted, whole, wrong
+from halftrip.tools.tables import Format, TableRow, ToolTable, loops, settings
 
 TOOL = "qperf"
 _TEST = re.compile(r"(?P<name>[a-z][a-z0-9_]{0,40}_(lat|bw)|conf):\s*", re.ASCII)
@@ -23,49 +23,48 @@ _HOSTS = ("loc_node", "rem_node")
 _Figures = dict[str, tuple[int, str]]
 
 
-def _recognised(lines: Lines) -> int | None:
-    for n, line in lines:
-        if _TEST.fullmatch(line) and n < len(lines) and _FIGURE.fullmatch(lines[n + 1]):
-            return n
-    return None
-
-
-def _read(lines: Lines) -> Sequence[ToolTable]:
+def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
     tests: list[tuple[int, str, _Figures]] = []
-    for n, line in lines:
+    for n, line in lines.below(first - 1):
         if found := _TEST.fullmatch(line):
             tests.append((n, found["name"], {}))
         elif tests and (figure := _FIGURE.fullmatch(line)):
-            if figure["name"] in tests[-1][2]:
-                wrong(n, f"{figure['name']} a second time in one test")
-            tests[-1][2][figure["name"]] = n, figure["value"]
-        elif "failed" in line:
-            wrong(n, "qperf has failed, as it says here")
+            # What is said twice is of another test, whose name is lost.
+            value = n, figure["value"]
+            if tests[-1][2].setdefault(figure["name"], value) != value:
+                tests.append((n, "", {figure["name"]: value}))
+        elif "failed" in line and tests:
+            lines.doubt(WrongLineError(n, "qperf has failed, as it says here"))
     conf = next((figures for _, name, figures in tests if name == "conf"), {})
     hosts = [conf[name][1] for name in _HOSTS if name in conf]
     version = conf["loc_qperf"][1] if "loc_qperf" in conf else None
-    rows_of: dict[str, tuple[int, list[TableRow]]] = {}
+    rows_of: dict[str, list[TableRow]] = {}
     for at, name, figures in tests:
-        if name != "conf":
-            _, rows = rows_of.setdefault(name, (at, []))
+        if name == "conf" or not figures:
+            continue
+        try:
             row = _row(at, name, figures)
-            if any(row.size == each.size for each in rows):
-                wrong(at, f"{name} a second time, and no other msg_size: print it with -vu")
-            rows.append(row)
+        except WrongLineError as error:
+            lines.doubt(error)
+            continue
+        rows_of.setdefault(name, []).append(row)
     return [
         ToolTable(
-            TOOL, line,
+            TOOL, rows[0].line,
             settings(
                 name.partition("_")[0], "pingpong" if name.endswith("_lat") else "stream",
                 variant=(("test", name),),
             ),
             "mean", rows, version=version, hosts=hosts if len(hosts) == 2 else [],
         )
-        for name, (line, rows) in rows_of.items()
+        for name, of_name in rows_of.items()
+        for rows in loops(lines, of_name)
     ]  # fmt: skip
 
 
 def _row(line: int, name: str, figures: _Figures) -> TableRow:
+    if not name:
+        wrong(line, "figures without the name of their test")
     cells = {key: cell for key, (_, cell) in figures.items()}
     size = _size(figures)
     if name.endswith("_lat"):
@@ -105,4 +104,7 @@ def _cell(
     return wrong(line, f"no {' or '.join(names)} below it: cut off, or not finished")
 
 
-FORMAT = Format("qperf", _recognised, _read)
+FORMAT = Format(
+    "qperf", _read, marks=("_lat:", "_bw:", "^conf:"), begins=re.compile(f"{_TEST.pattern}$"),
+    joined=True,
+)  # fmt: skip

@@ -20,7 +20,16 @@ from halftrip.results.configuration import UNKNOWN, Configuration
 from halftrip.results.counts import add_deliveries
 from halftrip.results.patterns import Pattern
 from halftrip.results.reported import Spread, StatedInterval
-from halftrip.tools.lines import Lines, last_place, number, positive, size_by, whole, wrong
+from halftrip.tools.lines import (
+    Lines,
+    WrongLineError,
+    last_place,
+    number,
+    positive,
+    size_by,
+    whole,
+    wrong,
+)
 from halftrip.tools.printing import (
     PrintedCurve,
     StyleError,
@@ -36,13 +45,11 @@ from halftrip.tools.tables import (
     TableRow,
     ToolTable,
     by_rate,
-    recognised_by,
     settings,
     timed,
 )
 
 TOOL = "sockperf"
-_COLOUR = re.compile(r"\x1b\[[\d;]{0,20}m", re.ASCII)
 _SAYS = "sockperf: "
 _LATENCY = re.compile(r"Summary: Latency is (\S+) usec\s*")
 # Of 3.8 and later, with an interval of the mean at some level.
@@ -62,7 +69,13 @@ _USUAL = re.compile(
     r"(\d{1,15}), (\d{1,12}\.\d{1,9}), (\d{1,12}\.\d{1,9}), (\d{1,12}\.\d{1,9})", re.ASCII
 )
 _HEADING = "packet, txTime(sec), rxTime(sec), latency(usec)"
-_BEGIN = rf"{_SAYS}|{re.escape(_HEADING)}|.*{_SAYS}(Summary|---> percentile)"
+_LOG_ROW = re.compile(r"\s*[-+]?\d+,")
+_BEGIN = re.compile(r".*sockperf: == version #")
+# Without a version above, the first of these begins a test, and so does one that is there again.
+_GOES_ON = re.compile(
+    rf"(?:.*{_SAYS})?(====> avg-latency|Summary: Latency|Summary: Message|Summary: Band|Total )"
+    rf"|({re.escape(_HEADING)})"
+)
 # How the lines with figures begin: one that goes on in another way was cut off or changed.
 _FIGURES = re.compile(
     r"Summary: (?:Latency|Message Rate|BandWidth) is|====> avg-latency=|Total \d+ observations|"
@@ -85,19 +98,22 @@ _PERCENTILES = (99.999, 99.99, 99.9, 99, 90, 75, 50, 25)
 class _Text:
     """What the lines of a test say, each behind its number."""
 
-    def __init__(self, lines: Lines) -> None:
+    def __init__(self, lines: Lines, first: int) -> None:
         self.lines = lines
         self.log: int | None = None
         self.said: dict[re.Pattern[str], tuple[int, tuple[str, ...]]] = {}
         self.percentiles: dict[str, tuple[int, str]] = {}
-        for n, line in lines:
-            if self.log is None:
-                self._take(n, line)
-            elif line.startswith(_SAYS):
-                wrong(n, "text inside of the log")
+        # What stands above may be of another test.
+        figures = (_FIGURES.pattern, rf".*{_SAYS}({_FIGURES.pattern})", _LOG_ROW.pattern)
+        other = re.compile("|".join(figures))
+        above = next((n for n in range(first - 1, 0, -1) if other.match(lines[n])), 0)
+        for n, line in lines.below(above):
+            self._take(n, line)
+            if self.log is not None:
+                break
 
     def _take(self, n: int, line: str) -> None:
-        text = _COLOUR.sub("", line)
+        text = line
         if text.rstrip() == _HEADING:
             self.log = n
             return
@@ -126,8 +142,8 @@ class _Text:
             wrong(n, "no line of a summary as sockperf prints it: changed, or cut off")
 
 
-def _read(lines: Lines) -> Sequence[ToolTable]:
-    text = _Text(lines)
+def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
+    text = _Text(lines, first)
     line = 0
     size: int | None = None
     if _SIZE in text.said:
@@ -146,7 +162,7 @@ def _read(lines: Lines) -> Sequence[ToolTable]:
     protocol = text.said[_PROTOCOL][1][0].lower() if _PROTOCOL in text.said else UNKNOWN
     version = text.said[_VERSION][1][0] if _VERSION in text.said else None
     configuration = settings(protocol, pattern)
-    facts = whole_text(lines.text)
+    facts = whole_text(lines)
     return [ToolTable(TOOL, line, configuration, "mean", [row], version=version, facts=facts)]
 
 
@@ -222,44 +238,50 @@ def _throughput(text: _Text) -> tuple[int, TableRow]:
     return at, by_rate(at, size, 1e9 / rate, cell, figures, bandwidth=bandwidth, rate=rate)
 
 
-def _figures(n: int, line: str) -> tuple[int, float, float, float] | None:
-    """The figures in a line of the log; None where it has none."""
+def _exchange(n: int, line: str, before: int) -> tuple[int, int]:
+    """The packet of a line of the log, and the time of its exchange, ns."""
     # A log has millions of lines: those that are as usual take a fraction of the time.
     if usual := _USUAL.fullmatch(line):
-        packet, *times = usual.groups()
-        return int(packet), float(times[0]), float(times[1]), float(times[2])
-    cells = [cell.strip() for cell in line.split(",")]
-    if cells == [""] or line.startswith("-----"):
-        return None
-    if len(cells) != 4:
-        wrong(n, f"{len(cells)} figures below {_HEADING}")
-    return whole(n, cells[0]), number(n, cells[1]), number(n, cells[2]), number(n, cells[3])
+        cells = list(usual.groups())
+        packet, sent, received, half = int(cells[0]), *map(float, cells[1:])
+    else:
+        cells = [cell.strip() for cell in line.split(",")]
+        if len(cells) != 4:
+            wrong(n, f"{len(cells)} figures below {_HEADING}")
+        packet = whole(n, cells[0])
+        sent, received, half = (number(n, cell) for cell in cells[1:])
+    if packet <= before or received < sent:
+        wrong(n, "a packet out of order, or received before it was sent")
+    # Of the whole exchange: its figure is half of that.
+    exchange = 2e3 * half
+    if not exchange <= 1e15:
+        wrong(n, f"{half:g} us is longer than any run")
+    return packet, round(exchange)
 
 
 def _log(text: _Text, heading: int, size: int | None) -> TableRow:
     """The row of the log below this line: a sample for each exchange."""
     lines, times, before = text.lines, [], -1
     for n, line in lines.below(heading):
-        figures = _figures(n, line)
-        if figures is None:
+        if not _LOG_ROW.match(line):
             continue
-        packet, sent, received, half = figures
-        if packet <= before or received < sent:
-            wrong(n, "a packet out of order, or received before it was sent")
-        before = packet
-        # Of the whole exchange: its figure is half of that.
-        exchange = 2e3 * half
-        if not exchange <= 1e15:
-            wrong(n, f"{half:g} us is longer than any run")
-        times.append(round(exchange))
+        try:
+            before, exchange = _exchange(n, line, before)
+        except WrongLineError as error:
+            lines.doubt(error)
+            continue
+        times.append(exchange)
     if not times:
         wrong(len(lines), "it ends without a row of the log")
-    if not lines.is_whole:
-        wrong(len(lines), "the last line is cut off: it has no end")
+    if not lines.is_whole and times:
+        lines.doubt(WrongLineError(len(lines), "the last line is cut off: it has no end"))
+        times.pop()
+        lines.is_whole = True
     if _COUNT in text.said:
         at, (count,) = text.said[_COUNT]
         if whole(at, count) > len(times):
-            wrong(len(lines), f"it ends after {len(times)} of {count} rows")
+            reason = f"it ends after {len(times)} of {count} rows"
+            lines.doubt(WrongLineError(len(lines), reason))
     return TableRow(heading, size, 0.0, {}, samples=np.array(times, dtype=np.int64))
 
 
@@ -321,4 +343,7 @@ def _host(curve: PrintedCurve) -> str:
     return next((each.host for each in ranks if each.rank == responder), UNKNOWN)
 
 
-FORMAT = Format("sockperf", recognised_by(_BEGIN), _read)
+FORMAT = Format(
+    "sockperf", _read, begins=_BEGIN, heading=_GOES_ON,
+    marks=("== version #", "avg-latency=", "Summary: ", " observations", re.escape(_HEADING)),
+)  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -10,7 +11,7 @@ from halftrip.results.block import Times
 from halftrip.results.configuration import UNKNOWN, Configuration, EndSettings
 from halftrip.results.patterns import Mode, Pattern
 from halftrip.results.reported import Listing, Spread, StatedInterval, Statistic, Variant
-from halftrip.tools.lines import Lines, last_place, number, positive, quoted, wrong
+from halftrip.tools.lines import Lines, WrongLineError, last_place, number, positive, quoted, wrong
 
 
 class TableRow(NamedTuple):
@@ -105,18 +106,46 @@ class ToolTable(NamedTuple):
 
 
 class Format(NamedTuple):
-    """The output of another tool. `recognised` gives the number of the line by which it is
-    recognised (None: it is not this one). `read` makes tables of it, and raises WrongLineError."""
+    """The output of another tool.
+
+    `begins` matches a line that begins a table, from the begin of the line, such as its title. If
+    there is a `heading`, too, its first line below goes on with the table, and the next one begins
+    another, as where a title got lost; of several kinds of them each does, and its last group says
+    which it is. `joined`: tables that no other tool's stands between are read together. `marks` are
+    patterns, texts at best, of which each of these lines has one: others are not looked at. `json`
+    is the pattern of a text that objects of JSON have, where the tool prints such.
+
+    `read` makes tables of the lines from above a table, of which it is told the first, down to the
+    next one, and raises WrongLineError.
+    """
 
     title: str
-    recognised: Callable[[Lines], int | None]
-    read: Callable[[Lines], Sequence[ToolTable]]
+    read: Callable[[Lines, int], Sequence[ToolTable]]
+    marks: Sequence[str] = ()
+    begins: re.Pattern[str] | None = None
+    heading: re.Pattern[str] | None = None
+    joined: bool = False
+    json: str | None = None
 
 
-def recognised_by(pattern: str, json: str | None = None) -> Callable[[Lines], int | None]:
-    """Recognises a text by its first line that matches a pattern from its begin; `json` is that of
-    JSON, where the tool prints it, too."""
-    return lambda lines: lines.first(json if json is not None and lines.is_json else pattern)
+def loops(lines: Lines, rows: Sequence[TableRow]) -> list[list[TableRow]]:
+    """The rows of a tool without headings, as those of one call after the other: another one begins
+    with the first size, or a smaller one. Rows of smaller sizes than those above are doubtful."""
+    found: list[list[TableRow]] = []
+    seen: dict[tuple[Any, ...], tuple[int, int, int]] = {}
+    for row in rows:
+        place = (row.launch, row.slice, tuple(row.settings.items()))
+        size = row.size or 0
+        first, last, loop = seen.get(place, (size, -1, 0))
+        if size <= last and size > first:
+            lines.doubt(WrongLineError(row.line, f"size {size} comes behind {last}"))
+            continue
+        if size <= last:
+            first, loop = size, loop + 1
+        seen[place] = first, size, loop
+        found += [[] for _ in range(loop + 1 - len(found))]
+        found[loop].append(row)
+    return found
 
 
 def settings(

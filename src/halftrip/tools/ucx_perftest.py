@@ -38,7 +38,9 @@ _CSV = re.compile(
     r"avg_mr,overall_mr\s*"
 )
 _KIND = re.compile(r"\| +\| +\| +(?P<kind>latency|overhead) \(usec\) +\|.*")
-_SAID = re.compile(r"\| (?P<name>Test|Message size|Window size): +(?P<value>\S.*?) +\|\s*")
+_SAID = re.compile(
+    r"\| (?P<name>Test|Message size|Window size|Send memory|Recv memory): +(?P<value>\S.*?) +\|\s*"
+)
 _PROGRESS = re.compile(r"\s*\[thread \d+\]")
 _FINAL = "Final:"
 _SPREADS: dict[str, Spread] = {
@@ -54,18 +56,12 @@ _MEGABYTE = float(1 << 20)
 _UNKNOWN = "unknown"
 
 
-def _recognised(lines: Lines) -> int | None:
-    return next((n for n, line in lines if _TEXT.fullmatch(line) or _CSV.fullmatch(line)), None)
-
-
-def _read(lines: Lines) -> Sequence[ToolTable]:
-    at = _recognised(lines)
-    if at is None:
-        wrong(len(lines), "no heading with iterations, latency, bandwidth and message rate")
+def _read(lines: Lines, at: int) -> Sequence[ToolTable]:
     said: dict[str, tuple[int, str]] = {}
     for n, found in lines.matches(_SAID, before=at):
         if found["name"] in said:
-            wrong(n, f"{found['name']} a second time: import each test by itself")
+            # That of another one stands above it.
+            said = {}
         said[found["name"]] = n, found["value"]
     kinds = [found["kind"] for _, found in lines.matches(_KIND, before=at)]
     configuration = _configuration(said, next(reversed(kinds), "latency"))
@@ -83,8 +79,8 @@ def _final(lines: Lines, at: int, first: str | None, is_csv: bool) -> tuple[int,
     """The row of the whole test, by its line. Without ``Final:`` it is the last."""
     found: tuple[int, list[str]] | None = None
     for n, line in lines.below(at):
-        if _TEXT.fullmatch(line) or _CSV.fullmatch(line) or _SAID.fullmatch(line):
-            wrong(n, "a second test: import each by itself")
+        if _SAID.fullmatch(line) or _KIND.fullmatch(line):
+            break
         if _PROGRESS.match(line):
             continue
         if line.startswith(_FINAL) and not is_csv:
@@ -97,18 +93,19 @@ def _final(lines: Lines, at: int, first: str | None, is_csv: bool) -> tuple[int,
             found = n, row
     if found is None:
         what = "Final:" if first == "Stage" else "figures"
-        wrong(len(lines), f"it ends before a row of {what}: ucx_perftest was interrupted")
+        wrong(at, f"it ends before a row of {what}: ucx_perftest was interrupted")
     return found
 
 
 def _unnamed(line: int, text: str, is_csv: bool) -> list[str]:
     """The cells of a row that has no name before it; none of what is no row."""
     if is_csv:
-        return [cell.strip() for cell in text.split(",")] if "," in text else []
+        cells = [cell.strip() for cell in text.split(",")]
+        return cells if len(cells) > 1 and cells[0].isdigit() else []
     cells = text.split()
     if len(cells) > 8 and not text.startswith(("|", "+", "[")) and cells[1].isdigit():
         wrong(line, "rows of a batch file do not say which tests they are")
-    return cells if cells and cells[0][0].isdigit() else []
+    return cells if cells and all(cell[0].isdigit() for cell in cells) else []
 
 
 def _configuration(said: dict[str, tuple[int, str]], kind: str) -> Configuration:
@@ -125,7 +122,13 @@ def _configuration(said: dict[str, tuple[int, str]], kind: str) -> Configuration
             wrong(at, f"a window of {quoted(cell)}")
         fields = {"window": window, "places": "own" if window == 1 else _UNKNOWN}
     mode = modes.get(pattern, "onesided")
-    return settings("ucx", pattern, mode, variant=(("test", title),), **fields)
+    memory = tuple(_memory(said, end) for end in ("Send memory", "Recv memory"))
+    return settings("ucx", pattern, mode, memory, (("test", title),), **fields)
+
+
+def _memory(said: dict[str, tuple[int, str]], name: str) -> str:
+    """The kind of memory that the server prints."""
+    return said[name][1] if name in said else _UNKNOWN
 
 
 def _pattern(line: int, title: str) -> Pattern:
@@ -177,4 +180,8 @@ def _size(said: dict[str, tuple[int, str]], cells: list[str]) -> tuple[int | Non
     return size, {"size": "by bandwidth and message rate"} if size else {}
 
 
-FORMAT = Format("ucx_perftest", _recognised, _read)
+_HEADING = "|".join(re.sub(r"\?P<\w+>", "?:", each.pattern) for each in (_TEXT, _CSV))
+FORMAT = Format(
+    "ucx_perftest", _read, marks=(r"\| # iterations ", "iterations,"),
+    begins=re.compile(rf"(?:{_HEADING})$"),
+)  # fmt: skip

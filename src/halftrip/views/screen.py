@@ -134,7 +134,10 @@ def heading(document: Document) -> list[str]:
         few = len(machines) <= _FEW_MACHINES
         parts.append(" and ".join(machines) if few else f"{len(machines)} kinds of machines")
     for source in run.sources[:1]:
-        parts.append(f"{source.tool}, imported from {source.file}")
+        tools = " and ".join(dict.fromkeys(each.tool for each in run.sources))
+        more = len({each.file for each in run.sources}) - 1
+        files = f" and {more} more {'file' if more == 1 else 'files'}" if more else ""
+        parts.append(f"{tools}, imported from {source.file}{files}")
         parts += [" and ".join(dict.fromkeys(source.hosts))] if source.hosts else []
     launches = len({each.launch for each in run.measurements})
     # Of a run that varies something, each value has its own.

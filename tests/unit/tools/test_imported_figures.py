@@ -3,7 +3,7 @@ as their sources print them, with made-up figures; the others have been printed,
 
 import pytest
 
-from halftrip.errors import UsageError
+from halftrip.errors import HalftripError
 from harness.imports import imported_run, measured, one_way, sample
 
 PING, BOTH, STREAM = ({"pattern": each} for each in ("pingpong", "bidirectional", "stream"))
@@ -340,5 +340,5 @@ def test_ucx_perftests_server_says_which_test_it_is(title, pattern, mode):
 
 def test_three_numbers_alone_are_not_recognised():
     for text in ("1 2 3\n", "     1 0.999486   0.763\n", "1,0.999486,0.00000763\n"):
-        with pytest.raises(UsageError, match="the output of no tool that is known"):
+        with pytest.raises(HalftripError, match="the output of no tool that is known"):
             measured(text)

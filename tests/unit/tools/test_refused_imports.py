@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from halftrip.errors import UsageError
-from harness.imports import imported_run, measured, sample
+from halftrip.errors import HalftripError
+from harness.imports import imported_run, measured, said_of, sample
 
 # Sample, what is replaced in it, by what, and what is said; by tool. The general mistakes, such as
 # a cut-off line or a figure below zero, are those of test_bad_imports.
@@ -15,7 +15,7 @@ CHANGES = {
         ("mbw-mr", "window size: 64", "window size: 0", "line 3: a window of 0"),
         ("mbw-mr", "Multiple Bandwidth / Message Rate", "Allreduce Latency",
          "line 1: no point-to-point"),
-        ("mbw-mr", "# Size  ", "# Sizes  ", "line 5: neither a comment nor the heading"),
+        ("mbw-mr", "# Size  ", "# Sizes  ", "line 5: it ends before the heading"),
         ("latency-validated", "0.49              Pass", "0.49 Fail",
          "line 5: its validation failed"),
     ],
@@ -25,8 +25,6 @@ CHANGES = {
              f"line 42: '{name}' is not read here: PingPong, ")
             for name in ("Sendrecv", "Barrier")
         ),
-        ("four-benchmarks", "# Benchmarking PingPing ", "# Benchmarking PingPong ",
-         "a second table of PingPong"),
         ("four-benchmarks", "MPI-1 part", "MPI-IO part", "only MPI-1 is read"),
         ("four-benchmarks", "#processes = 2 ", "#processes = 4 ", "4 processes: only those of a"),
         ("four-benchmarks", "# #processes = 2 ", "# ( 2 groups of 2 processes each running",
@@ -38,18 +36,18 @@ CHANGES = {
         ("four-benchmarks", "         0.35", "         0.00", "a message that took no time"),
         ("four-benchmarks", "      8371594", "            0", "no messages"),
         ("four-benchmarks", "            0         1000         0.33", "\n            0  1000  0.3",
-         "without a row"),
+         "line 37: its figures have other decimals"),
         ("four-benchmarks", "Thu Jun", "Someday", "is no date"),
     ],
     "hpcbench": [
         ("fixed", "Test repetition: 5", "Test repetition: 6", "line 18: 5 rows, where it says 6"),
-        ("fixed", "\n3  ", "\n4  ", "line 16: repetition 4, where 3 is the next"),
+        ("fixed", "\n3  ", "\n4  ", "line 17: repetition 4 behind 4"),
         ("fixed", "822.8124", "0.0000", "line 14: no throughput"),
         ("fixed", "Iteration : 492", "Iteration : 0", "line 13: no iterations"),
         ("fixed", "# Blocking", "# Other", "no comment with communication (MPI_...) below"),
         ("fixed", "Wed Jul 14", "Wed Jul 44", "line 1: 'Wed Jul 44 16:32:53 2004' is no date"),
         ("exponential", "        16 ", "         8 ", "size 8 comes a second time"),
-        ("round-trip", "(2)", "(3)", "line 4: round trip 3, where 2 is the next"),
+        ("round-trip", "(2)", "(3)", "line 5: round trip 3 behind 3"),
         ("round-trip", "72.716 usec", "72.716 sec", "line 4: 'sec' is neither usec nor msec"),
         ("system-log", "Watch times: 3", "Watch times: 4", "3 rows of the system log, where it"),
         ("system-log", "<eth0>", "<eth1>", "the table of eth1, where eth0 is the next"),
@@ -83,13 +81,12 @@ CHANGES = {
         ("udp-stream", "212992           10.00     1359834           1113.98", "", "interrupted"),
         ("selected-csv", "27.84,", "", "3 figures"),
         ("selected-csv", "35854.15", "358.54", "bits or transactions"),
-        ("selected-csv", "59\n", "59\n1.00,2.00,3,4\n", "line 3: a second row"),
+        ("selected-csv", "59\n", "59\n1.00,2.00,3,4\n", "line 3: a second row below"),
         ("selected-keys", "RESPONSE_SIZE=8", "RESPONSE_SIZE=9", "two sizes"),
-        ("selected-keys", "P90_LATENCY", "P50_LATENCY", "line 7: P50_LATENCY a second time"),
     ],
     "netpipe": [
         ("np-out", "       2 1.831728", "       2 9.831728", "line 2: 9.831728 Mbps is not the"),
-        ("screen-tcp", "  1:       2 bytes", "  3:       2 bytes", "row 3, where row 1 is exp"),
+        ("screen-tcp", "  1:       2 bytes", "  3:       2 bytes", "row 2, where row 4 is exp"),
         ("screen-tcp", "7.63 usec", "7.63 msec", "not all that NetPIPE prints"),
         ("screen-tcp", "1.00 Mbps in       7.63", "1.00 Mbps in       0.00", "took no time"),
     ],
@@ -134,7 +131,7 @@ CHANGES = {
         ("latency", "162.301   162.301", "162.301     0.000", "took no time"),
         ("bandwidth-final-only", "        500  ", "tag_bw  500  ", "batch file"),
         ("csv-server", "tag match latency", "atomic add latency", "not read here"),
-        ("csv-server", "| Data layout:", "| Test:       x |\n| Data layout:", "a second time"),
+        ("csv-server", "| Data layout:", "| Test:       x |\n| Data layout:", "'x' is not read"),
     ],
 }  # fmt: skip
 
@@ -149,9 +146,7 @@ CHANGES = {
 )
 def test_what_a_tool_does_not_print(tool, change):
     name, old, new, said = change
-    with pytest.raises(UsageError) as caught:
-        imported_run(sample(tool, name, (old, new)), tool)
-    assert said in str(caught.value)
+    assert said in said_of(sample(tool, name, (old, new)), tool)
 
 
 TCP_STREAM = "MIGRATED TCP STREAM TEST from 0.0.0.0 () port 0 AF_INET to b () port 0 AF_INET\n"
@@ -168,7 +163,7 @@ def test_what_was_not_selected_of_netperf():
         (TCP_STREAM, "ends before a result"),
         ('Throughput,Throughput Units\n8.00,"Trans/s\n', "no CSV"),
     ):
-        with pytest.raises(UsageError, match=said):
+        with pytest.raises(HalftripError, match=said):
             imported_run(text, "netperf")
 
 
@@ -178,11 +173,10 @@ def test_what_is_interrupted_or_of_several_threads():
     for whole, said in (
         (text + row, "line 7: a second Final"),
         (text.replace(row, "Final:      500     162.301     0.38     6161\n"), "several threads"),
-        ("sockperf: Starting test...\n", "interrupted"),
         (sample("pyperf", "two-benchmarks.json")[:900], "no JSON"),
         (sample("iperf3", "two-streams.json")[:2000], "no JSON"),
     ):
-        with pytest.raises(UsageError, match=said):
+        with pytest.raises(HalftripError, match=said):
             measured(whole)
 
 
@@ -193,7 +187,7 @@ def test_a_bandwidth_of_a_stream_of_iperf3_that_is_none(bits, said):
         one = found["intervals"][0] if where == "interval" else found["end"]
         stream = one["streams"][0]
         (stream if where == "interval" else stream[where])["bits_per_second"] = bits
-        with pytest.raises(UsageError, match=rf"streams\[0\]\S*bits_per_second: .* {said}"):
+        with pytest.raises(HalftripError, match=rf"streams\[0\]\S*bits_per_second: .* {said}"):
             measured(json.dumps(found))
 
 
@@ -201,7 +195,7 @@ def test_a_bandwidth_of_a_stream_of_iperf3_that_is_none(bits, said):
 def test_a_bandwidth_of_iperf3_that_is_almost_none(bits, said):
     found = json.loads(sample("iperf3", "two-streams.json"))
     found["end"]["sum_received"]["bits_per_second"] = bits
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(HalftripError, match=said):
         measured(json.dumps(found) + "\n")
 
 
@@ -212,26 +206,16 @@ def test_a_message_is_short_whatever_a_text_says():
         (json.dumps(said), "iperf3 has failed: unable to connect: x"),
         (long, "is in none of ns, us"),
     ):
-        with pytest.raises(UsageError, match=begin) as caught:
-            measured(text)
-        assert len(str(caught.value)) < 400
+        said = said_of(text)
+        assert begin in said
+        assert len(said) < 400
 
 
-def refused(text):
-    with pytest.raises(UsageError) as caught:
-        imported_run(text, "hpcbench")
-    return str(caught.value)
-
-
-def test_a_test_twice_a_log_alone_and_a_line_that_is_cut_off_are_refused():
+def test_a_log_alone_and_a_line_that_is_cut_off():
     fixed, logged = (sample("hpcbench", name) for name in ("fixed", "system-log"))
-    said = "line 19: fixed blocking stream a second time, as in line 1: import each by itself"
-    assert said in refused(fixed + fixed)
     alone = logged[logged.index("# node1 syslog") :]
-    assert "line 1: a system log without the output of its test" in refused(alone)
-    with pytest.raises(UsageError, match="recognised by line 1"):
-        imported_run(alone)
-    assert "line 18: the last line is cut off: it has no end" in refused(fixed[:-2])
+    assert "line 1: a system log without the output of its test" in said_of(alone)
+    assert "line 17: 4 rows, where it says 5 repetitions, and 1 more" in said_of(fixed[:-2])
 
 
 def test_lines_that_are_longer_than_any_tool_prints_take_no_longer():
@@ -239,6 +223,6 @@ def test_lines_that_are_longer_than_any_tool_prints_take_no_longer():
     prose = "$ mpirun " + "a" * 10**6
     assert imported_run(f"{prose}\n{sample('hpcbench', 'fixed')}").sources[0].place == 2
     comments = sample("hpcbench", "fixed").replace("# Hosts: ", "# Hosts: " + " " * 10**6, 1)
-    assert "line 3: more comments than the tool prints" in refused(comments)
+    assert "line 3: more comments than the tool prints" in said_of(comments)
     names = sample("hpcbench", "system-log").replace("( loop", "( " + "x " * 10**5, 1)
-    assert "a line that is longer than the tool prints" in refused(names)
+    assert "a line that is longer than the tool prints" in said_of(names)

@@ -11,9 +11,8 @@ from halftrip.errors import UsageError
 from halftrip.plan.plan import Plan, plan_record
 from halftrip.report.document import document
 from halftrip.tools.hpcbench import files, render
-from halftrip.tools.importing import imported
 from harness import runs
-from harness.imports import imported_run, in_style, reference
+from harness.imports import imported, imported_run, in_style, reference
 from harness.runs import measurement, run
 
 
@@ -329,7 +328,7 @@ def test_a_log_is_printed_behind_its_test():
     at = lines.index("##         CPU1 workload (%)           Overall CPU workload (%)")
     assert lines[at + 3].split() == ["1", *["53.0", "3.0", "50.0", "47.0"] * 2]
     # Its lines are laid out as published ones are.
-    assert imported((found[""] + found[".m_log"] + found[".s_log"]).encode(), "a")
+    assert imported(found[""] + found[".m_log"] + found[".s_log"]).records
     shown = render(printed(stream(), host_counters=LOG))
     assert shown == f"{found['']}\n" + "\n".join(
         f"==> output{name} <==\n{found[name]}" for name in (".m_log", ".s_log")

@@ -15,15 +15,15 @@ import msgspec
 
 from halftrip.report.document import Document
 from halftrip.results.configuration import Configuration
-from halftrip.results.patterns import Mode, Pattern
 from halftrip.results.reported import Listing, Variant
 from halftrip.tools.hpcbench import log, round_trip, throughput
 from halftrip.tools.hpcbench.log import TOOL
-from halftrip.tools.lines import Lines, wrong
+from halftrip.tools.lines import Lines, WrongLineError, wrong
 from halftrip.tools.printing import PrintedCurve, curves, is_pingpong, lacks, text
-from halftrip.tools.tables import Format, ToolTable, recognised_by
+from halftrip.tools.tables import Format, ToolTable
 
-_BEGIN = r"# MPI communication test -- |MPI Round Trip Time \(\d+\) : |# \S+ syslog -- "
+_MARKS = ("# MPI communication test -- ", r"MPI Round Trip Time \(", " syslog -- ")
+_BEGIN = re.compile(r"# MPI communication test -- |MPI Round Trip Time \(\d+\) : |# \S+ syslog -- ")
 # A command in a text: the prompt, what starts the ranks, and the program that they are.
 _COMMAND = re.compile(r".*?\$ (\S*mpirun|\S*mpiexec) .*?(?P<program>[\w.-]{0,40}mpitest)\b.*")
 # What a text says of a program: ge-mpitest is to test Gigabit Ethernet.
@@ -47,7 +47,7 @@ class _Test(NamedTuple):
     program: str
 
 
-def _read(lines: Lines) -> Sequence[ToolTable]:
+def _read(lines: Lines, _: int) -> Sequence[ToolTable]:
     tests: list[_Test] = []
     networks: dict[str, str] = {}
     program = ""
@@ -62,39 +62,37 @@ def _read(lines: Lines) -> Sequence[ToolTable]:
             program = command["program"]
         for said in _NETWORK.finditer(line):
             networks.setdefault(said["program"], said["network"])
-        for part in (throughput, round_trip):
-            if part.BEGIN.fullmatch(line):
-                table, name, n = part.read(lines, n)
-                tests.append(_Test(table, name, program))
-                break
-        else:
-            if log.TITLE.fullmatch(line):
-                if not tests:
-                    wrong(n, "a system log without the output of its test: put that before it")
-                found = log.read(lines, n, log.ENDINGS[bool(tests[-1].table.listings)])
-                tests[-1] = _with_log(tests[-1], n, found)
-                n = found.last
-    if not tests:
-        wrong(1, "no title: # MPI communication test -- DATE")
-    return [test.table for test in tests] if len(tests) < 2 else _told_apart(tests, networks)
+        try:
+            for part in (throughput, round_trip):
+                if part.BEGIN.fullmatch(line):
+                    table, name, n = part.read(lines, n)
+                    tests.append(_Test(table, name, program))
+                    break
+            else:
+                if log.TITLE.fullmatch(line):
+                    if not tests:
+                        wrong(n, "a system log without the output of its test: put that before it")
+                    found = log.read(lines, n, log.ENDINGS[bool(tests[-1].table.listings)])
+                    tests[-1] = _with_log(tests[-1], n, found)
+                    n = found.last
+        except WrongLineError as error:
+            # Of several tests, the others stay.
+            lines.doubt(error)
+    names = {test.name for test in tests}
+    programs = {test.program for test in tests}
+    is_one = len(tests) < 2 or len(names) == len(programs) == 1
+    return [test.table for test in tests] if is_one else _told_apart(tests, networks)
 
 
 def _told_apart(tests: Sequence[_Test], networks: dict[str, str]) -> list[ToolTable]:
     """The tables of several tests, each with what tells it from the others."""
     programs = {test.program for test in tests}
-    lines: dict[tuple[Variant, Pattern, Mode], int] = {}
     tables = []
     for test in tests:
         table = test.table
-        pattern, mode = table.configuration.pattern, table.configuration.mode
         variant: Variant = (("test", test.name),)
         if len(programs) > 1 and test.program:
             variant = (("network", networks.get(test.program, test.program)), *variant)
-        first = lines.setdefault((variant, pattern, mode), table.line)
-        if first != table.line:
-            said = f"{test.name} {mode} {pattern} a second time, as in line {first}: "
-            said += "import each by itself"
-            wrong(table.line, said)
         configuration = msgspec.structs.replace(table.configuration, variant=variant)
         tables.append(table._replace(configuration=configuration))
     return tables
@@ -203,4 +201,4 @@ def _of_curve(curve: PrintedCurve) -> list[dict[str, str]]:
     return [_test(each, listings if not number else ()) for number, each in enumerate(outputs)]
 
 
-FORMAT = Format("Hpcbench's mpitest", recognised_by(_BEGIN), _read)
+FORMAT = Format("Hpcbench's mpitest", _read, marks=_MARKS, begins=_BEGIN, joined=True)

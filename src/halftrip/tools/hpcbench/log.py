@@ -58,6 +58,7 @@ _CPU_HEADING = (
     "#   < load   user  system   idle >  < load   user  system   idle >",
 )
 _ROW = re.compile(r"\d")
+_TITLE_OF_TABLE = re.compile(r"\d|# \S+ syslog -- |#####|##\s+CPU\d")
 _MOST_CPUS = 1 << 14
 _MOST_WATCHES = 10**6
 _LONGEST_LINE = 10_000
@@ -129,8 +130,8 @@ def _count(lines: Lines, n: int, pattern: re.Pattern[str], said: str, most: int)
 
 def _next(lines: Lines, after: int, pattern: re.Pattern[str], of: str) -> tuple[int, re.Match[str]]:
     """The title of the next table and its number, behind blank lines and comments."""
-    other, end = (f"the system log {what} the table of {of}" for what in ("lacks", "ends before"))
-    return lines.next(after, pattern, r"##|\s*$", other, end)
+    lacks = f"the system log lacks the table of {of}"
+    return lines.next(after, pattern, _TITLE_OF_TABLE, lacks)
 
 
 def _rows(lines: Lines, title: int, count: int, columns: list[str]) -> tuple[int, list[list[str]]]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from halftrip.analysis.rows import Row
 from halftrip.tools.hpcbench.log import TOOL
 from halftrip.tools.hpcbench.throughput import LONGEST_LINE, REPETITION, repetitions
-from halftrip.tools.lines import Lines, layout, positive, quoted, whole, wrong
+from halftrip.tools.lines import Lines, WrongLineError, layout, positive, quoted, whole, wrong
 from halftrip.tools.printing import PrintedCurve, mean
 from halftrip.tools.tables import TableRow, ToolTable, settings, timed
 from halftrip.units import format_size
@@ -16,6 +16,7 @@ from halftrip.units import format_size
 KIND = "round trip"
 COLUMNS = (REPETITION, "Round Trip Time")
 _LINE = "MPI Round Trip Time ({n}) : {time} {unit}"
+_BEGINS_ROW = re.compile(r"MPI Round Trip Time \(")
 BEGIN = layout(_LINE, n=r"\d+")
 _HOSTS_LINE = "{}(Master-node) <--> {}(Secondary-node)"
 _HOSTS = re.compile(r"(?P<master>\S+)\(Master-node\) <-+> (?P<slave>\S+)\(Secondary-node\)\s*")
@@ -33,7 +34,7 @@ _NO_TIME = "a round trip that took no time"
 def read(lines: Lines, first: int) -> tuple[ToolTable, str, int]:
     """The table of the round trips whose first is line number `first`, its name, and the number of
     the last line."""
-    n, above = first - 1, first - 1
+    above = first - 1
     hosts: list[str] = []
     # The hosts, and what it is a test of.
     for line in range(max(first - 2, 1), first):
@@ -42,32 +43,53 @@ def read(lines: Lines, first: int) -> tuple[ToolTable, str, int]:
         if found := _HOSTS.fullmatch(lines[line]):
             hosts, above = [found["master"], found["slave"]], line - 1
     heading = "\n".join(lines[line].rstrip() for line in range(above + 1, first))
-    times: list[tuple[int, str, str]] = []
-    while n < len(lines) and (found := BEGIN.fullmatch(lines[n + 1])):
-        n += 1
-        if found["n"] != str(len(times) + 1):
-            wrong(n, f"round trip {found['n']}, where {len(times) + 1} is the next")
-        times.append((n, found["time"], found["unit"]))
-    lacking = "no line {} below the round trips"
-    said = lines.follows(n, layout(_SIZE_LINE), lacking.format("Message size (Bytes) :"))
-    size = whole(n + 1, said["size"])
-    summary = lines.follows(n + 1, _SUMMARY, lacking.format("MPI RTT min/avg/max ="))
-    n += 2
+    times, at, n = _times(lines, first)
+    said, summary = layout(_SIZE_LINE).fullmatch(lines[at]), _SUMMARY.fullmatch(lines[n])
+    assert said is not None
+    assert summary is not None
+    size = whole(at, said["size"])
+    if int(times[-1][1]) != len(times):
+        lines.doubt(WrongLineError(n, f"{len(times)} of {times[-1][1]} round trips"))
     least, mean, most = (
         _unit(n, summary["unit"]) * positive(n, summary[name], _NO_TIME)
         for name in ("min", "avg", "max")
     )
     if not least <= mean <= most:
         wrong(n, "min, avg and max are not in order")
-    rows = [_row(line, size, time, unit, place) for place, (line, time, unit) in enumerate(times)]
+    rows = [_row(line, size, time, unit, int(place) - 1) for line, place, time, unit in times]
     facts = {
         "kind": KIND,
         "heading": heading,
-        "summary": "\n".join(lines[line].rstrip() for line in (n - 1, n)),
+        "summary": "\n".join(lines[line].rstrip() for line in (at, n)),
     }
     configuration = settings("mpi", "pingpong", buffers="separate", cache="hot", places="same")
     table = ToolTable(TOOL, first, configuration, "mean", rows, hosts=hosts, facts=facts)
     return table, f"round trip of {format_size(size)}", n
+
+
+def _times(lines: Lines, first: int) -> tuple[list[tuple[int, str, str, str]], int, int]:
+    """The line, number, time and unit of each round trip, and the lines that say the size of a
+    message and sum them up."""
+    times: list[tuple[int, str, str, str]] = []
+    at = 0
+    for line, text in lines.below(first - 1):
+        if found := BEGIN.fullmatch(text):
+            if times and found["n"] == "1":
+                break
+            if times and int(found["n"]) <= int(times[-1][1]):
+                after = f"round trip {found['n']} behind {times[-1][1]}"
+                lines.doubt(WrongLineError(line, after))
+                continue
+            times.append((line, found["n"], found["time"], found["unit"]))
+        elif _BEGINS_ROW.match(text):
+            lines.doubt(WrongLineError(line, "not all of a round trip"))
+        elif layout(_SIZE_LINE).fullmatch(text):
+            at = line
+        elif at and _SUMMARY.fullmatch(text):
+            return times, at, line
+    return wrong(
+        first, "no lines Message size (Bytes) : and MPI RTT min/avg/max = below the round trips"
+    )
 
 
 def _unit(line: int, unit: str) -> float:

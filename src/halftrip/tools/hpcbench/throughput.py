@@ -16,8 +16,17 @@ from typing import NamedTuple
 from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import Mode, Pattern
 from halftrip.results.records import Measurement
-from halftrip.tools.hpcbench.log import DATE, TOOL, date_of, line_of
-from halftrip.tools.lines import Lines, count, layout, number, positive, whole, wrong
+from halftrip.tools.hpcbench.log import DATE, TITLE, TOOL, date_of, line_of
+from halftrip.tools.lines import (
+    Lines,
+    WrongLineError,
+    count,
+    layout,
+    number,
+    positive,
+    whole,
+    wrong,
+)
 from halftrip.tools.printing import PrintedCurve, exchanges, lacks
 from halftrip.tools.tables import TableRow, ToolTable, below, by_rate, date, settings
 
@@ -72,7 +81,8 @@ _FACT = re.compile(r"# (?P<name>[A-Z][^:]*?) ?: ?(?P<value>\S+)\s*")
 # What the heading of a test of one size says, beside the number of iterations.
 _SIZE_FACT, _REPETITIONS = "Message size (Bytes)", "Test repetition"
 _SAID = (_SIZE_FACT, _ITERATION, _REPETITIONS)
-_BEGINS_ROW = re.compile(r"\s*[\d.+-]")
+_ROW = re.compile(r"\s*\d+\s+\d+\.\d+\s+\d")
+_END = re.compile(r"#|MPI R")
 # Characters of a line that the tool prints, and lines of comments above a table.
 LONGEST_LINE = 1000
 _MOST_COMMENTS = 50
@@ -86,8 +96,7 @@ _ACKNOWLEDGEMENT = 2
 def read(lines: Lines, first: int) -> tuple[ToolTable, str, int]:
     """The table of the test whose title is line number `first`, its name, and the number of its
     last line."""
-    n, found, facts = _comments(lines, first)
-    heading = "\n".join(lines[line].rstrip() for line in range(first, n + 1))
+    n, found, facts, heading = _comments(lines, first)
     kind = _KINDS[found["mode"]["kind"]]
     calls = found["calls"]["calls"]
     configuration = settings(
@@ -103,11 +112,18 @@ def read(lines: Lines, first: int) -> tuple[ToolTable, str, int]:
         said[name] = whole(n, facts[name])
     if said.get(_ITERATION) == 0:
         wrong(n, "no iterations")
-    while n < len(lines) and _BEGINS_ROW.match(lines[n + 1]):
-        n += 1
-        rows.append(_row(n, lines[n], kind, configuration, said, len(rows)))
+
+    def read_row(line: int, text: str) -> TableRow:
+        row = _row(line, text, kind, configuration, said)
+        if rows and said and row.slice <= rows[-1].slice:
+            wrong(line, f"repetition {row.slice + 1} behind {rows[-1].slice + 1}")
+        rows.append(row)
+        return row
+
+    rows = lines.rows(n, read_row, _END, decimals=True)
     if said and said[_REPETITIONS] != len(rows):
-        wrong(n, f"{len(rows)} rows, where it says {said[_REPETITIONS]} repetitions")
+        reason = f"{len(rows)} rows, where it says {said[_REPETITIONS]} repetitions"
+        lines.doubt(WrongLineError(rows[-1].line if rows else n, reason))
     if not rows:
         wrong(n, "no rows below the heading")
     hosts = [found["hosts"]["master"], found["hosts"]["slave"]] if "hosts" in found else []
@@ -117,28 +133,36 @@ def read(lines: Lines, first: int) -> tuple[ToolTable, str, int]:
         TOOL, first, configuration, "mean", rows, hosts=hosts, date=when,
         facts={"kind": kind, "heading": heading},
     )  # fmt: skip
-    return table, kind, n
+    return table, kind, rows[-1].line
 
 
-def _comments(lines: Lines, first: int) -> tuple[int, dict[str, re.Match[str]], dict[str, str]]:
+def _comments(
+    lines: Lines, first: int
+) -> tuple[int, dict[str, re.Match[str]], dict[str, str], str]:
     """The number of the last comment below the title in line number `first`; what the comments say
-    of the test by our names, and other facts by the tool's."""
+    of the test by our names, and other facts by the tool's; and all of them."""
     found: dict[str, re.Match[str]] = {}
     facts: dict[str, str] = {}
+    comments = [lines[first]]
     n = first
-    while n < len(lines) and lines[n + 1].startswith("#"):
-        n += 1
-        if len(lines[n]) > LONGEST_LINE or n - first > _MOST_COMMENTS:
+    for at, line in lines.below(first):
+        if _ROW.match(line) or BEGIN.match(line) or TITLE.fullmatch(line):
+            break
+        if not line.startswith("#"):
+            continue
+        n = at
+        comments.append(line)
+        if len(line) > LONGEST_LINE or len(comments) > _MOST_COMMENTS:
             wrong(n, "more comments than the tool prints above a table")
         for name, pattern in (("mode", _MODE), ("hosts", _HOSTS), ("calls", _CALLS)):
-            if each := pattern.fullmatch(lines[n]):
+            if each := pattern.fullmatch(line):
                 found.setdefault(name, each)
-        if each := _FACT.fullmatch(lines[n]):
+        if each := _FACT.fullmatch(line):
             facts.setdefault(each["name"], each["value"])
     for name, comment in (("mode", "Test mode"), ("calls", "communication (MPI_...)")):
         if name not in found:
             wrong(n, f"no comment with {comment} below the title")
-    return n, found, facts
+    return n, found, facts, "\n".join(line.rstrip() for line in comments)
 
 
 def _row(
@@ -147,7 +171,6 @@ def _row(
     kind: str,
     configuration: Configuration,
     said: Mapping[str, int],
-    place: int,
 ) -> TableRow:
     """A row of a test; `said` is what the heading of one of a fixed size says."""
     cells = text.split()
@@ -156,10 +179,9 @@ def _row(
         number(line, cell)
     if said:
         size, iterations = said[_SIZE_FACT], said[_ITERATION]
-        if cells[0] != str(place + 1):
-            wrong(line, f"repetition {cells[0]}, where {place + 1} is the next")
+        place = count(line, cells[0], "repetition 0") - 1
     else:
-        size = whole(line, figures[_SIZE])
+        size, place = whole(line, figures[_SIZE]), 0
         iterations = count(line, figures[_ITERATION], "no iterations")
     rate = positive(line, figures[_RATE], "no throughput")
     ns = 1e3 * _bits(configuration, size, iterations) / rate
@@ -167,7 +189,7 @@ def _row(
         wrong(line, f"{size} bytes, of which no time can be told")
     return by_rate(
         line, size, ns, figures[_RATE], figures,
-        iterations=iterations, slice=place if said else 0, bandwidth=1e9 * size / ns,
+        iterations=iterations, slice=place, bandwidth=1e9 * size / ns,
     )  # fmt: skip
 
 

@@ -1,0 +1,130 @@
+"""What the user says of a text that does not say it itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
+
+import msgspec
+
+from halftrip.errors import UsageError
+from halftrip.plan.parsing import nearest
+from halftrip.results.configuration import (
+    UNKNOWN,
+    Buffers,
+    Cache,
+    Configuration,
+    EndSettings,
+    Pages,
+    Places,
+    Wait,
+)
+from halftrip.tools.tables import TableRow, ToolTable
+from halftrip.units import parse_size
+
+# The settings that may be unknown, by their values: of the whole, and of each end.
+_OF_ALL: Mapping[str, Any] = {"buffers": Buffers, "cache": Cache, "places": Places}
+_OF_ENDS: Mapping[str, Any] = {"pages": Pages, "wait": Wait}
+
+
+class Told:
+    """What is said: which `test` it is, the `size` of messages, bytes, the kind of `memory`, the
+    `transport`, and `settings` by name. It counts for what is unknown; a setting that halftrip has
+    not, or always knows, becomes part of the variant."""
+
+    def __init__(
+        self,
+        test: str | None = None,
+        size: int | None = None,
+        memory: str | None = None,
+        transport: str | None = None,
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
+        """Raises UsageError for a value that a setting cannot have."""
+        self.test = test
+        self._size = size
+        self._memory = memory
+        self._transport = transport
+        self._settings = dict(settings or {})
+        for name, value in self._settings.items():
+            allowed = get_args({**_OF_ALL, **_OF_ENDS}.get(name))
+            if allowed and value not in allowed:
+                raise UsageError(f"--set {name}: {value!r}; {nearest(value, list(allowed))}")
+        said = {"--size": size, "--memory": memory, "--transport": transport}
+        self._unused = {name for name, value in said.items() if value is not None}
+        self._unused |= {f"--set {name}" for name in self._settings}
+
+    def of_table(self, table: ToolTable) -> ToolTable:
+        """The table with what is told of it."""
+        configuration = table.configuration
+        changes: dict[str, Any] = {}
+        if self._transport is not None and configuration.transport in (UNKNOWN, table.tool):
+            changes["transport"] = self._transport
+            self._unused.discard("--transport")
+        changes["initiator"] = self._of_end(configuration.initiator)
+        changes["responder"] = self._of_end(configuration.responder)
+        changes |= self._of_all(configuration)
+        return table._replace(configuration=msgspec.structs.replace(configuration, **changes))
+
+    def _of_end(self, end: EndSettings) -> EndSettings:
+        changes = {}
+        if self._memory is not None and end.memory == UNKNOWN:
+            changes["memory"] = self._memory
+            self._unused.discard("--memory")
+        for name in _OF_ENDS.keys() & self._settings.keys():
+            if getattr(end, name) == UNKNOWN:
+                changes[name] = self._settings[name]
+                self._unused.discard(f"--set {name}")
+        return msgspec.structs.replace(end, **changes)
+
+    def _of_all(self, configuration: Configuration) -> dict[str, Any]:
+        changes: dict[str, Any] = {}
+        variant = dict(configuration.variant)
+        for name, value in self._settings.items():
+            if name in _OF_ENDS:
+                continue
+            if name in _OF_ALL and getattr(configuration, name) == UNKNOWN:
+                changes[name] = value
+            elif name not in _OF_ALL and name not in variant:
+                variant[name] = value
+            else:
+                continue
+            self._unused.discard(f"--set {name}")
+        return {**changes, "variant": tuple(sorted(variant.items()))}
+
+    def of_row(self, row: TableRow) -> TableRow:
+        """The row with what is told of it."""
+        if self._size is None or row.size is not None:
+            return row
+        self._unused.discard("--size")
+        bandwidth = row.bandwidth
+        if bandwidth is None and row.rate is not None:
+            bandwidth = self._size * row.rate
+        return row._replace(size=self._size, bandwidth=bandwidth)
+
+    def check_used(self) -> None:
+        """Raises UsageError for what every table says itself."""
+        for name in sorted(self._unused):
+            raise UsageError(f"{name}: the text says this of each of its tables; leave it out")
+
+
+NOTHING = Told()
+
+
+def told_by(
+    test: str | None,
+    size: str | None,
+    memory: str | None,
+    transport: str | None,
+    settings: Sequence[str],
+) -> Told:
+    """What options say. Raises UsageError for what none of them can have."""
+    named: dict[str, str] = {}
+    for each in settings:
+        name, equals, value = each.partition("=")
+        if not (name and equals and value):
+            raise UsageError(f"--set {each!r}: NAME=VALUE is needed")
+        if name in named:
+            raise UsageError(f"--set {name}: it has two values")
+        named[name] = value
+    return Told(test, None if size is None else parse_size(size), memory, transport, named)

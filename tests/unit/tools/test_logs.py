@@ -1,0 +1,225 @@
+"""The tables of logs: whatever stands around their lines or in front of them, whatever the encoding
+and the line ends, they are read as they are by themselves."""
+
+import random
+
+import pytest
+
+from halftrip.errors import HalftripError, UsageError
+from halftrip.registry import IMPORTERS
+from halftrip.results.run_file import assemble
+from harness.imports import SAMPLES, imported, imported_run, measured, one_way, said_of, sample
+
+LATENCY = """\
+# OSU MPI Latency Test v5.8
+# Size          Latency (us)
+0                       1.31
+8                       1.32
+1024                    2.05
+65536                  13.04
+"""
+BANDWIDTH = """\
+# OSU MPI Bandwidth Test v5.8
+# Size      Bandwidth (MB/s)
+8                      21.70
+65536               11042.10
+"""
+HTML = """\
+<table><tr><td># OSU MPI Latency Test v5.8</td></tr>
+<tr><td># Size</td><td>Latency (us)</td></tr><tr><td>8</td><td>1.32</td></tr>
+<tr><td>64</td><td>1.40</td></tr></table>
+"""
+NOISE = [
+    "Job 4711 starts on n1,n2",
+    "real 2.59",
+    "real\t0m2.594s",
+    "Currently Loaded Modulefiles:\n  1) gcc/12.2   2) openmpi/4.1.5",
+    "+ mpirun -n 2 ./osu_bw",
+    "[1732720000.123456] [n1:4711 :0]  parser.c:2036 UCX  WARN  unused environment variable",
+    "slurmstepd: error: *** STEP 4711.0 ON n1 CANCELLED ***",
+    "{\"timestamp\":1724897419.2,\"name\":\"init\"}",
+    "```",
+    "2 nodes are in use",
+    "",
+]  # fmt: skip
+_LABELS = (
+    "[1,0]<stdout>:",
+    "[1,0]<stdout>: ",
+    "0: ",
+    " 0: ",
+    "[0] ",
+    "[prterun-n1-7@1,0]<stdout>: ",
+)
+PREFIXES = [
+    *_LABELS, "    ", "\t", "> ", ">> ", "> > ", "2026-11-27T15:21:21.123Z ", "15:21:21 ",
+    "[2026-11-27 15:21:21] ", "[   12.345678] ", "2026-11-27 15:21:21 [1,0]<stdout>:",
+    "Fri Nov 27 15:21:21 2026<stdout>:",
+]  # fmt: skip
+ALL = [
+    pytest.param(path.read_bytes().decode(), id=f"{path.parent.name}-{path.stem}")
+    for path in sorted(SAMPLES.glob("*/*"))
+]
+each_sample = pytest.mark.parametrize("text", ALL)
+
+
+def figures(content):
+    """What a text has, wherever its lines are."""
+    return [
+        (each.configuration, each.launch, each.slice, each.samples.tolist(),
+         each.reported and each.reported.figures)
+        for each in measured(content)
+    ]  # fmt: skip
+
+
+@each_sample
+@pytest.mark.parametrize("prefix", PREFIXES)
+def test_behind_a_prefix(text, prefix):
+    lines = text.split("\n")[:-1] if text.endswith("\n") else text.split("\n")
+    changed = "".join(f"{prefix}{line}".rstrip(" ") + "\n" for line in lines)
+    if prefix.strip() in [each.strip() for each in _LABELS]:
+        other = prefix.replace("0", "1")
+        changed = f"{other}8  1.00\n{changed}{other}16  1.00\n"
+    assert figures(changed) == figures(text)
+    assert said_of(changed) == ""
+
+
+@each_sample
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: b"\xef\xbb\xbf" + text.encode(),
+        lambda text: text.encode("utf-16"),
+        lambda text: b"\xfe\xff" + text.encode("utf-16-be"),
+        lambda text: "Größe\n".encode("latin-1") + text.encode(),
+        lambda text: text.replace("\n", "\r\n").encode(),
+        lambda text: text.replace("\n", "\r").encode(),
+        lambda text: "".join(f"\x1b[0;32m{line}\x1b[0m\n" for line in text.split("\n")).encode(),
+        lambda text: f"```\n{text}```\n".encode(),
+        lambda text: ("<pre>" + text.replace("<", "&lt;").replace("&", "&amp;", 0) + "</pre>\n")
+        .encode(),
+    ],
+    ids=["mark", "utf-16", "big-endian", "latin-1", "crlf", "cr", "colours", "markdown", "html"],
+)  # fmt: skip
+def test_in_any_encoding_and_dress(text, change):
+    text = text if text.endswith("\n") else f"{text}\n"
+    assert figures(change(text)) == figures(text)
+
+
+@each_sample
+def test_among_lines_of_others(text):
+    draw = random.Random(1)
+    noise = "\n".join(NOISE) + "\n"
+    whole = f"{noise}{text}\n{noise}"
+    if not text.startswith("{"):
+        for each in NOISE:
+            lines = text.split("\n")
+            lines.insert(draw.randrange(len(lines)), each)
+            assert figures("\n".join(lines)) == figures(text), each
+    assert figures(whole) == figures(text)
+    assert said_of(whole) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        (LATENCY.replace("8  ", "8  ", 1) + "real 2.59\nuser 0.20\n", 4),
+        (LATENCY.replace("0      ", "# Datatype: MPI_CHAR.\n0      ", 1), 4),
+        (LATENCY[:-1], 4),
+        (HTML, 2),
+        (LATENCY + BANDWIDTH, 6),
+        ("# OSU MPI Allreduce Latency Test v5.8\n# Size Avg Latency(us)\n4 2.00\n8 2.10\n"
+         + LATENCY + "# OSU MPI_Put Bandwidth Test v5.8\n# Size Bandwidth (MB/s)\n131072 5\n",
+         4),
+    ],
+)  # fmt: skip
+def test_rows_of_a_log(text, count):
+    assert len(measured(text)) == count
+
+
+def test_the_same_test_again_is_a_launch_and_others_are_other_rows():
+    again = LATENCY.replace("1.32", "1.34")
+    run = imported_run(LATENCY + BANDWIDTH + sample("imb", "four-benchmarks") + again)
+    launches = [
+        (each.launch, one_way(each))
+        for each in run.measurements
+        if each.configuration.size == 8 and each.configuration.pattern == "pingpong"
+    ]
+    # IMB measures the same as OSU.
+    assert launches == [(0, 1320.0), (1, 350.0), (2, 1340.0)]
+    assert [each.tool for each in run.sources] == ["osu"] * 2 + ["imb"] * 4 + ["osu"]
+    # Of several files, each row has its own.
+    header, *rest = imported(BANDWIDTH, LATENCY, again).records
+    run = assemble(header, rest)
+    assert {
+        (configuration.pattern, source.file, source.place)
+        for configuration, source in run.source_of.items()
+    } == {("stream", "source.txt", 1), ("pingpong", "source1.txt", 1)}
+    assert {each.launch for each in run.measurements} == {0, 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "rows"),
+    [
+        (LATENCY.replace("2.05", "2.x5"), "line 5: '2.x5' is no number", 3),
+        (LATENCY.replace("2.05", "2.0"), "line 5: its figures have other decimals", 3),
+        (LATENCY[:-2], "line 6: its figures have other decimals", 3),
+        (LATENCY.replace("1024", "4   "), "1 more lines of this", 2),
+        (LATENCY.replace("8  ", "8 8"), "line 4: 3 figures below 2 columns", 3),
+        # Of a table whose title is lost.
+        (LATENCY + BANDWIDTH[BANDWIDTH.index("# Size") :], "line 7: no title", 4),
+        (LATENCY + BANDWIDTH[: BANDWIDTH.index("8  ")], "line 7: no row of OSU", 4),
+        (LATENCY + BANDWIDTH[: BANDWIDTH.index("# Size")], "line 7: it ends before the heading", 4),
+        (LATENCY + "# OSU MPI Allreduce Latency Test v5.8\n# Size Avg Latency(us)\n4 2.00\n",
+         "line 7: no point-to-point test", 4),
+        (LATENCY + "{\n\"test_info\": {\n\"test\": 1,\n", "line 9: no JSON", 4),
+    ],
+)  # fmt: skip
+def test_what_is_doubtful_is_left_out_and_said(text, said, rows):
+    assert said in said_of(text)
+    assert len(measured(text)) == rows
+
+
+def test_what_a_text_does_not_say_can_be_said():
+    untitled = LATENCY[LATENCY.index("# Size") :]
+    assert "--test NAME says which" in said_of(untitled)
+    (_, _, first, *_) = imported(untitled, test="Latency").records
+    assert (first.configuration.pattern, first.configuration.cache) == ("pingpong", "hot")
+    qperf = "tcp_lat:\n    latency  =  11.5 us\n"
+    (_, _, first, _) = imported(
+        qperf, size=64, settings={"wait": "spin", "cache": "cold", "kernel": "6.1"}
+    ).records
+    configuration = first.configuration
+    assert (configuration.known_size, configuration.cache, configuration.buffers) == (
+        64, "cold", "unknown",
+    )  # fmt: skip
+    assert configuration.initiator.wait == configuration.responder.wait == "spin"
+    assert configuration.variant == (("kernel", "6.1"), ("test", "tcp_lat"))
+    (_, _, first, _) = imported(sample("sockperf", "full-log"), transport="udp").records
+    assert first.configuration.transport == "udp"
+    csv = sample("ucx-perftest", "csv")
+    for memory in (None, "cuda"):
+        (_, _, first, _) = imported(csv, memory=memory).records
+        assert {each.memory for each in first.configuration.ends} == {memory or "unknown"}
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ({"size": 8}, "--size: the text says"),
+        ({"memory": "cuda"}, "--memory: the text says"),
+        ({"transport": "tcp"}, "--transport: the text says"),
+        ({"settings": {"cache": "hot"}}, "--set cache: the text says"),
+        ({"settings": {"wait": "spun"}}, "--set wait: 'spun'; did you mean spin"),
+    ],
+)
+def test_what_a_text_says_is_not_said_otherwise(told, said):
+    with pytest.raises(UsageError, match=said):
+        imported(LATENCY, **told)
+
+
+def test_no_table_at_all():
+    for texts in (["hello\n"], ["", LATENCY[:30]]):
+        with pytest.raises(HalftripError) as caught:
+            imported(*texts)
+        assert not isinstance(caught.value, UsageError)
+    assert all(name in said_of("hello\n") for name in IMPORTERS)
