@@ -7,7 +7,7 @@ from functools import partial
 from typing import NamedTuple
 
 from halftrip.memory.allocator import Bytes
-from halftrip.mpi.library import counts_to
+from halftrip.mpi.library import INT_MAX, counts_to
 from halftrip.results.configuration import Configuration
 from halftrip.results.memory_name import is_of_host, parse_memory
 from halftrip.results.patterns import ONE_WAY
@@ -58,7 +58,8 @@ class Mpi4pyObjectTransport(Mpi4pyTransport):
     def obstacle(self, configuration: Configuration, pair: PairContext) -> str | None:
         """Pickling copies an array of a device to the host, so that any library takes it. What has
         been pickled as an array of a device is one again at the other end, wherever its own are."""
-        if counts_to() < configuration.size + _BESIDE_PAYLOAD:
+        size = configuration.size + _BESIDE_PAYLOAD
+        if size > INT_MAX and size > counts_to():
             return f"mpi4py counts the bytes of an object, at most {counts_to()} with this MPI"
         others = [end.memory for end in configuration.ends if not is_of_host(end.memory)]
         for memory in others:
