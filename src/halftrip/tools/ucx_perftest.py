@@ -122,7 +122,7 @@ def _configuration(said: dict[str, tuple[int, str]], kind: str) -> Configuration
             wrong(at, f"a window of {quoted(cell)}")
         fields = {"window": window, "places": "own" if window == 1 else _UNKNOWN}
     mode = modes.get(pattern, "onesided")
-    memory = tuple(_memory(said, end) for end in ("Send memory", "Recv memory"))
+    memory = (_memory(said, "Send memory"), _memory(said, "Recv memory"))
     return settings("ucx", pattern, mode, memory, (("test", title),), **fields)
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from halftrip.errors import UsageError
 from halftrip.plan.layers import config_layer, make_plan, options_layer, python_layer
-from harness.plans import mistake
 from harness.need import no_permission
+from harness.plans import mistake
 
 
 @pytest.fixture
