@@ -5,6 +5,7 @@ import contextlib
 import functools
 import io
 import random
+import re
 import sys
 import tempfile
 import warnings
@@ -26,7 +27,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from fuzz.mutate import mutated
 from fuzz.run_files import show
 from fuzz.trials import Harness, Input, check_line, main
-from harness.imports import SAMPLES
+from harness.imports import NOISE, SAMPLES
 
 # In what an accepted input is shown, and to what it is exported.
 FORMS = [
@@ -40,6 +41,8 @@ FORMS = [
 ]
 # What an input is said to be that names no tool.
 ANY = "any"
+# One whose rows are those of the texts, as lines of these are changed alone.
+LOG = "log"
 
 
 @functools.cache
@@ -48,7 +51,78 @@ def texts() -> list[list[bytes]]:
     return [path.read_bytes().splitlines(keepends=True) for path in sorted(SAMPLES.glob("*/*"))]
 
 
+Times = dict[tuple[str, int | None], set[float]]
+# Of a time: netperf says the mean of its latencies, and the inverse of a rate.
+_SLACK = 2e-3
+
+
+@functools.cache
+def known() -> Times:
+    """What the texts say of messages, as they are."""
+    found: Times = {}
+    for lines in texts():
+        # A log of messages without its heading is a summary alone; other lines go before others.
+        without = [line for line in lines if not re.match(rb"packet, txTime|.*t_typical", line)]
+        whole = [Text(b"".join(each), "source.txt") for each in (lines, without)]
+        for key, times in said(import_texts(whole).records).items():
+            found.setdefault(key, set()).update(times)
+            # The line that says the size may be lost.
+            found.setdefault((key[0], None), set()).update(times)
+    return found
+
+
+def said(records: list[Record]) -> Times:
+    """The times of a message one way, by pattern and size."""
+    found: Times = {}
+    for each in records:
+        if isinstance(each, Measurement):
+            configuration = each.configuration
+            messages = each.iterations * configuration.messages_per_iteration
+            key = configuration.pattern, configuration.known_size
+            found.setdefault(key, set()).update((each.samples / messages).tolist())
+    return found
+
+
+def wrong(records: list[Record]) -> list[object]:
+    """What no text says."""
+    return [
+        (key, time)
+        for key, times in said(records).items()
+        for time in times
+        if all(abs(time - each) > _SLACK * each for each in known().get(key, ()))
+    ]
+
+
+def log(draw: random.Random) -> bytes:
+    """One text or several, of which lines are lost, doubled, exchanged, cut off or between others'
+    lines."""
+    whole: list[bytes] = []
+    for text in draw.choices(texts(), k=draw.choice((1, 1, 2, 3))):
+        lines = [line.rstrip(b"\n") + b"\n" for line in text]
+        for _ in range(draw.choice((1, 1, 2, 4))):
+            place = draw.randrange(len(lines))
+            match draw.randrange(6):
+                case 0:
+                    del lines[place]
+                case 1:
+                    lines.insert(place, lines[place])
+                case 2:
+                    other = min(place + 1, len(lines) - 1)
+                    lines[place], lines[other] = lines[other], lines[place]
+                case 3:
+                    lines[place] = lines[place][: draw.randrange(len(lines[place]) + 1)] + b"\n"
+                case 4:
+                    lines[place:] = [lines[place][: draw.randrange(len(lines[place]) + 1)]]
+                case _:
+                    lines.insert(place, draw.choice(NOISE).encode() + b"\n")
+            lines = lines or [b"\n"]
+        whole += [*lines, *[b"\n"] * draw.randrange(2)]
+    return b"".join(whole)
+
+
 def draw_input(draw: random.Random) -> Input:
+    if draw.random() < 0.5:
+        return Input(LOG, log(draw))
     content = mutated(draw.choice(texts()), draw)
     return Input(draw.choice((ANY, ANY, draw.choice(list(IMPORTERS)))), content)
 
@@ -59,13 +133,15 @@ def attempt(tried: Input, folder: Path, draw: random.Random | None = None) -> bo
     with warnings.catch_warnings(), np.errstate(all="raise", under="ignore"):
         warnings.simplefilter("error")
         try:
-            tool = None if tried.what == ANY else tried.what
+            tool = None if tried.what in (ANY, LOG) else tried.what
             found, left_out = import_texts([Text(tried.content, "source.txt")], tool)
         except HalftripError as error:
             check_line(str(error))
             return False
         for line in left_out:
             check_line(line)
+        if tried.what == LOG:
+            assert not wrong(found), wrong(found)
         _check_run_file(found, path)
         for form in FORMS if draw is None else [draw.choice(FORMS)]:
             if isinstance(form, ShowRequest):

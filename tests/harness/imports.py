@@ -17,6 +17,21 @@ from harness.need import need
 SAMPLES = ROOT / "tests" / "golden" / "imports"
 _REFERENCES = ROOT.parent / "shared" / "references"
 
+# What others print into a log.
+NOISE = [
+    "Job 4711 starts on n1,n2",
+    "real 2.59",
+    "real\t0m2.594s",
+    "Currently Loaded Modulefiles:\n  1) gcc/12.2   2) openmpi/4.1.5",
+    "+ mpirun -n 2 ./osu_bw",
+    "[1732720000.123456] [n1:4711 :0]  parser.c:2036 UCX  WARN  unused environment variable",
+    "slurmstepd: error: *** STEP 4711.0 ON n1 CANCELLED ***",
+    "{\"timestamp\":1724897419.2,\"name\":\"init\"}",
+    "```",
+    "2 nodes are in use",
+    "",
+]  # fmt: skip
+
 
 def sample(tool, name, *changes):
     """The text of a sample, `name.txt` unless its name has another ending, in which each `(old,

@@ -34,7 +34,7 @@ _ROW = re.compile(
     # What the runtime and a line of another node may have left before it.
     r".*?((?P<node>\d+)-stdout: )?(Iterations = (?P<n>\S+) )?MsgSize = (?P<size>[^\s,]+), "
     r"(WindowSize = (?P<window>[^\s,]+), Samps = (?P<samples>[^\s,]+), )?"
-    r"((?P<name>Lat|Msg/Sec|Bandwidth) = (?P<value>\S+))( seconds)?\s*"
+    r"((?P<name>Lat|Msg/Sec|Bandwidth) = (?P<value>\S+))(?P<unit> seconds)?\s*"
 )
 _LATENCY_ROW = "Iterations = {Iterations} MsgSize = {MsgSize}, Lat = {Lat} seconds"
 _WINDOWS_ROW = "MsgSize = {MsgSize}, WindowSize = {WindowSize}, Samps = {Samps}, {name} = {value}"
@@ -67,7 +67,7 @@ def _row(line: int, text: str) -> TableRow:
         wrong(line, f"node {node}")
     size, value = whole(line, found["size"]), found["value"]
     amount = positive(line, value, f"{name} = {value}")
-    if (name == _LATENCY) != (found["n"] is not None):
+    if not (name == _LATENCY) == (found["n"] is not None) == (found["unit"] is not None):
         wrong(line, f"not all that {_PROGRAMS[name]} prints")
     iterations = count(line, found["n"] or found["samples"] or "0", "no samples")
     launch, pair = list(_PROGRAMS).index(name), {"pair": (node, node ^ 1)}

@@ -95,7 +95,7 @@ def _rows(lines: Lines, heading: int, columns: int) -> list[tuple[int, int, list
             number(n, cell)
         return n, whole(n, size), cells
 
-    return lines.rows(heading, read, _ENDS)
+    return lines.rows(heading, read, _ENDS, decimals=True)
 
 
 def _singles(lines: Lines, last: int, names: Sequence[str]) -> dict[int, list[str]]:

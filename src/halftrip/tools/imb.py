@@ -159,6 +159,9 @@ def _row(line: int, row: str, benchmark: _Benchmark, unit: float | None) -> Tabl
         )  # fmt: skip
     directions = 2 if benchmark.pattern == "bidirectional" else 1
     rate = positive(line, figures[_RATE], "no messages")
+    # Both are rounded: a figure that has lost digits fits no longer.
+    if bandwidth and abs(size * rate - bandwidth) > 0.01 * bandwidth + (unit or 0.0) / 100 + size:
+        wrong(line, f"{figures[_RATE]} messages of {size} bytes are not {figures[_BYTES]} MB")
     ns = 1e9 * directions / rate
     return by_rate(
         line, size, ns, figures[_RATE], figures, iterations=repetitions,

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NoReturn, Protocol, TypeVar
@@ -190,12 +189,15 @@ class Lines:
             except WrongLineError as error:
                 if looks is not _LOOKS_LIKE_A_ROW or _is_broken_row(line):
                     self.doubt(error)
-                has_gap = True
+                has_gap = bool(found)
                 continue
             found.append((n, row, tuple(map(_decimals, line.split())), has_gap))
         if not decimals or not found:
             return [row for _, row, *_ in found]
-        usual, count = Counter(shape for *_, shape, _ in found).most_common(1)[0]
+        # Behind foreign lines, rows may be those of another table.
+        shapes = [shape for *_, shape, _ in found]
+        before = [shape for *_, shape, is_behind in found if not is_behind]
+        usual = tuple(map(max, zip(*before, strict=False)))
         rows = []
         for n, row, shape, is_behind in found:
             fewer = any(each < most for each, most in zip(shape, usual, strict=False))
@@ -206,7 +208,7 @@ class Lines:
             else:
                 rows.append(row)
         # A last line without an end is whole where its figures have all their decimals.
-        self.is_whole = self.is_whole or (count > 1 and usual[-1] > 0)
+        self.is_whole = self.is_whole or (shapes.count(usual) > 1 and usual[-1] > 0)
         return rows
 
 

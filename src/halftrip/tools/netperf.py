@@ -104,6 +104,10 @@ _SELECTED = re.compile(
 )
 _FIGURES = re.compile(r"\s*[-+.\"]?\d\S*(?:\s+[-+.]?\d\S*)*\s*")
 _NEXT_TEST = re.compile(_BANNER.pattern)
+# netperf prints two decimals of them, or three.
+_WITH_DECIMALS = (
+    "MEAN_LATENCY", "RT_LATENCY", "TRANSACTION_RATE", "THROUGHPUT", "REMOTE_RECV_THROUGHPUT",
+)  # fmt: skip
 _UNITS = {
     "10^3bits": 125.0, "10^6bits": 1.25e5, "10^9bits": 1.25e8, "Bytes": 1.0,
     "KBytes": float(1 << 10), "MBytes": float(1 << 20), "GBytes": float(1 << 30),
@@ -166,6 +170,9 @@ def _classic(lines: Lines, first: int) -> _Said | None:
     if "Messages Okay" in names:
         n = _next(lines, n)
         arrived = _cells(lines, n, _ARRIVED)
+        lasted = [float(each) for each in (cells["ELAPSED_TIME"], arrived["Remote Elapsed Time"])]
+        if abs(lasted[0] - lasted[1]) > _INVERSE * lasted[0]:
+            wrong(n, f"it lasted {lasted[0]:g} s, and {lasted[1]:g} s at the other end")
         values.update({name: (n, cell) for name, cell in arrived.items()})
         cells |= arrived
     return _Said(n, values, cells)
@@ -234,6 +241,8 @@ def _keys(lines: Lines, first: int) -> _Said | None:
 def _table(said: _Said, banner: re.Match[str] | None) -> ToolTable:
     for key in sorted(_NUMBERS & said.values.keys()):
         number(*said.values[key], where=f"{key} ")
+        if key in _WITH_DECIMALS and last_place(said.of(key)) > 0.01:
+            wrong(said.values[key][0], f"{key} has lost its decimals")
     protocol = said.of("PROTOCOL") or (banner["protocol"] if banner else "")
     protocol = "" if protocol == "OMNI" else protocol.lower()
     kind = _kind(said, banner)

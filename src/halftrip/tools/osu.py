@@ -99,6 +99,8 @@ def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
         places="same" if in_flight > 1 else "own",
     )  # fmt: skip
     names = _columns(lines[heading])
+    if (pattern == "pingpong") != any(name in _TIMES for name in names):
+        wrong(heading, f"below {', '.join(names)}, which are no columns of {title.kind}")
     rows = lines.rows(
         heading, lambda n, line: _row(n, line, names, configuration), _ENDS, decimals=True
     )

@@ -19,6 +19,7 @@ _FIGURE = re.compile(r"\s+(?P<name>[a-z_]+)\s+=\s+(?P<value>\S.*?)\s*")
 _TIMES = {"ns": 1.0, "us": 1e3, "ms": 1e6, "sec": 1e9}
 _RATES = {"bytes/sec": 1.0, "KB/sec": 1e3, "MB/sec": 1e6, "GB/sec": 1e9, "TB/sec": 1e12}
 _SIZE = re.compile(r"(?P<size>\d+) bytes|\S+ [KMG]iB \((?P<exact>[\d,]+)\)", re.ASCII)
+_RESULTS = ("latency", "bw", "recv_bw", "send_bw")
 _HOSTS = ("loc_node", "rem_node")
 _Figures = dict[str, tuple[int, str]]
 
@@ -29,10 +30,13 @@ def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
         if found := _TEST.fullmatch(line):
             tests.append((n, found["name"], {}))
         elif tests and (figure := _FIGURE.fullmatch(line)):
-            # What is said twice is of another test, whose name is lost.
-            value = n, figure["value"]
-            if tests[-1][2].setdefault(figure["name"], value) != value:
-                tests.append((n, "", {figure["name"]: value}))
+            # What is said twice, and a result behind settings, is of a test whose name is lost.
+            value, said = (n, figure["value"]), tests[-1][2]
+            if figure["name"] in said or (
+                figure["name"] in _RESULTS and said.keys() & {"msg_size", "time"}
+            ):
+                tests.append((n, "", said := {}))
+            said[figure["name"]] = value
         elif "failed" in line and tests:
             lines.doubt(WrongLineError(n, "qperf has failed, as it says here"))
     conf = next((figures for _, name, figures in tests if name == "conf"), {})
@@ -66,6 +70,8 @@ def _row(line: int, name: str, figures: _Figures) -> TableRow:
     if not name:
         wrong(line, "figures without the name of their test")
     cells = {key: cell for key, (_, cell) in figures.items()}
+    if ("latency" in figures) != name.endswith("_lat"):
+        wrong(line, f"not the figures of {name}: lines are lost")
     size = _size(figures)
     if name.endswith("_lat"):
         at, _, value, step = _cell(line, figures, ("latency",), _TIMES)

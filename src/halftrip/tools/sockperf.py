@@ -261,11 +261,14 @@ def _exchange(n: int, line: str, before: int) -> tuple[int, int]:
 
 def _log(text: _Text, heading: int, size: int | None) -> TableRow:
     """The row of the log below this line: a sample for each exchange."""
-    lines, times, before = text.lines, [], -1
+    lines, times, before, decimals = text.lines, [], -1, 0
     for n, line in lines.below(heading):
         if not _LOG_ROW.match(line):
             continue
+        decimals = max(decimals, len(line.rpartition(".")[2]))
         try:
+            if len(line.rpartition(".")[2]) < decimals:
+                wrong(n, "its last figure has lost digits")
             before, exchange = _exchange(n, line, before)
         except WrongLineError as error:
             lines.doubt(error)

@@ -63,9 +63,15 @@ def _read(lines: Lines, at: int) -> Sequence[ToolTable]:
             # That of another one stands above it.
             said = {}
         said[found["name"]] = n, found["value"]
-    kinds = [found["kind"] for _, found in lines.matches(_KIND, before=at)]
-    configuration = _configuration(said, next(reversed(kinds), "latency"))
+    # The lines of the heading above its last: the kind of test, and a rule.
+    above = [lines[n] for n in range(1, at) if lines[n].startswith(("|", "+-"))][-2:]
+    kinds = [found["kind"] for found in map(_KIND.fullmatch, above) if found]
     is_csv = _CSV.fullmatch(lines[at]) is not None
+    if not (is_csv or kinds or "Test" in said):
+        wrong(at, "no line above says whether it is of latency or overhead")
+    if "overhead" in kinds and " latency" in said.get("Test", (0, ""))[1]:
+        wrong(at, f"a heading of overhead below the title {quoted(said['Test'][1])}")
+    configuration = _configuration(said, next(reversed(kinds), "latency"))
     heading = _CSV.fullmatch(lines[at]) or _TEXT.fullmatch(lines[at])
     time = heading["time"] if heading else ""
     if is_csv and heading and heading["first"]:
@@ -122,7 +128,7 @@ def _configuration(said: dict[str, tuple[int, str]], kind: str) -> Configuration
             wrong(at, f"a window of {quoted(cell)}")
         fields = {"window": window, "places": "own" if window == 1 else _UNKNOWN}
     mode = modes.get(pattern, "onesided")
-    memory = (_memory(said, "Send memory"), _memory(said, "Recv memory"))
+    memory = _memory(said, "Send memory"), _memory(said, "Recv memory")
     return settings("ucx", pattern, mode, memory, (("test", title),), **fields)
 
 

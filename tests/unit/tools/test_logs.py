@@ -8,7 +8,16 @@ import pytest
 from halftrip.errors import HalftripError, UsageError
 from halftrip.registry import IMPORTERS
 from halftrip.results.run_file import assemble
-from harness.imports import SAMPLES, imported, imported_run, measured, one_way, said_of, sample
+from harness.imports import (
+    NOISE,
+    SAMPLES,
+    imported,
+    imported_run,
+    measured,
+    one_way,
+    said_of,
+    sample,
+)
 
 LATENCY = """\
 # OSU MPI Latency Test v5.8
@@ -29,19 +38,6 @@ HTML = """\
 <tr><td># Size</td><td>Latency (us)</td></tr><tr><td>8</td><td>1.32</td></tr>
 <tr><td>64</td><td>1.40</td></tr></table>
 """
-NOISE = [
-    "Job 4711 starts on n1,n2",
-    "real 2.59",
-    "real\t0m2.594s",
-    "Currently Loaded Modulefiles:\n  1) gcc/12.2   2) openmpi/4.1.5",
-    "+ mpirun -n 2 ./osu_bw",
-    "[1732720000.123456] [n1:4711 :0]  parser.c:2036 UCX  WARN  unused environment variable",
-    "slurmstepd: error: *** STEP 4711.0 ON n1 CANCELLED ***",
-    "{\"timestamp\":1724897419.2,\"name\":\"init\"}",
-    "```",
-    "2 nodes are in use",
-    "",
-]  # fmt: skip
 _LABELS = (
     "[1,0]<stdout>:",
     "[1,0]<stdout>: ",

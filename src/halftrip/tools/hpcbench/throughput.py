@@ -85,6 +85,8 @@ _ROW = re.compile(r"\s*\d+\s+\d+\.\d+\s+\d")
 _END = re.compile(r"#|MPI R")
 # Characters of a line that the tool prints, and lines of comments above a table.
 LONGEST_LINE = 1000
+# Elapsed times have two decimals.
+_LEAST_SECONDS = 0.05
 _MOST_COMMENTS = 50
 # The bytes of the acknowledgement of a blocking stream.
 _ACKNOWLEDGEMENT = 2
@@ -187,6 +189,11 @@ def _row(
     ns = 1e3 * _bits(configuration, size, iterations) / rate
     if not ns > 0:
         wrong(line, f"{size} bytes, of which no time can be told")
+    # A heading that has lost digits of the size does not fit the time of all iterations.
+    seconds = number(line, figures[_OF_NODES[0]])
+    told = iterations * ns / 1e9
+    if seconds > _LEAST_SECONDS and not told / 3 < seconds < 3 * told:
+        wrong(line, f"{iterations} messages of {size} bytes do not take {seconds:g} s at this rate")
     return by_rate(
         line, size, ns, figures[_RATE], figures,
         iterations=iterations, slice=place, bandwidth=1e9 * size / ns,
