@@ -21,6 +21,7 @@ from typing import IO, Protocol
 from halftrip.control.protocol import Channel
 from halftrip.errors import Stopped
 from halftrip.job import printed, shm_cleanup
+from halftrip.job.signals import interrupts_held
 from halftrip.job.spec import CONTROL_VARIABLE, RANK_COMMAND, RANK_VARIABLE, Job
 
 # How often a wait for the end of processes that are not children looks for it.
@@ -172,15 +173,16 @@ def rank_process(
     into the descriptor `output` (None: as this process); `control` is its connection to the
     launcher, if it does not make one itself."""
     handed = {} if control is None else {CONTROL_VARIABLE: str(control.fileno())}
-    return subprocess.Popen(
-        RANK_COMMAND,
-        env=os.environ | job.environment() | {RANK_VARIABLE: str(rank)} | handed,
-        stdin=subprocess.DEVNULL,
-        stdout=output,
-        stderr=output,
-        pass_fds=() if control is None else (control.fileno(),),
-        start_new_session=True,
-    )
+    with interrupts_held():
+        return subprocess.Popen(
+            RANK_COMMAND,
+            env=os.environ | job.environment() | {RANK_VARIABLE: str(rank)} | handed,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            pass_fds=() if control is None else (control.fileno(),),
+            start_new_session=True,
+        )
 
 
 def job_processes(token: str, proc: Path = Path("/proc")) -> list[int]:

@@ -36,6 +36,9 @@ TRACEBACK = (
     "ModuleNotFoundError: No module named 'a'",
 )
 OPEN_MPI = "prterun noticed that process rank 0 with PID {} on node host exited on signal 9"
+OPEN_MPI_4 = "mpirun noticed that process rank 1 with PID 0 on node vm exited on signal 1 (Hangup)."
+NO_MPI = LaunchFailed("MPI does not start")
+BY_PYTHON = "mpiexec, or a rank of it, was killed by"
 KILLED, ENDED = end_of(1, -9), end_of(1, 3)
 
 
@@ -79,6 +82,20 @@ def launcher():
         (137, (), (), ONE, Interrupted, "a rank was killed by SIGKILL"),
         (247, (), (), {}, Interrupted, "mpiexec: its head process was killed by SIGKILL"),
         (137, (), (), BOTH, Interrupted, "mpiexec ended with status 137"),
+        # Another rank says that MPI does not start, or has been told to end.
+        (137, (), (NO_MPI,), ONE, Interrupted, "a rank was killed by SIGKILL"),
+        (129, (OPEN_MPI_4,), (NO_MPI,), {}, Interrupted, "rank 1 was killed by SIGHUP"),
+        (
+            1,
+            (OPEN_MPI.format(41),),
+            (NO_MPI,),
+            ONE,
+            Interrupted,
+            "rank 0 (process 41) was killed by SIGKILL",
+        ),
+        (130, (TRACEBACK[0], "KeyboardInterrupt"), (), {}, Interrupted, f"{BY_PYTHON} SIGINT"),
+        (1, (), (NO_MPI,), {}, LaunchFailed, "MPI does not start"),
+        (139, (OPEN_MPI_4.replace("1 (Hangup)", "11"),), (NO_MPI,), {}, LaunchFailed, str(NO_MPI)),
         (3, ("no such host",), (), {}, LaunchFailed, "mpiexec ended with status 3: no such host"),
         # All of a sentence, and what crashed.
         (
