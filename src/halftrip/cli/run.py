@@ -345,12 +345,13 @@ def _measure(
             _print_quote(who, lines)
     # A program reads all else that is printed.
     output.write_page(str(path), sys.stderr if quiet or form != TABLE else sys.stdout)
-    return _status(run, expected, form == TABLE and not quiet)
+    return _status(run, expected, form == TABLE and not quiet, quiet)
 
 
-def _status(run: Run, expected: Expectations, shown: bool) -> int:
+def _status(run: Run, expected: Expectations, shown: bool, quiet: bool) -> int:
     """The exit status of a run that is over, judged by what is `expected`, and by what it was
-    measured against, which is printed if it is to be `shown`."""
+    measured against, which is printed if it is to be `shown`. Raises HalftripError with what is
+    missing, where it has not been printed."""
     from halftrip.analysis.expectation import fails
     from halftrip.cli.run_against import status_against
     from halftrip.report.document import document
@@ -359,9 +360,21 @@ def _status(run: Run, expected: Expectations, shown: bool) -> int:
         # Not by a signal or a death, which are errors: its time was not enough.
         raise HalftripError(run.interrupted)
     if not run.measurements or run.failures or run.failed_launches:
+        if quiet:
+            _say_why(run)
         return 1
     slower = status_against(run, shown)
     return slower or int(fails(document(run, flags=False, expectations=expected)))
+
+
+def _say_why(run: Run) -> None:
+    """Raises HalftripError with the first of what was not measured or has failed, if anything."""
+    from halftrip.report.document import document
+    from halftrip.views.notes import missing
+
+    if said := missing(document(run, flags=False)):
+        more = f"; and {len(said) - 1} more: halftrip show" if len(said) > 1 else ""
+        raise HalftripError(f"{said[0]}{more}")
 
 
 def _print_quote(who: str, lines: list[str]) -> None:

@@ -137,7 +137,7 @@ class Ranks:
             )
 
     def serve(self, connection: int, deadline: float | None = None) -> bool:
-        """Returns when all ranks have ended, or one has that did not end well, or there is something
+        """Returns when all ranks have ended, or one that did not end well, or there is something
         at `connection`, which nobody writes to any more; or, with False, at `deadline`, by
         time.monotonic."""
         with selectors.DefaultSelector() as selector:

@@ -27,7 +27,7 @@ from halftrip.job.spec import CONTROL_VARIABLE, RANK_COMMAND, RANK_VARIABLE, Job
 # How often a wait for the end of processes that are not children looks for it.
 POLL_SECONDS = 0.02
 # How long all ranks may take to start and connect. Large jobs wait for slow file systems.
-START_SECONDS = 60.0
+START_SECONDS = 30.0
 # How long ranks may take to leave when told to (control.watchdog.GRACE_SECONDS, and some more).
 LEAVE_SECONDS = 1.5
 

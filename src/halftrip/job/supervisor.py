@@ -202,7 +202,9 @@ class Supervisor:
                 hosts = dict.fromkeys(self._started.hosts[rank] for rank in missing)
                 where = f"; none or not all of {', '.join(hosts)}" if hosts else ""
                 self._lose(missing)
-                raise LaunchFailed(f"only {ranks} connected within {seconds:.0f} s{where}")
+                said = next(filter(None, map(self._started.reason, self._started.outputs)), "")
+                why = f": {said}" if said else ""
+                raise LaunchFailed(f"only {ranks} connected within {seconds:.3g} s{where}{why}")
             # A rank that is killed while MPI starts leaves its segment.
             self._serve(min(left, self._clean_up.note_segments()))
 

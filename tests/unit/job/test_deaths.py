@@ -35,6 +35,18 @@ TRACEBACK = (
     "    import a",
     "ModuleNotFoundError: No module named 'a'",
 )
+BOGUS = (
+    "*** An error occurred in MPI_Init_thread",
+    "[vm:41] Local abort before MPI_INIT completed completed successfully",
+    "A requested component was not found, or was unable to be opened.  This",
+    "means that this component is either not installed or is unable to be",
+    "Framework: btl",
+    "Component: bogus",
+)
+BOGUS_SAID = (
+    "A requested component was not found, or was unable to be opened (framework btl, component "
+    "bogus)"
+)
 OPEN_MPI = "prterun noticed that process rank 0 with PID {} on node host exited on signal 9"
 OPEN_MPI_4 = "mpirun noticed that process rank 1 with PID 0 on node vm exited on signal 1 (Hangup)."
 NO_MPI = LaunchFailed("MPI does not start")
@@ -101,6 +113,10 @@ def launcher():
         (
             *(243, BOX, (), {}, LaunchFailed),
             f"mpiexec ended with status 243: {BOX[0]} {BOX[1]} plm_rsh_agent: ssh : rsh",
+        ),
+        (
+            *(14, BOGUS, (), {}, LaunchFailed),
+            f"mpiexec ended with status 14: {BOGUS_SAID}",
         ),
         (1, TRACEBACK, (), {}, LaunchFailed, f"mpiexec ended with status 1: {TRACEBACK[-1]}"),
         (
