@@ -97,10 +97,10 @@ def check(directory: Path = SHARED_MEMORY, proc: Path = Path("/proc")) -> Check:
         with contextlib.suppress(OSError):
             status = path.stat()
             if not _is_young(status):
-                left[path] = status.st_blocks * 512
+                left[path] = status.st_size
     if not left:
         return Check(name, "ok", "none is left of a dead job")
     names = " ".join(str(path) for path in list(left)[:_MOST_NAMED])
     more = f" and {len(left) - _MOST_NAMED} more" if len(left) > _MOST_NAMED else ""
-    found = f"{len(left)} of dead jobs, {sum(left.values()) / 1e6:.0f} MB of memory"
+    found = f"{len(left)} of dead jobs, up to {sum(left.values()) / 1e6:.0f} MB"
     return Check(name, "warning", found, f"no process here maps them: rm {names}{more}")

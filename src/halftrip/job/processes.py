@@ -172,7 +172,7 @@ def rank_process(
     """A rank on this host, in a process of its own: no signal of a terminal reaches it. It prints
     into the descriptor `output` (None: as this process); `control` is its connection to the
     launcher, if it does not make one itself."""
-    handed = {} if control is None else {CONTROL_VARIABLE: str(control.fileno())}
+    handed = {} if control is None else {CONTROL_VARIABLE: f"{control.fileno()} {job.token}"}
     with interrupts_held():
         return subprocess.Popen(
             RANK_COMMAND,

@@ -9,7 +9,6 @@ import resource
 import threading
 import time
 from collections.abc import Callable
-from datetime import datetime
 from typing import NamedTuple
 
 from halftrip import __version__
@@ -33,6 +32,7 @@ from halftrip.job.session import (
     token_of,
 )
 from halftrip.job.spec import Job
+from halftrip.results.run_file import moment
 from halftrip.texts import printable
 
 _CLIENT = Guest("client", -1)
@@ -129,8 +129,8 @@ class Server:
             channel.close()
             del self._threads[threading.current_thread()]
         seconds = time.monotonic() - began
-        moment = datetime.now().astimezone().isoformat(timespec="seconds")
-        self._log(f"{moment} {client}: {printable(said, 300)}, {seconds:.1f} s")
+        at = moment().astimezone().isoformat(timespec="seconds")
+        self._log(f"{at} {client}: {printable(said, 300)}, {seconds:.1f} s")
 
     def _admit(self, channel: Channel, began: float) -> str:
         """Serves a client, and returns how that ended. Raises Closed, HalftripError, OSError."""

@@ -184,8 +184,9 @@ def _give_up(job: Job, reason: str) -> NoReturn:
 def _connect_control(job: Job, hello: Hello) -> Channel:
     """The connection to the launcher: the one that it has made itself, if there is one. Raises
     OSError and Closed."""
-    made = os.environ.get(CONTROL_VARIABLE)
-    if made is None:
+    # Another one may have been left in the environment by whoever started this job.
+    made, _, token = os.environ.get(CONTROL_VARIABLE, "").partition(" ")
+    if token != job.token:
         return connect(job.address, job.token, hello, START_SECONDS, network=job.network)
     channel = Channel(socket.socket(fileno=int(made)))
     os.set_inheritable(channel.fileno(), False)
