@@ -1,6 +1,7 @@
 """Errors that a person can cause or mend. Each message is one line."""
 
 import errno
+import os
 import resource
 
 
@@ -30,6 +31,9 @@ def system_reason(error: OSError) -> str:
 _SHORT_ERRNOS = {errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT, errno.EAGAIN}
 
 
+# What no system is without, but for a container that lacks a mount.
+_NEEDED = (os.devnull, "/proc")
+
 # Errors of imports where there is no memory: of a shared object, and of a codec, which Python
 # imports when it is first needed.
 _NO_MEMORY_FOR_MODULES = ("failed to map segment", "unknown encoding: idna")
@@ -40,12 +44,12 @@ SHORTAGE_STATUS = 71
 
 
 def shortage(error: BaseException) -> str | None:
-    """What is short, in a few words, where that is what an error says; None for any other error,
-    which is a defect."""
+    """What is short, or missing, of the machine, in a few words, where that is what an error says;
+    None for any other error, which is a defect."""
     if isinstance(error, MemoryError):
         return "no memory is left"
-    if isinstance(error, OSError) and error.errno in _SHORT_ERRNOS:
-        return system_reason(error).lower()
+    if isinstance(error, OSError):
+        return _short_of_system(error)
     if isinstance(error, RuntimeError) and "can't start new thread" in str(error):
         return "no more threads can be started: a limit on processes, or on memory"
     if isinstance(error, ImportError | LookupError) and any(
@@ -58,6 +62,13 @@ def shortage(error: BaseException) -> str | None:
         limit, _ = resource.getrlimit(resource.RLIMIT_AS)
         return None if limit == resource.RLIM_INFINITY else "no memory is left"
     return None
+
+
+def _short_of_system(error: OSError) -> str | None:
+    said = system_reason(error).lower()
+    if error.filename in _NEEDED:
+        return f"{error.filename}: {said}; halftrip needs it"
+    return said if error.errno in _SHORT_ERRNOS else None
 
 
 class Interrupted(HalftripError):

@@ -57,6 +57,7 @@ def doctor(
     for name, value in (("-t", transport), ("--hosts", hosts)):
         if value is not None:
             raise UsageError(f"{name}: goes with --loops")
+    from halftrip.job import left_behind
     from halftrip.telemetry import doctor as machine
     from halftrip.telemetry import doctor_devices, doctor_mpi, doctor_single_copy, doctor_sleep
     from halftrip.telemetry.load import LOOK_SECONDS
@@ -67,6 +68,7 @@ def doctor(
     checks = [
         machine.load(seconds=looked),
         *machine.machine_checks(),
+        left_behind.check(),
         doctor_single_copy.check(),
         *doctor_sleep.checks(),
         doctor_devices.check(),

@@ -87,14 +87,17 @@ def _loaded(files: Iterable[str]) -> Iterator[_Loaded]:
     every = [*files]
     cores = usable_cores() if len(every) >= _MANY else 1
     others: list[str] = []
+    has_runs = False
     for file, read in zip(every, mapped(_read, every, cores), strict=True):
         if read.is_other:
             others.append(printable(file))
         for line in read.warnings:
             _warn(line)
         if read.run is not None:
+            has_runs = True
             yield read.run
-    if others:
+    # Where there is none at all, that is the mistake.
+    if others and has_runs:
         more = len(others) - _MOST_NAMED
         said = f" and {more} more" if more > 0 else ""
         _warn(f"left out, since they are no run files: {', '.join(others[:_MOST_NAMED])}{said}")

@@ -16,7 +16,7 @@ from rich.console import Console, Group
 from rich.live import Live
 from rich.text import Text
 
-from halftrip.cli.output import LEAST_WIDTH, Printable, in_job
+from halftrip.cli.output import Printable, drawn_width, in_job
 from halftrip.errors import HalftripError
 from halftrip.report.progress import ProgressLine, takes_output
 
@@ -165,7 +165,7 @@ class LiveScreen:
         if not takes_output(self._console):
             return
         size = self._console.size
-        shown, verdicts = self._progress.lines(max(size.width, LEAST_WIDTH))
+        shown, verdicts = self._progress.lines(drawn_width(size.width))
         warned = [Text(f"warning: {each}", style="yellow") for each in self._warnings]
         below = [*verdicts, *warned, Text(), said]
         with _whole():

@@ -84,6 +84,7 @@ _WITHOUT_FLAGS = (*DOCUMENTS, "nodes")
 # The width of lines where there is no terminal, and below which lines are hard to read.
 _WIDTH_WITHOUT_TERMINAL = 100
 LEAST_WIDTH = 40
+_MOST_WIDTH = 1000
 
 
 def check_one_of(option: str, name: str, names: Collection[str]) -> None:
@@ -194,8 +195,13 @@ def screen(plain: bool = False) -> Console:
     console = Console(highlight=False, force_terminal=False if plain else None)
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = _WIDTH_WITHOUT_TERMINAL
-    console.width = max(console.width, LEAST_WIDTH)
+    console.width = drawn_width(console.width)
     return console
+
+
+def drawn_width(width: int) -> int:
+    """The width for which a screen of that many columns is drawn: a variable may say anything."""
+    return min(max(width, LEAST_WIDTH), _MOST_WIDTH)
 
 
 def has_blocks() -> bool:

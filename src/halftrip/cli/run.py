@@ -348,12 +348,13 @@ def _measure(
         _warn_of_printed(run)
     # A program reads all else that is printed.
     output.write_page(str(path), sys.stderr if quiet or form != TABLE else sys.stdout)
-    return _status(run, expected, form == TABLE and not quiet)
+    return _status(run, expected, form == TABLE and not quiet, quiet)
 
 
-def _status(run: Run, expected: Expectations, shown: bool) -> int:
+def _status(run: Run, expected: Expectations, shown: bool, quiet: bool) -> int:
     """The exit status of a run that is over, judged by what is `expected`, and by what it was
-    measured against, which is printed if it is to be `shown`."""
+    measured against, which is printed if it is to be `shown`. Raises HalftripError with what is
+    missing, where it has not been printed."""
     from halftrip.analysis.expectation import fails
     from halftrip.cli.run_against import status_against
     from halftrip.report.document import document
@@ -362,6 +363,8 @@ def _status(run: Run, expected: Expectations, shown: bool) -> int:
         # Not by a signal or a death, which are errors: its time was not enough.
         raise HalftripError(run.interrupted)
     if not run.measurements or run.failures or run.failed_launches:
+        if quiet:
+            _say_why(run)
         return 1
     slower = status_against(run, shown)
     return slower or int(fails(document(run, flags=False, expectations=expected)))
@@ -371,6 +374,16 @@ def _warn_of_printed(run: Run) -> None:
     """A line for what ranks have printed, for whom the run itself does not say it."""
     for text in dict.fromkeys(each.text for each in run.notices if each.kind == "printed"):
         _warn(text)
+
+
+def _say_why(run: Run) -> None:
+    """Raises HalftripError with the first of what was not measured or has failed, if anything."""
+    from halftrip.report.document import document
+    from halftrip.views.notes import missing
+
+    if said := missing(document(run, flags=False)):
+        more = f"; and {len(said) - 1} more: halftrip show" if len(said) > 1 else ""
+        raise HalftripError(f"{said[0]}{more}")
 
 
 def _print_run(run: Run, path: Path, form: Form, plain: bool, expected: Expectations) -> None:

@@ -137,14 +137,16 @@ class Ranks:
             )
 
     def serve(self, connection: int, deadline: float | None = None) -> bool:
-        """Returns when all ranks have ended, or there is something at `connection`, which nobody
-        writes to any more; or, with False, at `deadline`, by time.monotonic."""
+        """Returns when all ranks have ended, or one that did not end well, or there is something
+        at `connection`, which nobody writes to any more; or, with False, at `deadline`, by
+        time.monotonic."""
         with selectors.DefaultSelector() as selector:
             selector.register(connection, selectors.EVENT_READ, None)
             for number, process in self._running.items():
                 selector.register(os.pidfd_open(process.pid), selectors.EVENT_READ, number)
             try:
-                while self._running:
+                # The others would wait for one that has died before it could connect.
+                while self._running and not self.status:
                     left = None if deadline is None else deadline - time.monotonic()
                     if left is not None and left <= 0:
                         return False

@@ -20,14 +20,19 @@ _WITNESSES = (r"\(pid=(\d+)\b.*No such process", r"\bPID (\d+)\b(?! RUNNING AT)"
 # MPICH's mpiexec names the lowest of the ranks that had ended when it looked. It may have ended
 # others itself by then: that a lower one had not died yet is all that this line proves.
 _LOWEST = r"\bPID (\d+) RUNNING AT\b"
+# Open MPI's mpiexec, of the rank that ended first; before version 5 it does not know its process.
+_EXITED_ON = r"process rank (\d+) with PID (\d+) .*exited on signal (\d+)"
+# By these a process is ended from outside: by a user, a terminal that is gone, a machine without
+# memory. Others end programs that do not work.
+_OUTSIDE = {signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGKILL, signal.SIGTERM}
+# What Python, and Dragon, print when they are interrupted.
+_INTERRUPTED = re.compile("KeyboardInterrupt( - .*)?")
 # How an mpiexec says that a signal ended a rank: Open MPI as shells do, MPICH by its bare number;
 # and Dragon that one ended its head process: as Python has it, in eight bits.
 _KILLED_STATUSES = {
-    9: ("a rank", signal.SIGKILL),
-    128 + signal.SIGKILL: ("a rank", signal.SIGKILL),
-    128 + signal.SIGTERM: ("a rank", signal.SIGTERM),
-    256 - signal.SIGKILL: ("its head process", signal.SIGKILL),
-    256 - signal.SIGTERM: ("its head process", signal.SIGTERM),
+    **{128 + number: ("a rank", number) for number in _OUTSIDE},
+    **{number: ("a rank", number) for number in (signal.SIGKILL, signal.SIGTERM)},
+    **{256 - n: ("its head process", n) for n in (signal.SIGKILL, signal.SIGTERM)},
 }
 
 
@@ -101,12 +106,46 @@ def first_death(
         if code < 0:
             return Interrupted(f"{name} {how_ended(code)}")
     all_connected = len(names) == ranks
-    if reports and not isinstance(reports[0], Lost):
-        return reports[0]
-    first = _seen(started, names, reports, all_connected) or next(iter(reports), None)
+    own = next(iter(reports), None)
+    if own is not None and not isinstance(own, Lost | LaunchFailed):
+        return own
+    if not all_connected:
+        # MPI does not start where a rank has been killed, whatever another one says of it.
+        killed = _killed(started, names)
+        if killed is None and not isinstance(own, Lost):
+            killed = _killed_by_status(started)
+        if killed is not None or isinstance(own, LaunchFailed):
+            return killed or own
+    first = _seen(started, names, reports, all_connected) or own
     if isinstance(first, Lost):
         return Lost(first.name, printed.crash(_all_printed(started)))
     return first or _exit_of_launcher(started, all_connected)
+
+
+def _killed(started: Started, names: Mapping[int, str]) -> HalftripError | None:
+    """The signal that has ended a rank, by what is printed."""
+    for program, lines in started.printed().items():
+        for rank, pid, number in re.findall(_EXITED_ON, "\n".join(lines)):
+            process = f" (process {pid})" if int(pid) else ""
+            name = names.get(int(pid), f"rank {rank}{process}")
+            if int(number) in _OUTSIDE:
+                return Interrupted(f"{name} {how_ended(-int(number))}")
+        for line in lines:
+            if re.fullmatch(r"rank \d+ was killed by \w+", line):
+                return Interrupted(line)
+        if any(_INTERRUPTED.fullmatch(line) for line in lines):
+            return Interrupted(f"{program}, or a rank of it, {how_ended(-signal.SIGINT)}")
+    return None
+
+
+def _killed_by_status(started: Started) -> HalftripError | None:
+    """The same, by the status of what has started it."""
+    for name, code in started.exited().items():
+        if code in _KILLED_STATUSES:
+            who, number = _KILLED_STATUSES[code]
+            of = "" if who == "a rank" else f"{name}: "
+            return Interrupted(f"{of}{who} was killed by {number.name}")
+    return None
 
 
 def _all_printed(started: Started) -> list[str]:
@@ -116,10 +155,6 @@ def _all_printed(started: Started) -> list[str]:
 def _exit_of_launcher(started: Started, all_connected: bool) -> HalftripError:
     """What the first process that ended says about the ranks that it has started."""
     for name, code in started.exited().items():
-        if code in _KILLED_STATUSES and not all_connected:
-            who, number = _KILLED_STATUSES[code]
-            of = "" if who == "a rank" else f"{name}: "
-            return Interrupted(f"{of}{who} was killed by {number.name}")
         said = started.reason(name)
         reason = f"{name} {how_ended(code)}" + (f": {said}" if said else "")
         # Once all have connected, the launch itself has not failed.
@@ -150,7 +185,6 @@ def _seen(
         if names.get(pid) in later:
             return Lost(names[pid])
     for line in lines:
-        found = re.fullmatch(r"rank \d+ (was killed by \w+|ended with status \d+)", line)
-        if found is not None and not all_connected:
-            return (Interrupted if found[1].startswith("was killed") else LaunchFailed)(line)
+        if re.fullmatch(r"rank \d+ ended with status \d+", line) and not all_connected:
+            return LaunchFailed(line)
     return None

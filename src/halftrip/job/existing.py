@@ -20,6 +20,7 @@ from halftrip.control.collectives import MpiGroup
 from halftrip.control.protocol import Abort
 from halftrip.errors import HalftripError, Unavailable, UsageError
 from halftrip.job.shm_cleanup import PREFIXES
+from halftrip.job.signals import STOPPING
 from halftrip.mpi import launcher, library
 
 
@@ -97,9 +98,6 @@ def _launchers(rank_variable: str, generations: int = 4) -> list[str]:
     return programs
 
 
-_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
 def start_group(job: ExistingJob, threads: int = 1, refusal: Abort | None = None) -> MpiGroup:
     """Starts MPI, for calls from `threads` threads, and returns the group of all ranks. `refusal`
     is what this rank has found wrong. Raises, on every rank, the error of the first that has found
@@ -110,7 +108,7 @@ def start_group(job: ExistingJob, threads: int = 1, refusal: Abort | None = None
     # ignored stays ignored.
     signals = {
         number: f"stopped by {number.name}" if job.rank == 0 else ""
-        for number in _STOPPING
+        for number in STOPPING
         if signal.getsignal(number) is not signal.SIG_IGN
     }
     with watched(job, refusal, signals):

@@ -25,6 +25,7 @@ def main() -> None:
     requests, answers = map(int, sys.argv[1:])
     # An interrupt of this process ends it without a traceback, as it does a rank.
     _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+    _signal.pthread_sigmask(_signal.SIG_UNBLOCK, {_signal.SIGINT})
     try:
         _prepare()
         rank = _serve(requests, answers)

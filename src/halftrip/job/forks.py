@@ -10,6 +10,7 @@ import subprocess
 import sys
 
 from halftrip.interpreter import RUN_MODULE
+from halftrip.job.signals import interrupts_held
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,13 +84,14 @@ class ForkServer:
             ends.append(answers)
             if min(*ends, self._requests, self._answers) <= 2:
                 raise OSError("a standard stream is closed")
-            self._process = subprocess.Popen(
-                (*RUN_MODULE, _MODULE, *map(str, ends)),
-                env=os.environ | {SERVER_VARIABLE: token},
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,
-                pass_fds=ends,
-            )
+            with interrupts_held():
+                self._process = subprocess.Popen(
+                    (*RUN_MODULE, _MODULE, *map(str, ends)),
+                    env=os.environ | {SERVER_VARIABLE: token},
+                    stdin=subprocess.DEVNULL,
+                    start_new_session=True,
+                    pass_fds=ends,
+                )
         except BaseException:
             self._close()
             raise

@@ -22,6 +22,7 @@ from halftrip.control.watchdog import Watchdog
 from halftrip.errors import HalftripError, Interrupted, UsageError
 from halftrip.job import shm_cleanup
 from halftrip.job.existing import ExistingJob, speaks, start_group
+from halftrip.job.left_behind import Claim, remove_left_behind
 from halftrip.job.limit import TimeLimit
 from halftrip.job.machine import look_in_job
 from halftrip.job.resumption import Resumption
@@ -46,6 +47,7 @@ def join(
     """
     limit = TimeLimit.from_plan(plan)
     check_fit(job, plan)
+    remove_left_behind()
     group = start_group(job, plan.threads)
     run_file = None
     try:
@@ -133,6 +135,11 @@ class _EarlyEnd:
 
     def __init__(self, rank: int, run_file: RunFile | None) -> None:
         self.told = False
+        # Where all ranks are killed, the next start removes their segments.
+        self._claim: Claim | None = None
+        with contextlib.suppress(OSError):
+            self._claim = Claim(shm_cleanup.SHARED_MEMORY)
+            self._claim.note_own_segments()
         self._rank = rank
         self._run_file = run_file
 
@@ -147,12 +154,19 @@ class _EarlyEnd:
                 # In one piece: other processes write to the same place.
                 sys.stderr.write(f"halftrip: {reason}\n")
                 sys.stderr.flush()
-        shm_cleanup.remove_own()
+        self.forget()
 
     def clean_up(self, reason: str) -> None:
         """Does the same as `tell`, but leaves it to the caller's error to tell the user."""
         self._end_file(reason)
-        shm_cleanup.remove_own()
+        self.forget()
+
+    def forget(self, segments: bool = True) -> None:
+        """Removes MPI's shared memory, if that is to be, and what is known of it elsewhere."""
+        if segments:
+            shm_cleanup.remove_own()
+        if self._claim is not None:
+            self._claim.cleanup()
 
     def _end_file(self, reason: str) -> None:
         if self._run_file is not None:
@@ -201,6 +215,8 @@ def _measure(
     failure = watchdog.guard(work)
     if failure is None:
         watchdog.close()
+        # MPI_Finalize removes its segments.
+        early_end.forget(segments=False)
         return Path(path)
     abort = Abort.from_error(failure, group.rank)
     early_end.clean_up(abort.reason)

@@ -10,7 +10,11 @@ from collections.abc import Sequence
 # led to it, the innermost first.
 _SIGNAL = re.compile(r"(?P<who>\[[^]]+:\d+\]) Signal: (?P<signal>.+?) \(\d+\)")
 _CALL = r"{who} \[ *\d+\] (/[^(\[]+)"
-# The first of these calls is the signal handler's.
+# Lines that Open MPI prints of processes; why they are printed stands in others.
+_OF_PROCESS = re.compile(r"\*\*\* |\[[^]\s]+:\d+\] ")
+# What its other lines are about.
+_ABOUT = re.compile(r"\s*(Framework|Component):\s+(\S+)")
+# The first of the calls is the signal handler's.
 _OF_HANDLER = ("libc.so", "libc-", "libpthread", "ld-linux")
 
 
@@ -47,4 +51,10 @@ def first_sentence(lines: Sequence[str]) -> str | None:
 def reason(lines: Sequence[str]) -> str | None:
     """Why a program failed, in its own words; None if it has not said."""
     crashed = crash(lines)
-    return first_sentence(lines) if crashed is None else f"a rank crashed: {crashed}"
+    if crashed is not None:
+        return f"a rank crashed: {crashed}"
+    said = first_sentence([line for line in lines if not _OF_PROCESS.match(line)] or lines)
+    about = dict.fromkeys(" ".join(found.groups()) for found in map(_ABOUT.match, lines) if found)
+    if said is None or not about:
+        return said
+    return f"{said.partition('.  ')[0]} ({', '.join(about).lower()})"

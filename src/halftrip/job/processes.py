@@ -21,12 +21,13 @@ from typing import IO, Protocol
 from halftrip.control.protocol import Channel
 from halftrip.errors import Stopped
 from halftrip.job import printed, shm_cleanup
+from halftrip.job.signals import interrupts_held
 from halftrip.job.spec import CONTROL_VARIABLE, RANK_COMMAND, RANK_VARIABLE, Job
 
 # How often a wait for the end of processes that are not children looks for it.
 POLL_SECONDS = 0.02
 # How long all ranks may take to start and connect. Large jobs wait for slow file systems.
-START_SECONDS = 60.0
+START_SECONDS = 30.0
 # How long ranks may take to leave when told to (control.watchdog.GRACE_SECONDS, and some more).
 LEAVE_SECONDS = 1.5
 
@@ -171,16 +172,17 @@ def rank_process(
     """A rank on this host, in a process of its own: no signal of a terminal reaches it. It prints
     into the descriptor `output` (None: as this process); `control` is its connection to the
     launcher, if it does not make one itself."""
-    handed = {} if control is None else {CONTROL_VARIABLE: str(control.fileno())}
-    return subprocess.Popen(
-        RANK_COMMAND,
-        env=os.environ | job.environment() | {RANK_VARIABLE: str(rank)} | handed,
-        stdin=subprocess.DEVNULL,
-        stdout=output,
-        stderr=output,
-        pass_fds=() if control is None else (control.fileno(),),
-        start_new_session=True,
-    )
+    handed = {} if control is None else {CONTROL_VARIABLE: f"{control.fileno()} {job.token}"}
+    with interrupts_held():
+        return subprocess.Popen(
+            RANK_COMMAND,
+            env=os.environ | job.environment() | {RANK_VARIABLE: str(rank)} | handed,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            pass_fds=() if control is None else (control.fileno(),),
+            start_new_session=True,
+        )
 
 
 def job_processes(token: str, proc: Path = Path("/proc")) -> list[int]:

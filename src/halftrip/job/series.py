@@ -19,6 +19,7 @@ from halftrip.job.view import RunView
 from halftrip.measure.progress import Earlier
 from halftrip.plan.launches import plan_of_launch
 from halftrip.plan.plan import FEWEST_UNTIL_CI, Plan
+from halftrip.plan.vary import label
 from halftrip.results.configuration import Configuration
 from halftrip.results.records import (
     Launch,
@@ -253,7 +254,7 @@ class _Launches:
             except HalftripError as error:
                 if not due.variant:
                     raise
-                self._fail(due, error)
+                self._fail(due, error, is_last=most == 1)
                 return True
         self._number += 1
         self._durations.append(time.monotonic() - began)
@@ -290,12 +291,13 @@ class _Launches:
         self._number += 1
         return due._replace(done=due.done | whole)
 
-    def _fail(self, due: Due, error: HalftripError) -> None:
-        """Records that a launch has failed; the other variants go on."""
-        name = variant_text(due.variant)
+    def _fail(self, due: Due, error: HalftripError, is_last: bool) -> None:
+        """Records that a launch has failed; the others go on."""
+        of = ", ".join(f"{label(name)}={value}" for name, value in due.variant)
         failure = LaunchFailure(launch=self._number, variant=due.variant, reason=str(error))
         self._run_file.append(encode(failure))
-        self._view.warn([f"{name}: {error}; going on without it"])
+        others = "" if is_last else "; going on with the others"
+        self._view.warn([f"launch {self._number + 1} of {of}: {error}{others}"])
         self._number += 1
         if due.variant not in self._measured:
             self._failed[due.variant] = error

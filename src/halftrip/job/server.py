@@ -9,7 +9,6 @@ import resource
 import threading
 import time
 from collections.abc import Callable
-from datetime import datetime
 from typing import NamedTuple
 
 from halftrip import __version__
@@ -32,6 +31,7 @@ from halftrip.job.session import (
     token_of,
 )
 from halftrip.job.spec import Job
+from halftrip.results.run_file import moment
 from halftrip.texts import printable
 
 _CLIENT = Guest("client", -1)
@@ -72,7 +72,8 @@ class Server:
         self._sessions: dict[int, Session] = {}
         self._lock = threading.Lock()
         self._count = 0
-        self._threads: set[threading.Thread] = set()
+        # Those that serve clients, or find out what these want, each with its connection.
+        self._threads: dict[threading.Thread, Channel] = {}
 
     @property
     def address(self) -> Address:
@@ -87,8 +88,12 @@ class Server:
                     self._take(*self._listener.accept(0.2 if once else None))
         finally:
             self._listener.close()
+            # None of them waits any longer for what a client might say.
+            for channel in list(self._threads.values()):
+                with contextlib.suppress(OSError):
+                    channel.socket.shutdown(2)
             for session in list(self._sessions.values()):
-                session.leave()
+                session.controls.put(None)
             for thread in list(self._threads):
                 thread.join()
 
@@ -104,7 +109,7 @@ class Server:
             channel.close()
             return
         thread = threading.Thread(target=self._receive, args=(channel,), daemon=True)
-        self._threads.add(thread)
+        self._threads[thread] = channel
         thread.start()
 
     def _receive(self, channel: Channel) -> None:
@@ -121,10 +126,10 @@ class Server:
             said = shortage(error) or str(error)
         finally:
             channel.close()
-            self._threads.discard(threading.current_thread())
+            del self._threads[threading.current_thread()]
         seconds = time.monotonic() - began
-        moment = datetime.now().astimezone().isoformat(timespec="seconds")
-        self._log(f"{moment} {client}: {printable(said, 300)}, {seconds:.1f} s")
+        at = moment().astimezone().isoformat(timespec="seconds")
+        self._log(f"{at} {client}: {printable(said, 300)}, {seconds:.1f} s")
 
     def _admit(self, channel: Channel, began: float) -> str:
         """Serves a client, and returns how that ended. Raises Closed, HalftripError, OSError."""
@@ -182,21 +187,17 @@ class Server:
 
 class Session:
     """A client that is being served, until `deadline`, by time.monotonic, at most. `controls` gets
-    its connections for control messages, each with its rank."""
+    its connections for control messages, each with its rank, or None when nobody serves it any
+    more."""
 
     def __init__(
         self, channel: Channel, request: SessionRequest, number: int, deadline: float
     ) -> None:
         self.deadline = deadline
-        self.controls: queue.Queue[tuple[int, Channel]] = queue.Queue()
+        self.controls: queue.Queue[tuple[int, Channel] | None] = queue.Queue()
         self._channel = channel
         self._numbers = request.numbers
         self._number = number
-
-    def leave(self) -> None:
-        """Has the session end, from another thread."""
-        with contextlib.suppress(OSError):
-            self._channel.socket.shutdown(2)
 
     def serve(self, job: Job, memory: int) -> str:
         """Starts the ranks, and returns how the session ended when no process of it is left. Raises
@@ -213,19 +214,27 @@ class Session:
             for channel in channels.values():
                 channel.close()
             in_time = ranks.serve(self._channel.fileno(), self.deadline)
+            # At once: to end the other ranks takes some time, and the client waits for all.
+            self._tell(self._early_end(in_time, ranks.status, output))
+            ranks.end()
+            # What the client has seen first may be the end of a rank's connection.
+            return self._early_end(in_time, ranks.status, output) or "ok"
         finally:
             ranks.end()
-            said = output.lines()
             output.file.close()
+
+    def _early_end(self, in_time: bool, status: int, output: ProcessOutput) -> str | None:
+        """Why the session has ended before the client wanted, by the first bad status of a rank, 0
+        for none; None if it has not."""
         if not in_time:
-            reason = "the time that a client has here was over"
-        elif ranks.status:
-            reason = "; ".join(said[:1]) or f"a rank ended with status {ranks.status}"
-        else:
-            return "ok"
-        with contextlib.suppress(Closed):
-            send(self._channel, Abort(reason))
-        return reason
+            return "the time that a client has here was over"
+        said = output.lines() or [f"a rank ended with status {status}"]
+        return said[0] if status else None
+
+    def _tell(self, reason: str | None) -> None:
+        if reason is not None:
+            with contextlib.suppress(Closed):
+                send(self._channel, Abort(reason))
 
     def _await_controls(self) -> dict[int, Channel]:
         """The connections for the control messages of all ranks. Raises HalftripError if they do
@@ -235,8 +244,10 @@ class Session:
         try:
             while len(channels) < len(self._numbers):
                 left = deadline - time.monotonic()
-                number, channel = self.controls.get(timeout=max(left, 0.01))
-                channels[number] = channel
+                found = self.controls.get(timeout=max(left, 0.01))
+                if found is None:
+                    raise queue.Empty
+                channels[found[0]] = found[1]
         except queue.Empty:
             for channel in channels.values():
                 channel.close()

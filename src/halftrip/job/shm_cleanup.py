@@ -37,12 +37,16 @@ class Segments:
 
     def __init__(self, proc: Path = Path("/proc")) -> None:
         self._proc = proc
-        self._seen: set[_Mapping] = set()
+        self._seen: set[Mapping] = set()
 
     def note(self, pids: Iterable[int]) -> None:
         """Notes what these processes map now."""
         for pid in pids:
-            self._seen |= _mappings(self._proc / str(pid) / "maps", is_of_mpi)
+            self._seen |= mappings(self._proc / str(pid) / "maps")
+
+    def add(self, mapping: Mapping) -> None:
+        """Adds one that was seen by somebody else."""
+        self._seen.add(mapping)
 
     def orphans(self) -> list[Path]:
         """Those that still exist, and that no process maps."""
@@ -53,7 +57,9 @@ class Segments:
         return [Path(each.path) for each in left if each.path not in mapped]
 
 
-class _Mapping(NamedTuple):
+class Mapping(NamedTuple):
+    """A segment, as the list of a process's mappings has it."""
+
     path: str
     inode: int
 
@@ -62,10 +68,11 @@ def mapped_segments(
     maps: Path = Path("/proc/self/maps"), is_segment: Callable[[str], bool] = is_of_mpi
 ) -> set[str]:
     """The segments that a process maps, from its list of mappings; none if it has ended."""
-    return {mapping.path for mapping in _mappings(maps, is_segment)}
+    return {mapping.path for mapping in mappings(maps, is_segment)}
 
 
-def _mappings(maps: Path, is_segment: Callable[[str], bool]) -> set[_Mapping]:
+def mappings(maps: Path, is_segment: Callable[[str], bool] = is_of_mpi) -> set[Mapping]:
+    """The segments that a process maps, with their inodes; none if it has ended."""
     try:
         lines = maps.read_text().splitlines()
     except OSError:
@@ -73,7 +80,7 @@ def _mappings(maps: Path, is_segment: Callable[[str], bool]) -> set[_Mapping]:
     # Addresses, permissions, offset, device, inode, path.
     fields = [line.split(maxsplit=5) for line in lines]
     return {
-        _Mapping(words[5], int(words[4]))
+        Mapping(words[5], int(words[4]))
         for words in fields
         if len(words) == 6 and is_segment(Path(words[5]).name)
     }

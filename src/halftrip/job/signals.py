@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 from halftrip.errors import Stopped
 
-_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextlib.contextmanager
@@ -26,7 +26,7 @@ def catching(stop: Callable[[str], None]) -> Iterator[None]:
 
     old = {
         number: signal.signal(number, on_signal)
-        for number in _STOPPING
+        for number in STOPPING
         if signal.getsignal(number) is not signal.SIG_IGN
     }
     try:
@@ -38,6 +38,17 @@ def catching(stop: Callable[[str], None]) -> Iterator[None]:
             signal.signal(number, handler)
         if stop is interrupt:
             _raised.clear()
+
+
+@contextlib.contextmanager
+def interrupts_held() -> Iterator[None]:
+    """What is started meanwhile gets no SIGINT until it unblocks it: before its first line,
+    Python would answer with a traceback. One that comes to this thread waits."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 # Why `interrupt` has raised Stopped. Python ignores an exception that is raised in a destructor or

@@ -18,6 +18,7 @@ from halftrip.errors import (
 from halftrip.job import forks
 from halftrip.job.connected import guests
 from halftrip.job.deaths import HostsLost, LaunchFailed
+from halftrip.job.left_behind import remove_left_behind
 from halftrip.job.limit import TimeLimit, is_worthwhile
 from halftrip.job.processes import Started, environment
 from halftrip.job.resumption import Resumption
@@ -58,6 +59,7 @@ def launch(plan: Plan, run_file: RunFile, view: RunView, left: Resumption) -> No
         # asked for its version.
         with catching(interrupt):
             limit = TimeLimit.from_plan(plan)
+            remove_left_behind()
             first = plans_of_variants(plan)[0]
             # Ranks on other hosts have none of this one's cores.
             if view.takes_warnings and not first.spans_hosts and is_worthwhile(first):
@@ -258,3 +260,5 @@ def _start(plan: Plan, launcher: Launcher, job: Job, started: Started) -> None:
 
         job = start_beside(plan.dragon, job, started)
     launcher.start(job, started)
+    if plan.start_timeout is not None:
+        started.start_seconds = plan.start_timeout

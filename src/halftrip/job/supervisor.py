@@ -43,6 +43,8 @@ from halftrip.results.configuration import Configuration
 
 # After the first death others follow at once: how long to wait for reports before naming one.
 _REPORTS_SECONDS = 0.2
+# How long an mpiexec may take to end after a rank that cannot begin.
+_GIVEN_UP_SECONDS = 2.0
 
 
 class Records(Protocol):
@@ -204,7 +206,9 @@ class Supervisor:
                 hosts = dict.fromkeys(self._started.hosts[rank] for rank in missing)
                 where = f"; none or not all of {', '.join(hosts)}" if hosts else ""
                 self._lose(missing)
-                raise LaunchFailed(f"only {ranks} connected within {seconds:.0f} s{where}")
+                said = next(filter(None, map(self._started.reason, self._started.outputs)), "")
+                why = f": {said}" if said else ""
+                raise LaunchFailed(f"only {ranks} connected within {seconds:.3g} s{where}{why}")
             # A rank that is killed while MPI starts leaves its segment.
             self._serve(min(left, self._clean_up.note_segments()))
 
@@ -312,9 +316,12 @@ class Supervisor:
             self._selector.unregister(rank.control)
             has_started = rank.hello.rank >= 0
             report = message.error() if has_started else LaunchFailed(message.reason)
-            if not self._ending:
+            if has_started and not self._ending:
                 raise report
             self._reports.append(report)
+            if not has_started:
+                # It may be because another one was killed, which the mpiexec says when it ends.
+                self._end_early(_GIVEN_UP_SECONDS)
 
     def _on_event(self, channel: Channel) -> None:
         try:
@@ -358,14 +365,17 @@ class Supervisor:
         """The ranks that a process has started, or is."""
         return set(self._started.ranks[process] or range(self._job.ranks))
 
-    def _end_early(self) -> None:
-        """Raises an error that names the first death, after waiting for the reports that follow."""
+    def _end_early(self, patience: float = _REPORTS_SECONDS) -> None:
+        """Raises an error that names the first death, after waiting for the reports that follow, so
+        many seconds, or until all processes have ended."""
         if self._ending:
             return
         self._ending = True
-        deadline = time.monotonic() + _REPORTS_SECONDS
-        while (left := deadline - time.monotonic()) > 0:
-            self._serve(left)
+        began = time.monotonic()
+        while (left := began + patience - time.monotonic()) > 0:
+            if len(self._started.exited()) == len(self._started.processes):
+                patience = _REPORTS_SECONDS
+            self._serve(min(left, _REPORTS_SECONDS))
         names = {rank.hello.pid: rank.name for _, rank in sorted(self._ranks.items())}
         finished = {number for number, rank in self._ranks.items() if rank.finished}
         for process in self._started.processes:

@@ -55,6 +55,7 @@ from halftrip.errors import (
 )
 from halftrip.job.existing import existing_job, watched
 from halftrip.job.processes import START_SECONDS
+from halftrip.job.signals import STOPPING
 from halftrip.job.spec import CONTROL_VARIABLE, RANK_VARIABLE, Job
 from halftrip.measure.progress import Earlier
 from halftrip.measure.runner import Runner
@@ -131,9 +132,7 @@ class LauncherSink:
 
 def main() -> NoReturn:
     """Runs this rank and exits: 0 if the run is complete, else 1."""
-    # An interrupt of this process alone ends it as a SIGTERM does, without a traceback.
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    _end_by_signals()
     # After a failure without atexit handlers: MPI_Finalize would wait for dead ranks.
     clock.begin_calibration()
     job = Job.from_environment(os.environ)
@@ -147,6 +146,8 @@ def main() -> NoReturn:
                 communicator = library.start(job.ranks, job.threads)
         except Unavailable as error:
             _give_up(job, str(error))
+        # UCX waits for a debugger at a SIGHUP.
+        _end_by_signals()
         rank = communicator.Get_rank()
     else:
         rank = int(os.environ[RANK_VARIABLE])
@@ -155,6 +156,16 @@ def main() -> NoReturn:
     # The process is over: to look for garbage, and free it, would take 30 ms.
     gc.freeze()
     sys.exit(0)
+
+
+def _end_by_signals() -> None:
+    """The signals by which a user ends a run end this process, if one of them comes to it alone:
+    without a traceback of Python's, and whatever a library has made of them."""
+    for number in STOPPING:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+    # What has started it may have held one back.
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 def _name_process(rank: int) -> None:
@@ -173,8 +184,9 @@ def _give_up(job: Job, reason: str) -> NoReturn:
 def _connect_control(job: Job, hello: Hello) -> Channel:
     """The connection to the launcher: the one that it has made itself, if there is one. Raises
     OSError and Closed."""
-    made = os.environ.get(CONTROL_VARIABLE)
-    if made is None:
+    # Another one may have been left in the environment by whoever started this job.
+    made, _, token = os.environ.get(CONTROL_VARIABLE, "").partition(" ")
+    if token != job.token:
         return connect(job.address, job.token, hello, START_SECONDS, network=job.network)
     channel = Channel(socket.socket(fileno=int(made)))
     os.set_inheritable(channel.fileno(), False)

@@ -265,6 +265,11 @@ OPTIONS: dict[str, Option] = {
     "remote_command": Option(
         parsing.text, "What starts halftrip on hosts. [the path that it has here]", group="where"
     ),
+    "start_timeout": Option(
+        parsing.seconds,
+        "How long ranks may take to start. [30s; 15s by Dragon, 3min on several nodes]",
+        group="where",
+    ),
     "peer": Option(
         hosts.peer,
         "Half of the ranks here, half where halftrip serve runs: HOST or HOST:PORT.",

@@ -63,6 +63,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     of PART_KEYS.
 
     With `max_duration`, seconds, the whole run takes no longer: slices get shorter, then fewer.
+    Ranks that have not started after `start_timeout`, seconds, are given up.
 
     `message_rate` adds a stream of small messages over each transport, for how many of them it
     carries in a second.
@@ -136,6 +137,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     warmup: int | None = None
     slices: int = 20
     max_duration: float | None = None
+    start_timeout: float | None = None
     preset: str | None = None
     launches: int = 1
     dealt: bool = False

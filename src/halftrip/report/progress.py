@@ -46,7 +46,9 @@ class ProgressLine:
         quiet: bool = False,
         seconds: float | None = None,
     ) -> None:
-        self.visible = console.is_terminal and not hidden
+        # Variables may have rich take a pipe for a terminal.
+        self._is_terminal = console.is_terminal and console.file.isatty()
+        self.visible = self._is_terminal and not hidden
         self.takes_warnings = not quiet
         self._console = console
         self._ends = None if seconds is None else time.monotonic() + seconds
@@ -130,7 +132,7 @@ class ProgressLine:
         for line in lines:
             self._console.print(
                 f"halftrip: warning: {line}",
-                soft_wrap=not self._console.is_terminal,
+                soft_wrap=not self._is_terminal,
                 markup=False,
                 highlight=False,
             )

@@ -36,7 +36,7 @@ import contextlib
 import os
 import threading
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, get_args, get_origin, get_type_hints
@@ -95,7 +95,7 @@ def _has_rows(path: Path) -> bool:
 
 def default_name(now: datetime | None = None) -> str:
     """A name for a run file that sorts by time and is new: ``halftrip-20260131-120000.jsonl``."""
-    stem = (now or datetime.now()).strftime("halftrip-%Y%m%d-%H%M%S")
+    stem = (now or moment()).strftime("halftrip-%Y%m%d-%H%M%S")
     name = f"{stem}.jsonl"
     count = 1
     while os.path.exists(name):
@@ -106,7 +106,15 @@ def default_name(now: datetime | None = None) -> str:
 
 def utc_now() -> str:
     """The time of day in UTC, ISO 8601, to the second."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
+    return moment(UTC).isoformat(timespec="seconds")
+
+
+def moment(zone: tzinfo | None = None) -> datetime:
+    """Now. Raises HalftripError where the machine's clock is wrong by thousands of years."""
+    try:
+        return datetime.now(zone)
+    except (ValueError, OverflowError, OSError) as error:
+        raise HalftripError(f"the clock of this machine: {error}; set it, as with date") from None
 
 
 class RunFile:

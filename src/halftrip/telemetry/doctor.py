@@ -7,7 +7,6 @@ that cannot be read is "unknown", never "ok".
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable
 from typing import Literal
 
@@ -18,6 +17,7 @@ from halftrip.clock import kernel_clock_source
 from halftrip.kernel_files import HOST_FILES, Reader
 from halftrip.telemetry import control_groups, environment
 from halftrip.telemetry.load import LOOK_SECONDS, NOT_RUN, Load, look
+from halftrip.telemetry.memory import host_memory
 from halftrip.telemetry.processors import KINDS, read_processors
 from halftrip.telemetry.topology import core_of
 
@@ -158,11 +158,9 @@ def steal(reader: Reader) -> Check:
 
 
 def memory(reader: Reader) -> Check:
-    text = reader.text("/proc/meminfo")
-    match = re.search(r"^MemAvailable:\s*(\d+) kB", text or "", re.MULTILINE)
-    if match is None:
+    available = host_memory(reader)
+    if available is None:
         return unknown("memory")
-    available = int(match[1]) << 10
     found = f"{available / (1 << 30):.1f} GiB available"
     if available >= _MEMORY_NEEDED:
         return Check("memory", "ok", found)

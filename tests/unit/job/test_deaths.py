@@ -38,8 +38,23 @@ TRACEBACK = (
     "    import a",
     "ModuleNotFoundError: No module named 'a'",
 )
+BOGUS = (
+    "*** An error occurred in MPI_Init_thread",
+    "[vm:41] Local abort before MPI_INIT completed completed successfully",
+    "A requested component was not found, or was unable to be opened.  This",
+    "means that this component is either not installed or is unable to be",
+    "Framework: btl",
+    "Component: bogus",
+)
+BOGUS_SAID = (
+    "A requested component was not found, or was unable to be opened (framework btl, component "
+    "bogus)"
+)
 OPEN_MPI = "prterun noticed that process rank 0 with PID {} on node host exited on signal 9"
 FULL = "/scratch/full"
+OPEN_MPI_4 = "mpirun noticed that process rank 1 with PID 0 on node vm exited on signal 1 (Hangup)."
+NO_MPI = LaunchFailed("MPI does not start")
+BY_PYTHON = "mpiexec, or a rank of it, was killed by"
 KILLED, ENDED = end_of(1, -9), end_of(1, 3)
 
 
@@ -83,11 +98,29 @@ def launcher():
         (137, (), (), ONE, Interrupted, "a rank was killed by SIGKILL"),
         (247, (), (), {}, Interrupted, "mpiexec: its head process was killed by SIGKILL"),
         (137, (), (), BOTH, Interrupted, "mpiexec ended with status 137"),
+        # Another rank says that MPI does not start, or has been told to end.
+        (137, (), (NO_MPI,), ONE, Interrupted, "a rank was killed by SIGKILL"),
+        (129, (OPEN_MPI_4,), (NO_MPI,), {}, Interrupted, "rank 1 was killed by SIGHUP"),
+        (
+            1,
+            (OPEN_MPI.format(41),),
+            (NO_MPI,),
+            ONE,
+            Interrupted,
+            "rank 0 (process 41) was killed by SIGKILL",
+        ),
+        (130, (TRACEBACK[0], "KeyboardInterrupt"), (), {}, Interrupted, f"{BY_PYTHON} SIGINT"),
+        (1, (), (NO_MPI,), {}, LaunchFailed, "MPI does not start"),
+        (139, (OPEN_MPI_4.replace("1 (Hangup)", "11"),), (NO_MPI,), {}, LaunchFailed, str(NO_MPI)),
         (3, ("no such host",), (), {}, LaunchFailed, "mpiexec ended with status 3: no such host"),
         # All of a sentence, and what crashed.
         (
             *(243, BOX, (), {}, LaunchFailed),
             f"mpiexec ended with status 243: {BOX[0]} {BOX[1]} plm_rsh_agent: ssh : rsh",
+        ),
+        (
+            *(14, BOGUS, (), {}, LaunchFailed),
+            f"mpiexec ended with status 14: {BOGUS_SAID}",
         ),
         (1, TRACEBACK, (), {}, LaunchFailed, f"mpiexec ended with status 1: {TRACEBACK[-1]}"),
         (

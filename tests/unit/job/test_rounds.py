@@ -110,7 +110,8 @@ def test_a_variant_that_fails_is_named_and_not_begun_again(tmp_path):
     assert found.run.interrupted is None
     (failure,) = found.run.launch_failures
     assert (failure.variant, failure.reason) == (B, "mpiexec ended with status 1")
-    assert view.lines == ["env.X b: mpiexec ended with status 1; going on without it"]
+    said = f"launch {failure.launch + 1} of X=b: mpiexec ended with status 1"
+    assert view.lines == [f"{said}; going on with the others"]
     assert {each.variant for each in found.run.by_configuration} == {A, C}
 
 

@@ -122,11 +122,16 @@ def clock(monkeypatch):
     return clock
 
 
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
 def shown(clock, *updates, width=80, **options):
     """What the line says after `updates`: the second, and the arguments of `update`."""
     clock.now = 100.0
-    screen = io.StringIO()
-    console = Console(file=screen, force_terminal=True, width=width, height=20)
+    screen = Terminal()
+    console = Console(file=screen, width=width, height=20)
     with ProgressLine(console, **options) as view:
         for now, *arguments in updates:
             clock.now = 100.0 + now

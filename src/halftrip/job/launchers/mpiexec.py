@@ -6,17 +6,16 @@ import contextlib
 import importlib.util
 import os
 import subprocess
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from halftrip.control.listener import Reach
 from halftrip.control.network import Network
 from halftrip.errors import Unavailable
-from halftrip.job import shm_cleanup
 from halftrip.job.launchers.base import Launcher
+from halftrip.job.left_behind import Claim
 from halftrip.job.processes import ProcessOutput, Started
+from halftrip.job.shm_cleanup import SHARED_MEMORY
 from halftrip.job.spec import JOB_VARIABLE, RANK_COMMAND, Job
 from halftrip.mpi.launcher import (
     find_mpiexec,
@@ -47,10 +46,10 @@ class MpiexecLauncher(Launcher):
         self._chosen = dict.fromkeys(plan.variables, "")
         self._network = Network(plan.interface, plan.data_ports)
         # Removed at the end, with the files that a killed mpiexec, or a killed rank, leaves in it.
-        self._directories = {"TMPDIR": _new_directory()}
+        self._directories = {"TMPDIR": Claim()}
         if self.reach == "unix":
             with contextlib.suppress(OSError):
-                shared = _new_directory(shm_cleanup.SHARED_MEMORY)
+                shared = Claim(SHARED_MEMORY)
                 self._directories |= dict.fromkeys(_SEGMENT_VARIABLES, shared)
 
     @property
@@ -102,7 +101,3 @@ class MpiexecLauncher(Launcher):
         if self.reach != "unix":
             return {}
         return quick_start(self._mpiexec, dict(os.environ) | self._chosen)
-
-
-def _new_directory(parent: Path | None = None) -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(prefix="halftrip-", dir=parent, ignore_cleanup_errors=True)

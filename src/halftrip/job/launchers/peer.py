@@ -41,7 +41,6 @@ from halftrip.plan.plan import Plan
 from halftrip.texts import printable
 
 _DEFAULT_RANKS = 2
-_START_SECONDS = 30.0
 # The ranks there have their time to leave, and are seen to have gone.
 _LEAVE_SECONDS = 3.0
 # A server that still ends the session before is asked again, so often and so long, s.
@@ -80,7 +79,6 @@ class PeerLauncher(Launcher):
     def start(self, job: Job, started: Started) -> None:
         started.until_end.callback(self._channel.close)
         started.until_finished.callback(self._leave)
-        started.start_seconds = _START_SECONDS
         started.leave_seconds = _LEAVE_SECONDS
         started.servers[self._channel] = self._name
         for rank in range(self._here, self._ranks):

@@ -30,7 +30,6 @@ from halftrip.plan.plan import Plan
 # Nobody is there to be asked for a password; what ssh reports apart from errors is no news.
 _OPTIONS = ("-T", "-x", "-o", "BatchMode=yes", "-o", "LogLevel=ERROR", "-o", "ConnectTimeout=15")
 # How long ranks may take to connect, s: their program may be on a slow file system.
-_START_SECONDS = 30.0
 _NO_MPI = (
     "--hosts starts ranks without MPI; mpiexec --host a,b halftrip run, or --mpiexec with such "
     "arguments, starts them with it"
@@ -69,7 +68,6 @@ class SshLauncher(Launcher):
         return {"no_mpi": _NO_MPI, "network": self._network}
 
     def start(self, job: Job, started: Started) -> None:
-        started.start_seconds = _START_SECONDS
         started.leave_seconds = LEAVE_SECONDS
         started.hosts.update(enumerate(self._where))
         here = set(filter(is_this_host, self._where))
