@@ -29,7 +29,7 @@ _OUTSIDE = {signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGKILL, signal
 _INTERRUPTED = re.compile("KeyboardInterrupt( - .*)?")
 # How an mpiexec says that a signal ended a rank: Open MPI as shells do, MPICH by its bare number;
 # and Dragon that one ended its head process: as Python has it, in eight bits.
-_KILLED_STATUSES: dict[int, tuple[str, int]] = {
+_KILLED_STATUSES: dict[int, tuple[str, signal.Signals]] = {
     **{128 + number: ("a rank", number) for number in _OUTSIDE},
     **{number: ("a rank", number) for number in (signal.SIGKILL, signal.SIGTERM)},
     **{256 - n: ("its head process", n) for n in (signal.SIGKILL, signal.SIGTERM)},
