@@ -6,6 +6,7 @@ import re
 import signal
 from collections.abc import Mapping, Sequence
 
+from halftrip.control.protocol import Abort
 from halftrip.errors import SHORTAGE_STATUS, HalftripError, Interrupted
 from halftrip.job import printed
 from halftrip.job.processes import Started
@@ -68,6 +69,29 @@ def how_ended(code: int) -> str:
     )
 
 
+def reported(message: Abort, rank: int) -> HalftripError:
+    """The error of a rank's message, below 0: of one that cannot begin."""
+    return message.error() if rank >= 0 else LaunchFailed(message.reason)
+
+
+def too_few(started: Started, count: int, ranks: int, missing: Sequence[int]) -> LaunchFailed:
+    """The error where only `count` of `ranks` have connected in time, and of those on hosts with
+    names these are `missing`."""
+    hosts = dict.fromkeys(started.hosts[rank] for rank in missing)
+    where = f"; none or not all of {', '.join(hosts)}" if hosts else ""
+    why = f": {said}" if (said := started.any_reason()) else ""
+    return LaunchFailed(
+        f"only {count} of {ranks} ranks connected within {started.start_seconds:.3g} s{where}{why}"
+    )
+
+
+def ended_early(started: Started, name: str) -> HalftripError:
+    """The error where the rank of this name has ended before it could connect, and its mpiexec goes
+    on. One that has failed prints why."""
+    said = started.any_reason()
+    return LaunchFailed(f"{name} ended: {said}") if said else Lost(name)
+
+
 def first_death(
     started: Started, reports: Sequence[HalftripError], names: Mapping[int, str], ranks: int
 ) -> HalftripError:
@@ -92,6 +116,16 @@ def first_death(
     if isinstance(first, Lost):
         return Lost(first.name, printed.crash(_all_printed(started)))
     return first or _exit_of_launcher(started, all_connected)
+
+
+def check_end(started: Started, names: Mapping[int, str]) -> None:
+    """Raises Interrupted where a signal from outside has ended a process that was about to end:
+    everything is measured, and somebody wanted it to end."""
+    for name, code in started.exited().items():
+        if -code in _OUTSIDE:
+            raise Interrupted(f"{name} {how_ended(code)}")
+    if killed := _killed(started, names) or _killed_by_status(started):
+        raise killed
 
 
 def _killed(started: Started, names: Mapping[int, str]) -> HalftripError | None:

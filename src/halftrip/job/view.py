@@ -7,6 +7,12 @@ from typing import Protocol
 from halftrip.results.configuration import Configuration
 
 
+class Records(Protocol):
+    """Takes whole lines of a run file; `last` marks the end record."""
+
+    def append(self, lines: bytes, last: bool = False) -> None: ...
+
+
 class RunView(Protocol):
     """Shows progress, if it is `visible`, and keeps what other programs printed. If it `paces` the
     run, no slice begins before `before_slice` has returned."""
