@@ -26,7 +26,7 @@ _OUTSIDE = {signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGKILL, signal
 _INTERRUPTED = re.compile("KeyboardInterrupt( - .*)?")
 # How an mpiexec says that a signal ended a rank: Open MPI as shells do, MPICH by its bare number;
 # and Dragon that one ended its head process: as Python has it, in eight bits.
-_KILLED_STATUSES = {
+_KILLED_STATUSES: dict[int, tuple[str, signal.Signals]] = {
     **{128 + number: ("a rank", number) for number in _OUTSIDE},
     **{number: ("a rank", number) for number in (signal.SIGKILL, signal.SIGTERM)},
     **{256 - n: ("its head process", n) for n in (signal.SIGKILL, signal.SIGTERM)},
@@ -110,8 +110,10 @@ def first_death(
         killed = _killed(started, names)
         if killed is None and not isinstance(own, Lost):
             killed = _killed_by_status(started)
-        if killed is not None or isinstance(own, LaunchFailed):
-            return killed or own
+        if killed is not None:
+            return killed
+        if isinstance(own, LaunchFailed):
+            return own
     first = _seen(started, names, reports, all_connected) or own
     if isinstance(first, Lost):
         return Lost(first.name, printed.crash(_all_printed(started)))

@@ -352,8 +352,7 @@ class Supervisor:
         return set(self._started.ranks[process] or range(self._job.ranks))
 
     def _end_early(self, patience: float = _REPORTS_SECONDS) -> None:
-        """Raises an error that names the first death, after waiting for the reports that follow, so
-        many seconds, or until all processes have ended."""
+        """Raises an error that names the first death, when all have ended or after `patience` s."""
         if self._ending:
             return
         self._ending = True
