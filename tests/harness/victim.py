@@ -16,8 +16,8 @@ from harness.limits import AMPLE_SECONDS, END_SECONDS
 from harness.mpi import AS_ROOT
 from harness.shell import HALFTRIP, Result
 
-# Much to measure: what happens to it happens in its midst.
-_WORK = ("-s", "8,64K,1M", "--ci", "none", "--time", "100ms", "-r", "50")
+# Much to measure, in one launch: what happens to it happens in its midst.
+_WORK = ("-s", "8,64K,1M", "--ci", "none", "--time", "2s", "-r", "100", "--launches", "1")
 LOCAL = (*_WORK, "-t", "shm,tcp,pipe,unix")
 WITH_MPI = (*_WORK, "-t", "mpi,shm,tcp")
 # Why a run ended whose first rank could not write it down.

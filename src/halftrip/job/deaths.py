@@ -17,8 +17,9 @@ _WITNESSES = (r"\(pid=(\d+)\b.*No such process", r"\bPID (\d+)\b(?! RUNNING AT)"
 # MPICH's mpiexec names the lowest of the ranks that had ended when it looked. It may have ended
 # others itself by then: that a lower one had not died yet is all that this line proves.
 _LOWEST = r"\bPID (\d+) RUNNING AT\b"
-# Open MPI's mpiexec, of the rank that ended first; before version 5 it does not know its process.
-_EXITED_ON = r"process rank (\d+) with PID (\d+) .*exited on signal (\d+)"
+# Open MPI's mpiexec, of the rank that ended first, in one line or two; before version 5 it does not
+# know its process.
+_EXITED_ON = r"process rank (\d+) with PID (\d+) [^\n]*\s+exited\s+on\s+signal (\d+)"
 # By these a process is ended from outside: by a user, a terminal that is gone, a machine without
 # memory. Others end programs that do not work.
 _OUTSIDE = {signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGKILL, signal.SIGTERM}

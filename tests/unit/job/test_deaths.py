@@ -153,6 +153,10 @@ def test_the_first_death_is_named(launcher, status, printed, reports, connected,
         ("exit 139", (), None),
         ("kill -TERM $$", (), "mpiexec was killed by SIGTERM"),
         ("exit 137", (OPEN_MPI.format(41),), "rank 1 (process 41) was killed by SIGKILL"),
+        (
+            *("exit 137", [OPEN_MPI.format(41).removesuffix("signal 9"), "signal 9 (Killed)."]),
+            "rank 1 (process 41) was killed by SIGKILL",
+        ),
         ("exit 9", (), "a rank was killed by SIGKILL"),
     ],
 )
