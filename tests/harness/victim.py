@@ -16,8 +16,8 @@ from harness.limits import AMPLE_SECONDS, END_SECONDS
 from harness.mpi import AS_ROOT
 from harness.shell import HALFTRIP, Result
 
-# Much to measure: what happens to it happens in its midst.
-_WORK = ("-s", "8,64K,1M", "--ci", "none", "--time", "100ms", "-r", "50")
+# Much to measure, in one launch: what happens to it happens in its midst.
+_WORK = ("-s", "8,64K,1M", "--ci", "none", "--time", "2s", "-r", "100", "--launches", "1")
 LOCAL = (*_WORK, "-t", "shm,tcp,pipe,unix")
 WITH_MPI = (*_WORK, "-t", "mpi,shm,tcp")
 # Why a run ended whose first rank could not write it down.
@@ -60,7 +60,7 @@ class Victim:
 
     def await_file(self):
         """Until there is a run file. Then the ranks are being started."""
-        self._await(lambda: self._count(b"\n"), "no run file")
+        self._await(lambda: self.count(b"\n"), "no run file")
 
     def await_process(self):
         """Until the command has started a rank, the process that forks them, or the mpiexec."""
@@ -89,11 +89,11 @@ class Victim:
 
     def await_ranks(self):
         """Until the ranks have said where they are: their set-up is done."""
-        self._await(lambda: self._count(b'"record":"environment"') >= 2, "no set-up")
+        self._await(lambda: self.count(b'"record":"environment"') >= 2, "no set-up")
 
     def await_measurements(self, count=1):
         """Until the file holds so many: what happens now, happens while others are made."""
-        self._await(lambda: self._count(b'"record":"measurement"') >= count, "no measurement")
+        self._await(lambda: self.count(b'"record":"measurement"') >= count, "no measurement")
 
     def await_work(self, number, seconds=0.2):
         """Until that rank has computed for so long since its set-up: it is in a timed loop, or
@@ -118,7 +118,8 @@ class Victim:
             self.shell.marked.note_segments()
             time.sleep(_LOOK_SECONDS)
 
-    def _count(self, part):
+    def count(self, part):
+        """How often the file has it."""
         return self.path.read_bytes().count(part) if self.path.exists() else 0
 
     # The processes.
@@ -173,14 +174,14 @@ class Victim:
         marked = self.shell.marked
         marked.note_segments()
         marked.note_sockets()
-        measured = self._count(b'"record":"measurement"')
+        measured = self.count(b'"record":"measurement"')
         began = time.monotonic()
         os.kill(pid, number)
         ended = self.wait(seconds)
         assert marked.await_end(began + seconds - time.monotonic()) == []
         assert "Traceback" not in ended.err, ended.err
         # A file that has just been created is still empty.
-        if self._count(b"\n"):
+        if self.count(b"\n"):
             assert len(ended.run.measurements) >= measured
             assert ended.run.interrupted is not None, (ended.status, ended.out, ended.err)
             assert ended.run.problems == ()

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 
 import pytest
 
@@ -103,6 +104,15 @@ def test_options_win_over_a_plan_and_that_over_the_defaults_of_a_user(shell):
     assert [e.core for e in result.run.environments] == [None, None]
     assert all("unpinned" in row["flags"] for row in result.rows())
     assert "any core" in result.show().out
+
+
+def test_a_quiet_run_says_why_nothing_was_measured(shell):
+    """A variable of ranks that somebody has left in the environment means nothing."""
+    work = ("-q", "-t", "mpi,shm", "-s", "512G", "--launcher", "local", "--ci", "none")
+    result = shell.run(*work, HALFTRIP_CONTROL="x")
+    assert (result.status, result.out) == (1, "run.jsonl\n")
+    said = r"halftrip: not measured: \w+: .*; and 1 more: halftrip show\n"
+    assert re.fullmatch(said, result.err), result.err
 
 
 def test_cores_are_what_was_asked_for(shell):

@@ -54,17 +54,22 @@ def test_a_rank_notices_whatever_it_waits_in(shell, transport, wait):
 
 
 @pytest.mark.parametrize(
-    ("name", "rank", "transports"),
+    ("name", "rank", "transports", "number"),
     [
-        ("wheel", 0, "mpi,shm"),
-        *extended(("wheel", 1, "mpi4py"), ("wheel", 0, "mpi4py-object"), ("mpich", 1, "mpi")),
+        ("wheel", 0, "mpi,shm", signal.SIGKILL),
+        *extended(
+            ("wheel", 1, "mpi4py", signal.SIGKILL),
+            ("wheel", 0, "mpi4py-object", signal.SIGINT),
+            # UCX would wait for a debugger.
+            ("mpich", 1, "mpi", signal.SIGHUP),
+        ),
     ],
 )
-def test_a_killed_rank_of_mpi_is_named(shell, name, rank, transports):
+def test_a_killed_rank_of_mpi_is_named(shell, name, rank, transports, number):
     victim = Victim(shell, *WITH_MPI, "-t", transports, *chosen(name), **quick_start(name))
     victim.await_measurements(2)
     pid = victim.rank(rank)
-    ended = victim.kill(pid)
+    ended = victim.kill(pid, number)
     assert (ended.status, ended.err) == (1, f"halftrip: rank {rank} (process {pid}) died\n")
     assert ended.run.interrupted == f"rank {rank} (process {pid}) died"
 

@@ -146,6 +146,27 @@ def test_a_server_that_ends_is_named(shell, tmp_path, number):
         assert (result.status, result.err) == (0, "")
 
 
+@pytest.mark.parametrize("rank", [0, *extended(1)])
+def test_a_rank_of_the_server_that_dies_before_it_connects_ends_the_run(shell, tmp_path, rank):
+    """Others of the server wait for it, and would for ever."""
+    with served(tmp_path) as server:
+        victim = Victim(shell, *WORK, *server.peer, "-n", "4", HALFTRIP_SECRET=server.secret)
+        server.await_ranks(2)[rank].kill()
+        ended = victim.wait(SECONDS)
+        assert ended.status == 1
+        # It may just have connected.
+        named = rf"(: rank {2 + rank} was killed by SIGKILL|rank {2 + rank} on .* died)\n"
+        assert re.search(named, ended.err)
+        assert server.await_ranks(0) == []
+
+
+@pytest.mark.extended
+def test_a_server_that_ends_does_not_wait_for_who_has_said_nothing(tmp_path):
+    with served(tmp_path) as server, closing(client(server)):
+        server.process.terminate()
+        assert server.process.wait(END_SECONDS) == 128 + signal.SIGTERM
+
+
 @pytest.mark.extended
 def test_a_rank_of_the_server_that_dies_is_named(shell, tmp_path):
     with served(tmp_path) as server:

@@ -1,11 +1,13 @@
 """A process of a run is killed or stopped, at a moment that a seed draws: whoever and whenever it
 is, the run ends soon, says so, and leaves nothing behind but a file with what was measured.
 
-KILLS is how many seeds there are, from 0 on."""
+KILLS is how many seeds there are, from FIRST_KILL or 0 on."""
 
 import contextlib
+import fcntl
 import os
 import random
+import re
 import signal
 import time
 from pathlib import Path
@@ -15,9 +17,12 @@ import pytest
 
 from harness.limits import DRAGON_SECONDS, END_SECONDS, until
 from harness.mpi import chosen, job, quick_start
+from harness.served import served
+from harness.ssh import stand_in
 from harness.victim import LOCAL, WITH_MPI, Victim
 
 KILLS = int(os.environ.get("KILLS", "12"))
+FIRST = int(os.environ.get("FIRST_KILL", "0"))
 # So many of them are of every change's tests.
 QUICK_KILLS = 2
 LATEST_SECONDS = 1.5
@@ -25,34 +30,48 @@ SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal
 # What a launch with --launches has between its launches, too.
 SERIES = (*LOCAL[:-2], "-t", "shm", "--time", "20ms", "--launches", "30")
 DRAGON = (*LOCAL[:-2], "-t", "dragon")
+# One launch: nothing is left to be measured after the first ranks have ended.
+BETWEEN_HOSTS = ("-s", "8,64K", "--ci", "none", "--time", "20s", "-t", "tcp")
+# A rank that dies ends one launch, and the others go on.
+VARY = ("-s", "8,64K", "--ci", "none", "--time", "400ms", "-r", "10", "--vary", "env.MINE=a,b,c")
+MPIS = ("wheel", "openmpi", "mpich")
 RUNS = {
     "local": (LOCAL, ()),
     "launches": (SERIES, ()),
     "dragon": (DRAGON, ()),
     "beside dragon": ((*DRAGON, "--launcher", "local"), ()),
-    **{name: (WITH_MPI, ("launched", name)) for name in ("wheel", "openmpi", "mpich")},
-    **{f"joined {name}": (WITH_MPI, ("joined", name)) for name in ("openmpi", "mpich")},
+    **{name: (WITH_MPI, ("launched", name)) for name in MPIS},
+    **{f"joined {name}": (WITH_MPI, ("joined", name)) for name in MPIS},
+    "peer": ((*BETWEEN_HOSTS, "-n", "4"), ("peer", "")),
+    "hosts": (BETWEEN_HOSTS, ("hosts", "")),
+    "vary": ((*VARY, "-t", "shm"), ()),
+    "vary mpi": ((*VARY, "-t", "mpi,shm"), ("launched", "wheel")),
 }
 
 
-def start(shell, kind):
-    """A run of this kind that goes on for longer than any test."""
+def start(shell, kind, server):
+    """A run of this kind that goes on for longer than any test; of several launches with --vary,
+    each of a second."""
     work, how = RUNS[kind]
     if not how:
         return Victim(shell, *work)
     way, name = how
+    if way == "peer":
+        return Victim(shell, *work, *server.peer, HALFTRIP_SECRET=server.secret)
+    if way == "hosts":
+        return Victim(shell, *work, "--hosts", "a,a,b,b", "--ssh", stand_in(shell.directory))
     if way == "launched":
         return Victim(shell, *work, *chosen(name), **quick_start(name))
     return Victim(shell, *work, prefix=job(name), **quick_start(name))
 
 
-def victims(victim):
-    """The processes of the run at this moment: the command itself, and what it has started, without
-    MPICH's proxies. These pass on what is printed; a run whose ranks have started ends well without
-    them."""
+def victims(victim, server):
+    """The processes of the run at this moment: the command itself, and what it and the server have
+    started, without MPICH's proxies. These pass on what is printed; a run whose ranks have started
+    ends well without them."""
     command = psutil.Process(victim.process.pid)
     children = [each for each in command.children(recursive=True) if "proxy" not in _name(each)]
-    return [command, *children]
+    return [command, *children, *(server.ranks() if server is not None else ())]
 
 
 def _name(process):
@@ -60,6 +79,14 @@ def _name(process):
         return process.name()
     except psutil.NoSuchProcess:
         return ""
+
+
+def is_rank(process):
+    """Whether it is one, by now or soon."""
+    with contextlib.suppress(psutil.Error):
+        words = process.cmdline()
+        return words[-1:] == ["halftrip.job.worker"] and "python" in words[0]
+    return False
 
 
 def shared_memory():
@@ -73,33 +100,57 @@ def unused(paths):
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             held += (process / "maps").read_text(errors="replace") if paths else ""
-    return {path for path in paths if str(path) not in held}
+    return {path for path in paths if str(path) not in held and not is_locked(path)}
+
+
+def is_locked(path):
+    """Whether somebody who lives has claimed the directory (job/left_behind.py)."""
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(directory)
+    return False
 
 
 @pytest.mark.parametrize(
     "seed",
     [
         pytest.param(seed, marks=[pytest.mark.extended] if seed >= QUICK_KILLS else [])
-        for seed in range(KILLS)
+        for seed in range(FIRST, FIRST + KILLS)
     ],
 )
-def test_nothing_is_lost_and_nothing_left_whoever_dies(shell, seed):
+def test_nothing_is_lost_and_nothing_left_whoever_dies(shell, tmp_path, seed):
     draw = random.Random(seed)
     kind, number = draw.choice(sorted(RUNS)), draw.choice(SIGNALS)
     before = shared_memory()
-    victim = start(shell, kind)
-    if kind.startswith("joined"):
-        victim.await_file()
-    else:
-        victim.await_handler()
-    time.sleep(draw.uniform(0, LATEST_SECONDS))
-    processes = victims(victim)
-    # The command is drawn as often as all others together. A signal by which a user stops a run
-    # comes to it alone.
-    is_command = number != signal.SIGKILL or len(processes) == 1 or draw.random() < 0.5
-    pid = processes[0].pid if is_command else draw.choice(processes[1:]).pid
-    seconds = DRAGON_SECONDS if "dragon" in kind else END_SECONDS
-    ended = victim.kill(pid, number, seconds)
+    with served(tmp_path) if kind == "peer" else contextlib.nullcontext() as server:
+        victim = start(shell, kind, server)
+        if kind.startswith("joined"):
+            victim.await_file()
+        else:
+            victim.await_handler()
+        time.sleep(draw.uniform(0, LATEST_SECONDS))
+        processes = victims(victim, server)
+        # An mpiexec, and a runtime, may catch other signals as they end, and nothing has happened.
+        others = [each for each in processes[1:] if number == signal.SIGKILL or is_rank(each)]
+        # The command is drawn as often as all others together.
+        is_command = not others or draw.random() < 0.5
+        pid = processes[0].pid if is_command else draw.choice(others).pid
+        seconds = DRAGON_SECONDS if "dragon" in kind else END_SECONDS
+        if kind.startswith("vary") and not is_command:
+            check_others_go_on(victim, pid, number)
+        else:
+            check_end(kind, victim.kill(pid, number, seconds), number, is_command)
+        if server is not None:
+            until(lambda: not server.ranks(), "ranks of the server are left", END_SECONDS)
+    until(lambda: not unused(shared_memory() - before), "shared memory is left", END_SECONDS)
+
+
+def check_end(kind, ended, number, is_command):
     # Of a job that is stopped, an mpiexec prints what it likes; MPICH's exits with 0 once in three
     # times, whatever the status of its ranks.
     assert ended.status != 0 or (is_command and kind == "joined mpich")
@@ -110,4 +161,21 @@ def test_nothing_is_lost_and_nothing_left_whoever_dies(shell, seed):
         assert ended.status == 1
         assert ended.err.startswith("halftrip: ")
         assert ended.err.count("\n") == 1, ended.err
-    until(lambda: not unused(shared_memory() - before), "shared memory is left", END_SECONDS)
+
+
+def check_others_go_on(victim, pid, number):
+    """Of several launches the one that has lost a process is named at once, and the next begins."""
+    launches = victim.count(b'"record":"launch"')
+    os.kill(pid, number)
+    until(
+        lambda: victim.process.poll() is not None or victim.count(b'"record":"launch"') > launches,
+        "no other launch",
+        END_SECONDS,
+    )
+    ended = victim.wait()
+    assert ended.run.interrupted is None
+    (said,) = [each for each in ended.warnings if "launch" in each]
+    assert re.match(r"halftrip: warning: launch \d of MINE=\w: .* (died|was killed by \w+)", said)
+    assert (ended.status, ended.err) == (1, "")
+    assert "failed: MINE" in ended.out
+    assert victim.shell.marked.await_end(END_SECONDS) == []

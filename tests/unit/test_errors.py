@@ -16,6 +16,7 @@ NO_REASON = SystemError("error return without exception set")
         (MemoryError(), "no memory is left"),
         (OSError(errno.EMFILE, "Too many open files"), "too many open files"),
         (OSError(errno.ENOENT, "No such file or directory"), None),
+        (FileNotFoundError(errno.ENOENT, "No such file", "/dev/null"), "/dev/null: no such file; "),
         (RuntimeError("can't start new thread"), "no more threads can be started"),
         (RuntimeError("anything else"), None),
         (ImportError("x.so: failed to map segment from shared object"), "no memory is left"),

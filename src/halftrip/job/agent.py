@@ -123,6 +123,7 @@ class Ranks:
         self._job = msgspec.structs.replace(job, launcher=os.getpid())
         self._numbers = numbers
         self._running: dict[int, subprocess.Popen[bytes]] = {}
+        self._are_killed = False
 
     @property
     def pids(self) -> list[int]:
@@ -164,7 +165,8 @@ class Ranks:
 
     def _note_end(self, number: int) -> None:
         code = self._running.pop(number).wait()
-        if code:
+        # Those that have been killed here have not died.
+        if code and not self._are_killed:
             self.status = self.status or (code if code > 0 else 128 - code)
             os.write(self._output, f"{end_of(number, code)}\n".encode())
 
@@ -176,6 +178,7 @@ class Ranks:
         ):
             if self._await_end(seconds):
                 return
+            self._are_killed = True
             for pid in job_processes(self._job.token):
                 try:
                     os.kill(pid, number)

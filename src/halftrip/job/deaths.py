@@ -8,6 +8,7 @@ import signal
 import tempfile
 from collections.abc import Mapping, Sequence
 
+from halftrip.control.protocol import Abort
 from halftrip.errors import SHORTAGE_STATUS, HalftripError, Interrupted, Stopped
 from halftrip.job import printed
 from halftrip.job.processes import Started
@@ -20,8 +21,9 @@ _WITNESSES = (r"\(pid=(\d+)\b.*No such process", r"\bPID (\d+)\b(?! RUNNING AT)"
 # MPICH's mpiexec names the lowest of the ranks that had ended when it looked. It may have ended
 # others itself by then: that a lower one had not died yet is all that this line proves.
 _LOWEST = r"\bPID (\d+) RUNNING AT\b"
-# Open MPI's mpiexec, of the rank that ended first; before version 5 it does not know its process.
-_EXITED_ON = r"process rank (\d+) with PID (\d+) .*exited on signal (\d+)"
+# Open MPI's mpiexec, of the rank that ended first, in one line or two; before version 5 it does not
+# know its process.
+_EXITED_ON = r"process rank (\d+) with PID (\d+) [^\n]*\s+exited\s+on\s+signal (\d+)"
 # By these a process is ended from outside: by a user, a terminal that is gone, a machine without
 # memory. Others end programs that do not work.
 _OUTSIDE = {signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGKILL, signal.SIGTERM}
@@ -34,6 +36,8 @@ _KILLED_STATUSES: dict[int, tuple[str, signal.Signals]] = {
     **{number: ("a rank", number) for number in (signal.SIGKILL, signal.SIGTERM)},
     **{256 - n: ("its head process", n) for n in (signal.SIGKILL, signal.SIGTERM)},
 }
+# How MPICH's mpiexec says so in words.
+_TERMINATED = "Terminated (signal 15)"
 
 
 class LaunchFailed(HalftripError):
@@ -96,6 +100,29 @@ def _little_left(directory: str) -> str | None:
     return f"{directory} is full: {size_in_words(room)} left" if room < _LITTLE_ROOM else None
 
 
+def reported(message: Abort, rank: int) -> HalftripError:
+    """The error of a rank's message, below 0: of one that cannot begin."""
+    return message.error() if rank >= 0 else LaunchFailed(message.reason)
+
+
+def too_few(started: Started, count: int, ranks: int, missing: Sequence[int]) -> LaunchFailed:
+    """The error where only `count` of `ranks` have connected in time, and of those on hosts with
+    names these are `missing`."""
+    hosts = dict.fromkeys(started.hosts[rank] for rank in missing)
+    where = f"; none or not all of {', '.join(hosts)}" if hosts else ""
+    why = f": {said}" if (said := started.any_reason()) else ""
+    return LaunchFailed(
+        f"only {count} of {ranks} ranks connected within {started.start_seconds:.3g} s{where}{why}"
+    )
+
+
+def ended_early(started: Started, name: str) -> HalftripError:
+    """The error where the rank of this name has ended before it could connect, and its mpiexec goes
+    on. One that has failed prints why."""
+    said = started.any_reason()
+    return LaunchFailed(f"{name} ended: {said}") if said else Lost(name)
+
+
 def first_death(
     started: Started, reports: Sequence[HalftripError], names: Mapping[int, str], ranks: int
 ) -> HalftripError:
@@ -111,7 +138,7 @@ def first_death(
         return own
     if not all_connected:
         # MPI does not start where a rank has been killed, whatever another one says of it.
-        killed = _killed(started, names)
+        killed = _killed(started, names, has_failed=isinstance(own, LaunchFailed))
         if killed is None and not isinstance(own, Lost):
             killed = _killed_by_status(started)
         if killed is not None:
@@ -124,8 +151,21 @@ def first_death(
     return first or _exit_of_launcher(started, all_connected)
 
 
-def _killed(started: Started, names: Mapping[int, str]) -> HalftripError | None:
-    """The signal that has ended a rank, by what is printed."""
+def check_end(started: Started, names: Mapping[int, str]) -> None:
+    """Raises Interrupted where a signal from outside has ended a process that was about to end:
+    everything is measured, and somebody wanted it to end."""
+    for name, code in started.exited().items():
+        if -code in _OUTSIDE:
+            raise Interrupted(f"{name} {how_ended(code)}")
+    if killed := _killed(started, names) or _killed_by_status(started):
+        raise killed
+
+
+def _killed(
+    started: Started, names: Mapping[int, str], has_failed: bool = False
+) -> HalftripError | None:
+    """The signal that has ended a rank, by what is printed. Where another one `has_failed`, its
+    host ends those that it has started by SIGTERM."""
     for program, lines in started.printed().items():
         for rank, pid, number in re.findall(_EXITED_ON, "\n".join(lines)):
             process = f" (process {pid})" if int(pid) else ""
@@ -133,7 +173,8 @@ def _killed(started: Started, names: Mapping[int, str]) -> HalftripError | None:
             if int(number) in _OUTSIDE:
                 return Interrupted(f"{name} {how_ended(-int(number))}")
         for line in lines:
-            if re.fullmatch(r"rank \d+ was killed by \w+", line):
+            found = re.fullmatch(r"rank \d+ was killed by (\w+)", line)
+            if found is not None and not (has_failed and found[1] == signal.SIGTERM.name):
                 return Interrupted(line)
         if any(_INTERRUPTED.fullmatch(line) for line in lines):
             return Interrupted(f"{program}, or a rank of it, {how_ended(-signal.SIGINT)}")
@@ -145,6 +186,9 @@ def _killed_by_status(started: Started) -> HalftripError | None:
     for name, code in started.exited().items():
         if code in _KILLED_STATUSES:
             who, number = _KILLED_STATUSES[code]
+            # It is a class of MPI's errors, too, with which a rank that fails ends.
+            if code == signal.SIGTERM and _TERMINATED not in "\n".join(_all_printed(started)):
+                continue
             of = "" if who == "a rank" else f"{name}: "
             return Interrupted(f"{of}{who} was killed by {number.name}")
     return None

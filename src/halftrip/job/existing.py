@@ -45,6 +45,9 @@ _VARIABLES: tuple[tuple[str, str, str, launcher.Family | None], ...] = (
     ("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "", None),
 )
 
+# Those that have a rank's number.
+RANK_VARIABLES = tuple(rank for rank, *_ in _VARIABLES)
+
 
 def existing_job(environ: Mapping[str, str]) -> ExistingJob | None:
     """The job of two ranks or more that this process was started in, or None."""

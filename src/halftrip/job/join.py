@@ -133,13 +133,11 @@ class _EarlyEnd:
     """Writes into rank 0's file why the run ended early, tells the user, and removes MPI's shared
     memory. `told`: all of this was done when the watchdog noticed the end."""
 
-    def __init__(self, rank: int, run_file: RunFile | None) -> None:
+    def __init__(self, rank: int, run_file: RunFile | None, token: str) -> None:
         self.told = False
+        self._job = f"{token[:8]}-"
         # Where all ranks are killed, the next start removes their segments.
-        self._claim: Claim | None = None
-        with contextlib.suppress(OSError):
-            self._claim = Claim(shm_cleanup.SHARED_MEMORY)
-            self._claim.note_own_segments()
+        self._claim = Claim.of_own_segments(self._job)
         self._rank = rank
         self._run_file = run_file
 
@@ -167,6 +165,8 @@ class _EarlyEnd:
             shm_cleanup.remove_own()
         if self._claim is not None:
             self._claim.cleanup()
+            # Those of ranks that were killed.
+            remove_left_behind(self._job)
 
     def _end_file(self, reason: str) -> None:
         if self._run_file is not None:
@@ -183,7 +183,7 @@ def _measure(
 ) -> Path:
     began = time.monotonic()
     token = group.broadcast(new_token(), str)
-    early_end = _EarlyEnd(group.rank, run_file)
+    early_end = _EarlyEnd(group.rank, run_file, token)
     try:
         rank_channels = connect_to_rank_0(group, token, Network(plan.interface, plan.data_ports))
     except HalftripError as error:

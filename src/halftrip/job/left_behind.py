@@ -13,6 +13,7 @@ import os
 import shutil
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,20 +31,28 @@ _MOST_NAMED = 5
 
 
 class Claim:
-    """A new directory for files of a job, in `parent` or where temporary files are. It is this
-    process's as long as it lives, by a lock, which the kernel releases in any case. Raises OSError
-    where there can be none."""
+    """A new directory for files of the job of that name, in `parent` or where temporary files are.
+    It is this process's as long as it lives, by a lock, which the kernel releases in any case.
+    Raises OSError where there can be none."""
 
-    def __init__(self, parent: Path | None = None) -> None:
-        self.name = tempfile.mkdtemp(prefix=_PREFIX, dir=parent)
+    def __init__(self, parent: Path | None = None, job: str = "") -> None:
+        self.name = tempfile.mkdtemp(prefix=f"{_PREFIX}{job}", dir=parent)
         self._lock = os.open(self.name, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
 
-    def note_own_segments(self) -> None:
-        """Notes the segments of MPI that this process maps now: they go with the claim."""
-        own = shm_cleanup.mappings(Path("/proc/self/maps"))
-        lines = [f"{each.inode} {each.path}\n" for each in own]
-        Path(self.name, _SEGMENTS).write_text("".join(lines))
+    @classmethod
+    def of_own_segments(cls, job: str, parent: Path = SHARED_MEMORY) -> Claim | None:
+        """A claim for the segments of MPI that this process maps now, which go with it; None if
+        there are none that have a name, or there can be no claim."""
+        own = [each for each in shm_cleanup.mappings(Path("/proc/self/maps")) if each.is_there]
+        if not own:
+            return None
+        with contextlib.suppress(OSError):
+            claim = cls(parent, job)
+            lines = [f"{each.inode} {each.path}\n" for each in own]
+            Path(claim.name, _SEGMENTS).write_text("".join(lines))
+            return claim
+        return None
 
     def cleanup(self) -> None:
         """Removes the directory. It may be called twice."""
@@ -53,21 +62,22 @@ class Claim:
             self._lock = -1
 
 
-def remove_left_behind(parents: tuple[Path, ...] | None = None) -> None:
-    """Removes the claims of processes that are dead, and the segments that they have noted."""
+def remove_left_behind(job: str = "", parents: Sequence[Path] = ()) -> None:
+    """Removes the claims of processes that are dead, and the segments that they have noted: those
+    of a job, all of whose processes have made theirs, or those of any job that are not young."""
     for parent in parents or (SHARED_MEMORY, Path(tempfile.gettempdir())):
-        for path in parent.glob(f"{_PREFIX}*"):
+        for path in parent.glob(f"{_PREFIX}{job}*"):
             # Somebody else may remove it at the same time.
             with contextlib.suppress(OSError):
-                _remove_if_dead(path)
+                _remove_if_dead(path, also_young=bool(job))
 
 
-def _remove_if_dead(path: Path) -> None:
+def _remove_if_dead(path: Path, also_young: bool) -> None:
     """Raises OSError where it is not this user's, or somebody's who lives."""
     directory = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         status = os.fstat(directory)
-        if status.st_uid != os.geteuid() or _is_young(status):
+        if status.st_uid != os.geteuid() or (_is_young(status) and not also_young):
             return
         fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
         noted = shm_cleanup.Segments()

@@ -23,6 +23,7 @@ from halftrip.errors import Stopped
 from halftrip.job import printed, shm_cleanup
 from halftrip.job.signals import interrupts_held
 from halftrip.job.spec import CONTROL_VARIABLE, RANK_COMMAND, RANK_VARIABLE, Job
+from halftrip.job.starting_ranks import StartingRanks
 
 # How often a wait for the end of processes that are not children looks for it.
 POLL_SECONDS = 0.02
@@ -141,6 +142,10 @@ class Started:
         output = self.outputs.get(name)
         return None if output is None else output.reason()
 
+    def any_reason(self) -> str | None:
+        """The same of the first that has said."""
+        return next(filter(None, map(self.reason, self.outputs)), None)
+
     def exited(self) -> dict[str, int]:
         """The exit codes of the processes that have ended, by name."""
         codes = {name: process.poll() for process, name in self.processes.items()}
@@ -230,19 +235,22 @@ class CleanUp:
     def __init__(self, job: Job, started: Started) -> None:
         self._job = job
         self._started = started
+        self.starting = StartingRanks()
         self._segments = shm_cleanup.Segments()
         # To look at processes in the end, where no more can be had by then.
         self._spare = [os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC) for _ in range(_SPARE_FILES)]
 
-    def note_segments(self) -> float:
-        """Notes which segments of MPI the ranks have now, and which processes a Dragon runtime on
-        several nodes has here, of which each may make pools. Returns after how many seconds to do
-        that again: MPICH's segments are there for a few milliseconds."""
+    def look(self) -> float:
+        """Notes which ranks of MPI there are, which segments they have now, and which processes a
+        Dragon runtime on several nodes has here, of which each may make pools. Returns after how
+        many seconds to do that again: MPICH's segments are there for a few milliseconds."""
         if not (self._job.mpi or self._started.spans_nodes):
             return math.inf
         began = time.monotonic()
         for process in self._started.processes:
-            self._segments.note(descendants(process.pid))
+            pids = descendants(process.pid)
+            self._segments.note(pids)
+            self.starting.look(pids)
         if self._started.spans_nodes:
             # A workload manager has started those that are no descendants.
             self._started.pool_makers.update(job_processes(self._job.token))
@@ -251,7 +259,7 @@ class CleanUp:
     def prepare(self) -> None:
         """Before ranks are told to leave."""
         self.close()
-        self.note_segments()
+        self.look()
 
     def end(self, leave: bool) -> None:
         """Returns when no process is left; with `leave`, they have their time to leave by

@@ -50,7 +50,7 @@ class Segments:
 
     def orphans(self) -> list[Path]:
         """Those that still exist, and that no process maps."""
-        left = [each for each in self._seen if _inode(each.path) == each.inode]
+        left = [each for each in self._seen if each.is_there]
         if not left:
             return []
         mapped = _mapped_by_all(self._proc, is_of_mpi)
@@ -62,6 +62,11 @@ class Mapping(NamedTuple):
 
     path: str
     inode: int
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it still has its name."""
+        return _inode(self.path) == self.inode
 
 
 def mapped_segments(

@@ -8,7 +8,6 @@ import selectors
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Protocol
 
 import msgspec
 
@@ -28,15 +27,15 @@ from halftrip.control.protocol import (
     decoded,
 )
 from halftrip.errors import HalftripError, Interrupted, Stopped, system_reason
+from halftrip.job import deaths
 from halftrip.job.connected import ConnectedRank, Heartbeat
-from halftrip.job.deaths import LaunchFailed, Lost, add_cause, first_death
 from halftrip.job.limit import TimeLimit
 from halftrip.job.own_cores import OwnCores
 from halftrip.job.processes import CleanUp, Process, Started
 from halftrip.job.session import receive_answer
 from halftrip.job.signals import catching
 from halftrip.job.spec import Job
-from halftrip.job.view import RunView
+from halftrip.job.view import Records, RunView
 from halftrip.measure.progress import Earlier
 from halftrip.plan.plan import Plan
 from halftrip.results.configuration import Configuration
@@ -45,14 +44,6 @@ from halftrip.results.configuration import Configuration
 _REPORTS_SECONDS = 0.2
 # How long an mpiexec may take to end after a rank that cannot begin.
 _GIVEN_UP_SECONDS = 2.0
-
-
-class Records(Protocol):
-    """Takes whole lines of a run file, of which `last` marks the end record; and the lines that
-    `who` and its ranks have printed in a run that succeeded."""
-
-    def append(self, lines: bytes, last: bool = False) -> None: ...
-    def quote(self, who: str, lines: Sequence[str]) -> None: ...
 
 
 class Supervisor:
@@ -117,7 +108,7 @@ class Supervisor:
                 self._leaving = True
         except HalftripError as error:
             # Before anything is removed.
-            add_cause(error)
+            deaths.add_cause(error)
             self._end(str(error))
             raise
         except BaseException as error:
@@ -154,6 +145,8 @@ class Supervisor:
         # What a launcher has started may outlive it, if it is killed now.
         if not self._clean_up.await_end(self._started.leave_seconds):
             self._end("the run is over")
+        elif not self._late_signal:
+            deaths.check_end(self._started, self._names)
         for name, lines in self._started.printed().items():
             self._records.quote(name, lines)
 
@@ -189,28 +182,25 @@ class Supervisor:
             start(self._job, self._started)
         except OSError as error:
             place = f"{error.filename}: " if error.filename is not None else ""
-            raise LaunchFailed(f"{place}{system_reason(error).lower()}") from None
+            raise deaths.LaunchFailed(f"{place}{system_reason(error).lower()}") from None
         finally:
             self._starting = False
         if self._started.stop_reason is not None:
             raise Stopped(self._started.stop_reason)
 
     def _await_ranks(self) -> None:
-        seconds = self._started.start_seconds
-        deadline = time.monotonic() + seconds
+        deadline = time.monotonic() + self._started.start_seconds
         while len(self._ranks) < self._job.ranks:
             left = deadline - time.monotonic()
             if left < 0:
-                ranks = f"{len(self._ranks)} of {self._job.ranks} ranks"
                 missing = [rank for rank in self._started.hosts if rank not in self._ranks]
-                hosts = dict.fromkeys(self._started.hosts[rank] for rank in missing)
-                where = f"; none or not all of {', '.join(hosts)}" if hosts else ""
                 self._lose(missing)
-                said = next(filter(None, map(self._started.reason, self._started.outputs)), "")
-                why = f": {said}" if said else ""
-                raise LaunchFailed(f"only {ranks} connected within {seconds:.3g} s{where}{why}")
+                raise deaths.too_few(self._started, len(self._ranks), self._job.ranks, missing)
             # A rank that is killed while MPI starts leaves its segment.
-            self._serve(min(left, self._clean_up.note_segments()))
+            self._serve(min(left, self._clean_up.look()))
+            if dead := self._clean_up.starting.dead(self._names):
+                self._reports.append(deaths.ended_early(self._started, dead))
+                self._end_early()
 
     def _on_connection(self, listener: Listener) -> None:
         for channel, hello in listener.admit():
@@ -229,7 +219,7 @@ class Supervisor:
             # The server says why.
             return
         if hello.rank not in (number, -1):
-            raise LaunchFailed(f"rank {number} says that it is rank {hello.rank}")
+            raise deaths.LaunchFailed(f"rank {number} says that it is rank {hello.rank}")
         self._take(channel, hello)
 
     def _on_server(self, channel: Channel) -> None:
@@ -242,7 +232,7 @@ class Supervisor:
             reason = answer.reason if isinstance(answer, Abort) else "it does not say why"
             error: HalftripError = Interrupted(f"{name}: {reason}")
         except Closed:
-            error = Lost(name)
+            error = deaths.Lost(name)
         mine = {rank for rank, host in self._started.hosts.items() if host == name}
         if mine <= {number for number, rank in self._ranks.items() if rank.finished}:
             return
@@ -303,7 +293,7 @@ class Supervisor:
             message = rank.control.receive()
         except Closed:
             self._selector.unregister(rank.control)
-            self._reports.append(Lost(rank.name))
+            self._reports.append(deaths.Lost(rank.name))
             self._gone.add(rank.hello.rank)
             self._end_early()
             return
@@ -314,12 +304,10 @@ class Supervisor:
             rank.unanswered = 0
         elif isinstance(message, Abort):
             self._selector.unregister(rank.control)
-            has_started = rank.hello.rank >= 0
-            report = message.error() if has_started else LaunchFailed(message.reason)
-            if has_started and not self._ending:
-                raise report
-            self._reports.append(report)
-            if not has_started:
+            if rank.hello.rank >= 0 and not self._ending:
+                raise message.error()
+            self._reports.append(deaths.reported(message, rank.hello.rank))
+            if rank.hello.rank < 0:
                 # It may be because another one was killed, which the mpiexec says when it ends.
                 self._end_early(_GIVEN_UP_SECONDS)
 
@@ -366,8 +354,7 @@ class Supervisor:
         return set(self._started.ranks[process] or range(self._job.ranks))
 
     def _end_early(self, patience: float = _REPORTS_SECONDS) -> None:
-        """Raises an error that names the first death, after waiting for the reports that follow, so
-        many seconds, or until all processes have ended."""
+        """Raises an error that names the first death, when all have ended or after `patience` s."""
         if self._ending:
             return
         self._ending = True
@@ -376,13 +363,17 @@ class Supervisor:
             if len(self._started.exited()) == len(self._started.processes):
                 patience = _REPORTS_SECONDS
             self._serve(min(left, _REPORTS_SECONDS))
-        names = {rank.hello.pid: rank.name for _, rank in sorted(self._ranks.items())}
         finished = {number for number, rank in self._ranks.items() if rank.finished}
         for process in self._started.processes:
             if process.poll() is not None:
                 self._gone |= self._stood_for(process) - finished
         self._lose(self._gone)
-        raise first_death(self._started, self._reports, names, self._job.ranks)
+        raise deaths.first_death(self._started, self._reports, self._names, self._job.ranks)
+
+    @property
+    def _names(self) -> dict[int, str]:
+        """The names of the ranks that have connected, in their order, by process."""
+        return {rank.hello.pid: rank.name for _, rank in sorted(self._ranks.items())}
 
     # Ending.
 

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from halftrip.results.configuration import Configuration
+
+
+class Records(Protocol):
+    """Takes whole lines of a run file, of which `last` marks the end record; and the lines that
+    `who` and its ranks have printed in a run that succeeded."""
+
+    def append(self, lines: bytes, last: bool = False) -> None: ...
+    def quote(self, who: str, lines: Sequence[str]) -> None: ...
 
 
 class RunView(Protocol):

@@ -98,6 +98,7 @@ class DeviceArray:
 
     def __init__(self, region: CudaRegion, offset: int, size: int) -> None:
         self.region = region
+        self.size = size
         self.__cuda_array_interface__ = {
             "shape": (size,),
             "typestr": "|u1",

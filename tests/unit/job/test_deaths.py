@@ -1,6 +1,7 @@
 """Who died first, by what ranks have reported and programs have printed."""
 
 import os
+import re
 import subprocess
 import tempfile
 import types
@@ -8,7 +9,16 @@ import types
 import pytest
 
 from halftrip.errors import HalftripError, Interrupted, Stopped, UsageError
-from halftrip.job.deaths import LaunchFailed, Lost, add_cause, end_of, first_death
+from halftrip.job.deaths import (
+    LaunchFailed,
+    Lost,
+    add_cause,
+    check_end,
+    end_of,
+    ended_early,
+    first_death,
+    too_few,
+)
 from halftrip.job.processes import ProcessOutput, Started
 
 # The ranks that have connected, by process.
@@ -167,6 +177,45 @@ def test_a_death_on_a_full_file_system_has_a_cause(monkeypatch, error, free, sai
     monkeypatch.setattr(os, "statvfs", lambda path: full if path == FULL else usual)
     add_cause(error)
     assert str(error) == said
+
+
+@pytest.mark.parametrize(
+    ("end", "printed", "said"),
+    [
+        ("exit 0", ("a warning",), None),
+        # What crashes as it ends has measured everything.
+        ("exit 139", (), None),
+        ("kill -TERM $$", (), "mpiexec was killed by SIGTERM"),
+        ("exit 137", (OPEN_MPI.format(41),), "rank 1 (process 41) was killed by SIGKILL"),
+        (
+            *("exit 137", [OPEN_MPI.format(41).removesuffix("signal 9"), "signal 9 (Killed)."]),
+            "rank 1 (process 41) was killed by SIGKILL",
+        ),
+        ("exit 9", (), "a rank was killed by SIGKILL"),
+    ],
+)
+def test_who_is_killed_as_it_ends_is_named(launcher, end, printed, said):
+    started = launcher(end, printed)
+    if said is None:
+        check_end(started, BOTH)
+        return
+    with pytest.raises(Interrupted, match=f"^{re.escape(said)}$"):
+        check_end(started, BOTH)
+
+
+@pytest.mark.parametrize(
+    ("printed", "kind", "said"),
+    [
+        ((), Lost, "rank 1 died"),
+        (BOGUS, LaunchFailed, f"rank 1 ended: {BOGUS_SAID}"),
+    ],
+)
+def test_a_rank_that_ends_before_its_mpiexec_is_named(launcher, printed, kind, said):
+    found = ended_early(launcher("exit 0", printed), "rank 1")
+    assert (type(found), str(found)) == (kind, said)
+    late = too_few(launcher("exit 0", printed), 0, 2, ())
+    why = f": {BOGUS_SAID}" if printed else ""
+    assert str(late) == f"only 0 of 2 ranks connected within 30 s{why}"
 
 
 def test_a_killed_launcher_comes_first(launcher):

@@ -12,17 +12,30 @@ OLD = (1000, 1000)
 
 
 @pytest.mark.parametrize(
-    ("is_dead", "is_old", "stays"), [(True, True, False), (True, False, True), (False, True, True)]
+    ("is_dead", "is_old", "job", "stays"),
+    [
+        (True, True, "", False),
+        (True, False, "", True),
+        (False, True, "", True),
+        # Of one's own job.
+        (True, False, "job-", False),
+        (False, False, "job-", True),
+        (True, False, "other-", True),
+    ],
 )
-def test_only_the_claims_of_the_dead_are_removed(tmp_path, monkeypatch, is_dead, is_old, stays):
+def test_only_the_claims_of_the_dead_are_removed(
+    tmp_path, monkeypatch, is_dead, is_old, job, stays
+):
     segments = [tmp_path / f"sm_segment.h.0.{each}" for each in range(3)]
     ours, renewed, other = segments
     for path in segments:
         path.touch()
     mapped = {Mapping(str(each), each.stat().st_ino) for each in (ours, renewed)}
-    monkeypatch.setattr(left_behind.shm_cleanup, "mappings", lambda _: mapped)
-    claim = Claim(tmp_path)
-    claim.note_own_segments()
+    gone = {Mapping(f"{ours} (deleted)", 7)}
+    for found in (gone, gone | mapped):
+        monkeypatch.setattr(left_behind.shm_cleanup, "mappings", lambda _, found=found: found)
+        claim = Claim.of_own_segments("job-", tmp_path)
+        assert (claim is None) == (found == gone)
     monkeypatch.undo()
     # Another job has its name since.
     (tmp_path / "new").touch()
@@ -32,7 +45,7 @@ def test_only_the_claims_of_the_dead_are_removed(tmp_path, monkeypatch, is_dead,
         claim._lock = -1
     if is_old:
         os.utime(claim.name, OLD)
-    remove_left_behind((tmp_path,))
+    remove_left_behind(job, [tmp_path])
     assert os.path.exists(claim.name) == stays
     assert ours.exists() == stays
     assert renewed.exists()

@@ -140,6 +140,15 @@ def shown(clock, *updates, width=80, **options):
         return screen.getvalue().rsplit("\x1b[2K", 1)[-1].strip("\r\n").removesuffix("\x1b[?25l")
 
 
+def test_a_pipe_that_is_taken_for_a_terminal_gets_whole_lines_and_no_movements():
+    """As FORCE_COLOR has it."""
+    pipe = io.StringIO()
+    with ProgressLine(Console(file=pipe, force_terminal=True, width=20)) as view:
+        view.update(1, 2, "shm pingpong 8")
+        view.warn(["a line that is longer than twenty columns"])
+    assert pipe.getvalue() == "halftrip: warning: a line that is longer than twenty columns\n"
+
+
 def test_it_says_what_is_measured_how_far_it_is_and_how_long_it_takes(clock):
     for later_launches, left in ((0, "91 s"), (2, "5 min")):
         name = ("tcp pingpong 64K", later_launches)

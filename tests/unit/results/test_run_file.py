@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from halftrip.errors import Stopped, UsageError
+from halftrip.errors import HalftripError, Stopped, UsageError
 from halftrip.plan.plan import Plan, plan_record
+from halftrip.results import run_file
 from halftrip.results.following import FollowedRun
 from halftrip.results.reading import FORMAT
 from halftrip.results.records import Header, RunEnd
@@ -144,6 +145,19 @@ def test_threads_that_end_a_file_at_once_write_one_end(tmp_path, monkeypatch):
         assert finish() is None
     assert path.read_bytes().count(b'"record":"end"') == 1
     run_file.close()
+
+
+@pytest.mark.parametrize("error", [ValueError("year 33658 is out of range"), OverflowError("big")])
+def test_a_clock_that_is_wrong_by_thousands_of_years_is_one_line(monkeypatch, error):
+    class Clock(datetime):
+        @classmethod
+        def now(cls, zone=None):
+            raise error
+
+    monkeypatch.setattr(run_file, "datetime", Clock)
+    for ask in (default_name, utc_now):
+        with pytest.raises(HalftripError, match=f"the clock of this machine: {error}; set it"):
+            ask()
 
 
 def test_default_names_are_new(tmp_path, monkeypatch):

@@ -33,6 +33,20 @@ def test_the_narrowest_control_group_counts(bare_kernel, files, left):
 
 
 @pytest.mark.parametrize(
+    "text", ["", "x", "MemTotal: 1 kB\n", "MemAvailable: x kB\n", f"MemAvailable: {9**40} kB\n"]
+)
+def test_what_the_kernel_does_not_say_is_asked_otherwise(bare_kernel, text):
+    """psutil fails where a figure is missing or odd."""
+    bare_kernel("proc/meminfo", text)
+    assert 0 < available_memory(bare_kernel.reader) <= psutil.virtual_memory().total
+
+
+def test_what_the_kernel_says_counts(bare_kernel):
+    bare_kernel("proc/meminfo", "MemTotal: 9 kB\nMemAvailable:     7 kB\n")
+    assert available_memory(bare_kernel.reader) == 7 << 10
+
+
+@pytest.mark.parametrize(
     "cgroup", ["", "nonsense", "0::/", "0::/../..", "5:memory:/a\n0::/b\n", "0::/a\0b\n"]
 )
 def test_without_limits_the_host_s_memory_counts(bare_kernel, cgroup):

@@ -132,7 +132,7 @@ class BufferPath(Mpi4pyPath):
 def counted(buffer: Bytes) -> Any:
     """A buffer as mpi4py takes it: where this MPI's counts end below its size, as one element of a
     type."""
-    size = buffer.nbytes
+    size = buffer.size
     return buffer if size <= INT_MAX or size <= counts_to() else (buffer, 1, contiguous(size))
 
 
