@@ -109,7 +109,7 @@ def log(draw: random.Random) -> bytes:
                 case 2:
                     other = min(place + 1, len(lines) - 1)
                     lines[place], lines[other] = lines[other], lines[place]
-                case 3:
+                case 3 if not lines[place].startswith(b"Message size"):
                     lines[place] = lines[place][: draw.randrange(len(lines[place]) + 1)] + b"\n"
                 case 4:
                     lines[place:] = [lines[place][: draw.randrange(len(lines[place]) + 1)]]

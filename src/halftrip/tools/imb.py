@@ -90,7 +90,15 @@ def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
     benchmark = _BENCHMARKS[name]
     version, unit = _version(lines, first)
     heading = _heading(lines, first, name)
-    rows = lines.rows(heading, lambda n, line: _row(n, line, benchmark, unit), _ENDS, decimals=True)
+    # Columns are aligned: of whole messages per second, nothing else tells that digits are lost.
+    width = len(lines[heading].rstrip()) if "  " in lines[heading].strip() else 0
+
+    def read_row(n: int, line: str) -> TableRow:
+        if benchmark.names is _RATE_NAMES and len(line.rstrip()) < width:
+            wrong(n, "a row that is shorter than its heading")
+        return _row(n, line, benchmark, unit)
+
+    rows = lines.rows(heading, read_row, _ENDS, decimals=True)
     above = first
     while above > 1 and (lines[above - 1].startswith("#") or not lines[above - 1].strip()):
         above -= 1

@@ -33,6 +33,7 @@ STANDARD_INPUT = "-"
 # Characters of what a message says is wrong.
 _LONGEST_REASON = 250
 _LARGEST_SIZE = 1 << 60
+_MOST_REPETITIONS = 10**6
 _MOST_ITERATIONS = 10**15
 # As `bounds` has them for what a run file holds.
 _LONGEST_NAME = 200
@@ -270,6 +271,8 @@ def _source(table: ToolTable, file: str) -> Source:
 def _measurement(table: ToolTable, row: TableRow, place: int) -> Measurement:
     """That of a row, whose line in the text is number `place`. Raises WrongLineError for a row that
     no tool prints."""
+    if max(row.launch, row.slice) > _MOST_REPETITIONS:
+        wrong(row.line, "more repetitions than any tool makes")
     if row.size is not None and row.size > _LARGEST_SIZE:
         wrong(row.line, f"{row.size} is no size of a message")
     fields = {"size": row.size or 0, "size_known": row.size is not None, **row.settings}

@@ -171,6 +171,10 @@ def _classic(lines: Lines, first: int) -> _Said | None:
         n = _next(lines, n)
         arrived = _cells(lines, n, _ARRIVED)
         lasted = [float(each) for each in (cells["ELAPSED_TIME"], arrived["Remote Elapsed Time"])]
+        came = float(arrived["Remote Messages Okay"]) * float(cells["LOCAL_SEND_SIZE"])
+        told = _UNITS[unit or "Bytes"] * float(arrived["REMOTE_RECV_THROUGHPUT"]) * lasted[1]
+        if abs(came - told) > _INVERSE * came:
+            wrong(n, "its messages, time and throughput do not fit each other")
         if abs(lasted[0] - lasted[1]) > _INVERSE * lasted[0]:
             wrong(n, f"it lasted {lasted[0]:g} s, and {lasted[1]:g} s at the other end")
         values.update({name: (n, cell) for name, cell in arrived.items()})

@@ -153,6 +153,9 @@ def _row(line: int, text: str, names: Sequence[str], configuration: Configuratio
     name = rates[0]
     bandwidth = 1e6 * values[name] / configuration.directions
     rate = values.get("Messages/s")
+    # Both are rounded: a figure that has lost digits fits no longer.
+    if rate is not None and abs(size * rate - 1e6 * values[name]) > 1e4 * (1 + values[name]) + size:
+        wrong(line, f"{figures['Messages/s']} messages of {size} bytes are not {figures[name]} MB")
     if not bandwidth > 0 and not rate:
         wrong(line, "no bandwidth")
     ns = 1e9 / rate if rate else 1e9 * size / bandwidth

@@ -69,6 +69,8 @@ _USUAL = re.compile(
     r"(\d{1,15}), (\d{1,12}\.\d{1,9}), (\d{1,12}\.\d{1,9}), (\d{1,12}\.\d{1,9})", re.ASCII
 )
 _HEADING = "packet, txTime(sec), rxTime(sec), latency(usec)"
+# Of the last figure in a line of the log.
+_DECIMALS = 3
 _LOG_ROW = re.compile(r"\s*[-+]?\d+,")
 _BEGIN = re.compile(r".*sockperf: == version #")
 # Without a version above, the first of these begins a test, and so does one that is there again.
@@ -261,13 +263,14 @@ def _exchange(n: int, line: str, before: int) -> tuple[int, int]:
 
 def _log(text: _Text, heading: int, size: int | None) -> TableRow:
     """The row of the log below this line: a sample for each exchange."""
-    lines, times, before, decimals = text.lines, [], -1, 0
+    lines, times, before, decimals = text.lines, [], -1, _DECIMALS
     for n, line in lines.below(heading):
         if not _LOG_ROW.match(line):
             continue
-        decimals = max(decimals, len(line.rpartition(".")[2]))
+        last = len(line.rpartition(",")[2].partition(".")[2])
+        decimals = max(decimals, last)
         try:
-            if len(line.rpartition(".")[2]) < decimals:
+            if last < decimals:
                 wrong(n, "its last figure has lost digits")
             before, exchange = _exchange(n, line, before)
         except WrongLineError as error:
