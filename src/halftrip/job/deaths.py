@@ -138,9 +138,10 @@ def first_death(
         return own
     if not all_connected:
         # MPI does not start where a rank has been killed, whatever another one says of it.
-        killed = _killed(started, names, has_failed=isinstance(own, LaunchFailed))
+        has_failed = isinstance(own, LaunchFailed)
+        killed = _killed(started, names, has_failed)
         if killed is None and not isinstance(own, Lost):
-            killed = _killed_by_status(started)
+            killed = _killed_by_status(started, has_failed)
         if killed is not None:
             return killed
         if isinstance(own, LaunchFailed):
@@ -181,13 +182,14 @@ def _killed(
     return None
 
 
-def _killed_by_status(started: Started) -> HalftripError | None:
+def _killed_by_status(started: Started, has_failed: bool = False) -> HalftripError | None:
     """The same, by the status of what has started it."""
     for name, code in started.exited().items():
         if code in _KILLED_STATUSES:
             who, number = _KILLED_STATUSES[code]
-            # It is a class of MPI's errors, too, with which a rank that fails ends.
-            if code == signal.SIGTERM and _TERMINATED not in "\n".join(_all_printed(started)):
+            # MPI has a class of errors of this number, with which a rank that fails ends.
+            said = any(_TERMINATED in line for line in _all_printed(started))
+            if (code == signal.SIGTERM and not said) or (has_failed and number == signal.SIGTERM):
                 continue
             of = "" if who == "a rank" else f"{name}: "
             return Interrupted(f"{of}{who} was killed by {number.name}")

@@ -62,6 +62,7 @@ BOGUS_SAID = (
 )
 OPEN_MPI = "prterun noticed that process rank 0 with PID {} on node host exited on signal 9"
 FULL = "/scratch/full"
+HYDRA_15 = "YOUR APPLICATION TERMINATED WITH THE EXIT STRING: Terminated (signal 15)"
 OPEN_MPI_4 = "mpirun noticed that process rank 1 with PID 0 on node vm exited on signal 1 (Hangup)."
 NO_MPI = LaunchFailed("MPI does not start")
 BY_PYTHON = "mpiexec, or a rank of it, was killed by"
@@ -121,6 +122,12 @@ def launcher():
         ),
         (130, (TRACEBACK[0], "KeyboardInterrupt"), (), {}, Interrupted, f"{BY_PYTHON} SIGINT"),
         (1, (), (NO_MPI,), {}, LaunchFailed, "MPI does not start"),
+        # A rank that fails is why its host ends the others.
+        (143, (end_of(1, -15),), (NO_MPI,), ONE, LaunchFailed, "MPI does not start"),
+        (143, (end_of(1, -15),), (), ONE, Interrupted, "rank 1 was killed by SIGTERM"),
+        # A class of MPI's errors has the number of SIGTERM.
+        (15, ("UCX ERROR",), (), {}, LaunchFailed, "mpiexec ended with status 15: UCX ERROR"),
+        (15, (HYDRA_15,), (), {}, Interrupted, "a rank was killed by SIGTERM"),
         (139, (OPEN_MPI_4.replace("1 (Hangup)", "11"),), (NO_MPI,), {}, LaunchFailed, str(NO_MPI)),
         (3, ("no such host",), (), {}, LaunchFailed, "mpiexec ended with status 3: no such host"),
         # All of a sentence, and what crashed.
