@@ -139,7 +139,10 @@ def test_nothing_is_lost_and_nothing_left_whoever_dies(shell, tmp_path, seed):
         others = [each for each in processes[1:] if number == signal.SIGKILL or is_rank(each)]
         # The command is drawn as often as all others together.
         is_command = not others or draw.random() < 0.5
-        pid = processes[0].pid if is_command else draw.choice(others).pid
+        chosen_one = draw.choice(others) if not is_command else processes[0]
+        # It may have ended by itself meanwhile, as the mpiexec that says its version.
+        pid = chosen_one.pid if chosen_one.is_running() else processes[0].pid
+        is_command = pid == processes[0].pid
         seconds = DRAGON_SECONDS if "dragon" in kind else END_SECONDS
         if kind.startswith("vary") and not is_command:
             check_others_go_on(victim, pid, number)
