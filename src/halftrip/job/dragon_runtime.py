@@ -20,7 +20,7 @@ from halftrip.dragon.command import RuntimeCommand, reason, runtime_command, tel
 from halftrip.dragon.process import attachment, is_pool_of, spans_nodes
 from halftrip.errors import Stopped, Unavailable
 from halftrip.interpreter import RUN_MODULE
-from halftrip.job import shm_cleanup
+from halftrip.job import deaths, shm_cleanup
 from halftrip.job.processes import POLL_SECONDS, ProcessOutput, Started, job_processes
 from halftrip.job.spec import Job
 
@@ -127,13 +127,15 @@ def start_beside(requested: str | None, job: Job, started: Started) -> Job:
 
 def _await_start(runtime: Runtime, path: str, started: Started) -> str | None:
     """Waits until the runtime has written the file by which others attach; why it has not, or
-    None. Raises Stopped where the run has ended meanwhile."""
+    None. Raises Interrupted where a signal from outside has ended it, and Stopped where the run has
+    ended meanwhile."""
     deadline = time.monotonic() + START_SECONDS
     while not os.path.exists(path):
         if started.stop_reason is not None:
             raise Stopped(started.stop_reason)
         status = runtime.process.poll()
         if status is not None:
+            deaths.check_end(started, {})
             return runtime.output.reason() or f"{runtime.name} ended with status {status}"
         if time.monotonic() > deadline:
             said = runtime.output.reason()

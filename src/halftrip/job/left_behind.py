@@ -55,11 +55,11 @@ class Claim:
         return None
 
     def cleanup(self) -> None:
-        """Removes the directory. It may be called twice."""
-        if self._lock >= 0:
+        """Removes the directory. It may be called twice, by two threads."""
+        lock, self._lock = self._lock, -1
+        if lock >= 0:
             shutil.rmtree(self.name, ignore_errors=True)
-            os.close(self._lock)
-            self._lock = -1
+            os.close(lock)
 
 
 def remove_left_behind(job: str = "", parents: Sequence[Path] = ()) -> None:
