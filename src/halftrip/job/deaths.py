@@ -20,6 +20,10 @@ _LOWEST = r"\bPID (\d+) RUNNING AT\b"
 # Open MPI's mpiexec, of the rank that ended first, in one line or two; before version 5 it does not
 # know its process.
 _EXITED_ON = r"process rank (\d+) with PID (\d+) [^\n]*\s+exited\s+on\s+signal (\d+)"
+# MPICH's, which does not say whose end it was.
+_EXIT_STRING = r"EXIT STRING: .*\(signal (\d+)\)"
+# A rank that waits for another one (existing.watched).
+_ENDED = r"rank \d+ \(process \d+\) ended before MPI had started"
 # By these a process is ended from outside: by a user, a terminal that is gone, a machine without
 # memory. Others end programs that do not work.
 _OUTSIDE = {signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGKILL, signal.SIGTERM}
@@ -29,7 +33,7 @@ _INTERRUPTED = re.compile("KeyboardInterrupt( - .*)?")
 # and Dragon that one ended its head process: as Python has it, in eight bits.
 _KILLED_STATUSES: dict[int, tuple[str, signal.Signals]] = {
     **{128 + number: ("a rank", number) for number in _OUTSIDE},
-    **{number: ("a rank", number) for number in (signal.SIGKILL, signal.SIGTERM)},
+    signal.SIGKILL: ("a rank", signal.SIGKILL),
     **{256 - n: ("its head process", n) for n in (signal.SIGKILL, signal.SIGTERM)},
 }
 
@@ -89,6 +93,8 @@ def too_few(started: Started, count: int, ranks: int, missing: Sequence[int]) ->
 def ended_early(started: Started, name: str) -> HalftripError:
     """The error where the rank of this name has ended before it could connect, and its mpiexec goes
     on. One that has failed prints why."""
+    if killed := _killed(started, {}):
+        return killed
     said = started.any_reason()
     return LaunchFailed(f"{name} ended: {said}") if said else Lost(name)
 
@@ -104,17 +110,14 @@ def first_death(
             return Interrupted(f"{name} {how_ended(code)}")
     all_connected = len(names) == ranks
     own = next(iter(reports), None)
-    if own is not None and not isinstance(own, Lost | LaunchFailed):
+    if own is not None and not isinstance(own, Lost):
         return own
     if not all_connected:
-        # MPI does not start where a rank has been killed, whatever another one says of it.
         killed = _killed(started, names)
-        if killed is None and not isinstance(own, Lost):
+        if killed is None and own is None:
             killed = _killed_by_status(started)
         if killed is not None:
             return killed
-        if isinstance(own, LaunchFailed):
-            return own
     first = _seen(started, names, reports, all_connected) or own
     if isinstance(first, Lost):
         return Lost(first.name, printed.crash(_all_printed(started)))
@@ -139,6 +142,9 @@ def _killed(started: Started, names: Mapping[int, str]) -> HalftripError | None:
             name = names.get(int(pid), f"rank {rank}{process}")
             if int(number) in _OUTSIDE:
                 return Interrupted(f"{name} {how_ended(-int(number))}")
+        for number in re.findall(_EXIT_STRING, "\n".join(lines)):
+            if int(number) in _OUTSIDE:
+                return Interrupted(f"a rank {how_ended(-int(number))}")
         for line in lines:
             if re.fullmatch(r"rank \d+ was killed by \w+", line):
                 return Interrupted(line)
@@ -165,6 +171,9 @@ def _exit_of_launcher(started: Started, all_connected: bool) -> HalftripError:
     """What the first process that ended says about the ranks that it has started."""
     for name, code in started.exited().items():
         said = started.reason(name)
+        # One that fails says why; this is what the others say of one that was killed.
+        if said is not None and re.fullmatch(_ENDED, said):
+            return Interrupted(said)
         reason = f"{name} {how_ended(code)}" + (f": {said}" if said else "")
         # Once all have connected, the launch itself has not failed.
         return Interrupted(reason) if all_connected else LaunchFailed(reason)
