@@ -67,13 +67,23 @@ def start(shell, kind, server):
     return Victim(shell, *work, prefix=job(name), **quick_start(name))
 
 
-def victims(victim, server):
+def victims(victim, server, has_one_launch):
     """The processes of the run at this moment: the command itself, and what it and the server have
     started, without MPICH's proxies. These pass on what is printed; a run whose ranks have started
     ends well without them."""
     command = psutil.Process(victim.process.pid)
     children = [each for each in command.children(recursive=True) if "proxy" not in _name(each)]
+    forks = any(_name(each).startswith("halftrip:") for each in children)
+    if forks and has_one_launch:
+        # What has forked its ranks is not needed any more.
+        children = [each for each in children if not _forks_ranks(each)]
     return [command, *children, *(server.ranks() if server is not None else ())]
+
+
+def _forks_ranks(process):
+    with contextlib.suppress(psutil.Error):
+        return "halftrip.job.fork_server" in process.cmdline() and "python" in process.name()
+    return False
 
 
 def _name(process):
@@ -139,7 +149,7 @@ def test_nothing_is_lost_and_nothing_left_whoever_dies(shell, tmp_path, seed):
         else:
             victim.await_handler()
         time.sleep(draw.uniform(0, LATEST_SECONDS))
-        processes = victims(victim, server)
+        processes = victims(victim, server, kind == "local")
         # An mpiexec, and a runtime, may catch other signals as they end, and nothing has happened.
         others = [each for each in processes[1:] if number == signal.SIGKILL or is_rank(each)]
         # The command is drawn as often as all others together.

@@ -328,9 +328,15 @@ class Supervisor:
         os.close(descriptor)
         if self._ranks and all(rank.finished for rank in self._ranks.values()):
             return
-        # A rank that has said Bye may exit before the others have.
-        finished = {number for number, rank in self._ranks.items() if rank.finished}
         exited = [process for process in self._started.processes if process.poll() is not None]
+        # A rank that has said Bye may exit before the others have. That it has not, its connection
+        # tells, which may not have been read yet.
+        well = {process.pid for process in exited if process.returncode == 0}
+        finished = {
+            number
+            for number, rank in self._ranks.items()
+            if rank.finished or rank.hello.pid in well
+        }
         if any(
             process.returncode or not self._stood_for(process) <= finished for process in exited
         ):

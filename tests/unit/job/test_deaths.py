@@ -120,7 +120,6 @@ def launcher():
         (130, (TRACEBACK[0], "KeyboardInterrupt"), (), {}, Interrupted, f"{BY_PYTHON} SIGINT"),
         (15, (EXIT_STRING,), (), {}, Interrupted, "a rank was killed by SIGTERM"),
         (1, (f"halftrip: {WAITED}",), (), {}, Interrupted, WAITED),
-        (1, ("no way", WAITED), (), {}, LaunchFailed, "mpiexec ended with status 1: no way"),
         # Also the number of an error of MPICH's.
         (15, ("no way",), (), {}, LaunchFailed, "mpiexec ended with status 15: no way"),
         (139, (OPEN_MPI_4.replace("1 (Hangup)", "11"),), (), {}, LaunchFailed, SEGFAULT),
