@@ -96,7 +96,7 @@ def test_one_that_is_soon_back_does_not(lab, started):
     there.ip("link", "set", there.device, "down")
     time.sleep(1.0)
     plug_in(lab)
-    measured = victim._count(b'"record":"measurement"')
+    measured = victim.count(b'"record":"measurement"')
     victim.await_measurements(measured + 3)
     victim.kill(victim.process.pid, signal.SIGINT, seconds=SECONDS)
     await_nothing(there, before)

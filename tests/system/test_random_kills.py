@@ -67,13 +67,23 @@ def start(shell, kind, server):
     return Victim(shell, *work, prefix=job(name), **quick_start(name))
 
 
-def victims(victim, server):
+def victims(victim, server, has_one_launch):
     """The processes of the run at this moment: the command itself, and what it and the server have
     started, without MPICH's proxies. These pass on what is printed; a run whose ranks have started
     ends well without them."""
     command = psutil.Process(victim.process.pid)
     children = [each for each in command.children(recursive=True) if "proxy" not in _name(each)]
+    forks = any(_name(each).startswith("halftrip:") for each in children)
+    if forks and has_one_launch:
+        # What has forked its ranks is not needed any more.
+        children = [each for each in children if not _forks_ranks(each)]
     return [command, *children, *(server.ranks() if server is not None else ())]
+
+
+def _forks_ranks(process):
+    with contextlib.suppress(psutil.Error):
+        return "halftrip.job.fork_server" in process.cmdline() and "python" in process.name()
+    return False
 
 
 def _name(process):
@@ -92,8 +102,11 @@ def is_rank(process):
 
 
 def shared_memory():
-    """What has no mark by which `Victim.kill` would find it: directories, pools of Dragon."""
-    return {path for name in ("halftrip-*", "DD*") for path in Path("/dev/shm").glob(name)}
+    """What has no mark by which `Victim.kill` would find it: directories, pools of Dragon. Notes of
+    joined ranks are not meant: those of one that had no time to remove them go at the next start.
+    """
+    found = {path for name in ("halftrip-*", "DD*") for path in SHARED_MEMORY.glob(name)}
+    return found - {*SHARED_MEMORY.glob("halftrip-job-*-*")}
 
 
 def unused(paths):
@@ -136,7 +149,7 @@ def test_nothing_is_lost_and_nothing_left_whoever_dies(shell, tmp_path, seed):
         else:
             victim.await_handler()
         time.sleep(draw.uniform(0, LATEST_SECONDS))
-        processes = victims(victim, server)
+        processes = victims(victim, server, kind == "local")
         # An mpiexec, and a runtime, may catch other signals as they end, and nothing has happened.
         others = [each for each in processes[1:] if number == signal.SIGKILL or is_rank(each)]
         # The command is drawn as often as all others together.
@@ -153,9 +166,10 @@ def test_nothing_is_lost_and_nothing_left_whoever_dies(shell, tmp_path, seed):
         if server is not None:
             until(lambda: not server.ranks(), "ranks of the server are left", END_SECONDS)
     if is_command and number == signal.SIGKILL:
-        # Where no rank had started that could have done it, the next start does.
+        # Where nobody is left who could do it, the next start does.
         for path in (*unused(shared_memory() - before), *shell.temporary.glob("halftrip-job-*")):
-            os.utime(path, (0, 0))
+            with contextlib.suppress(FileNotFoundError):
+                os.utime(path, (0, 0))
         remove_left_behind(parents=[SHARED_MEMORY, shell.temporary])
     until(lambda: not unused(shared_memory() - before), "shared memory is left", END_SECONDS)
 

@@ -24,6 +24,10 @@ _LOWEST = r"\bPID (\d+) RUNNING AT\b"
 # Open MPI's mpiexec, of the rank that ended first, in one line or two; before version 5 it does not
 # know its process.
 _EXITED_ON = r"process rank (\d+) with PID (\d+) [^\n]*\s+exited\s+on\s+signal (\d+)"
+# MPICH's, which does not say whose end it was.
+_EXIT_STRING = r"EXIT STRING: .*\(signal (\d+)\)"
+# A rank that waits for another one (existing.watched).
+_ENDED = r"rank \d+ \(process \d+\) ended before MPI had started"
 # By these a process is ended from outside: by a user, a terminal that is gone, a machine without
 # memory. Others end programs that do not work.
 _OUTSIDE = {signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGKILL, signal.SIGTERM}
@@ -33,11 +37,9 @@ _INTERRUPTED = re.compile("KeyboardInterrupt( - .*)?")
 # and Dragon that one ended its head process: as Python has it, in eight bits.
 _KILLED_STATUSES: dict[int, tuple[str, signal.Signals]] = {
     **{128 + number: ("a rank", number) for number in _OUTSIDE},
-    **{number: ("a rank", number) for number in (signal.SIGKILL, signal.SIGTERM)},
+    signal.SIGKILL: ("a rank", signal.SIGKILL),
     **{256 - n: ("its head process", n) for n in (signal.SIGKILL, signal.SIGTERM)},
 }
-# How MPICH's mpiexec says so in words.
-_TERMINATED = "Terminated (signal 15)"
 
 
 class LaunchFailed(HalftripError):
@@ -119,6 +121,8 @@ def too_few(started: Started, count: int, ranks: int, missing: Sequence[int]) ->
 def ended_early(started: Started, name: str) -> HalftripError:
     """The error where the rank of this name has ended before it could connect, and its mpiexec goes
     on. One that has failed prints why."""
+    if killed := _killed(started, {}):
+        return killed
     said = started.any_reason()
     return LaunchFailed(f"{name} ended: {said}") if said else Lost(name)
 
@@ -134,18 +138,14 @@ def first_death(
             return Interrupted(f"{name} {how_ended(code)}")
     all_connected = len(names) == ranks
     own = next(iter(reports), None)
-    if own is not None and not isinstance(own, Lost | LaunchFailed):
+    if own is not None and not isinstance(own, Lost):
         return own
     if not all_connected:
-        # MPI does not start where a rank has been killed, whatever another one says of it.
-        has_failed = isinstance(own, LaunchFailed)
-        killed = _killed(started, names, has_failed)
-        if killed is None and not isinstance(own, Lost):
-            killed = _killed_by_status(started, has_failed)
+        killed = _killed(started, names)
+        if killed is None and own is None:
+            killed = _killed_by_status(started)
         if killed is not None:
             return killed
-        if isinstance(own, LaunchFailed):
-            return own
     first = _seen(started, names, reports, all_connected) or own
     if isinstance(first, Lost):
         return Lost(first.name, printed.crash(_all_printed(started)))
@@ -162,35 +162,30 @@ def check_end(started: Started, names: Mapping[int, str]) -> None:
         raise killed
 
 
-def _killed(
-    started: Started, names: Mapping[int, str], has_failed: bool = False
-) -> HalftripError | None:
-    """The signal that has ended a rank, by what is printed. Where another one `has_failed`, its
-    host ends those that it has started by SIGTERM."""
+def _killed(started: Started, names: Mapping[int, str]) -> HalftripError | None:
+    """The signal that has ended a rank, by what is printed."""
     for program, lines in started.printed().items():
         for rank, pid, number in re.findall(_EXITED_ON, "\n".join(lines)):
             process = f" (process {pid})" if int(pid) else ""
             name = names.get(int(pid), f"rank {rank}{process}")
             if int(number) in _OUTSIDE:
                 return Interrupted(f"{name} {how_ended(-int(number))}")
+        for number in re.findall(_EXIT_STRING, "\n".join(lines)):
+            if int(number) in _OUTSIDE:
+                return Interrupted(f"a rank {how_ended(-int(number))}")
         for line in lines:
-            found = re.fullmatch(r"rank \d+ was killed by (\w+)", line)
-            if found is not None and not (has_failed and found[1] == signal.SIGTERM.name):
+            if re.fullmatch(r"rank \d+ was killed by \w+", line):
                 return Interrupted(line)
         if any(_INTERRUPTED.fullmatch(line) for line in lines):
             return Interrupted(f"{program}, or a rank of it, {how_ended(-signal.SIGINT)}")
     return None
 
 
-def _killed_by_status(started: Started, has_failed: bool = False) -> HalftripError | None:
+def _killed_by_status(started: Started) -> HalftripError | None:
     """The same, by the status of what has started it."""
     for name, code in started.exited().items():
         if code in _KILLED_STATUSES:
             who, number = _KILLED_STATUSES[code]
-            # MPI has a class of errors of this number, with which a rank that fails ends.
-            said = any(_TERMINATED in line for line in _all_printed(started))
-            if (code == signal.SIGTERM and not said) or (has_failed and number == signal.SIGTERM):
-                continue
             of = "" if who == "a rank" else f"{name}: "
             return Interrupted(f"{of}{who} was killed by {number.name}")
     return None
@@ -204,6 +199,9 @@ def _exit_of_launcher(started: Started, all_connected: bool) -> HalftripError:
     """What the first process that ended says about the ranks that it has started."""
     for name, code in started.exited().items():
         said = started.reason(name)
+        # One that fails says why; this is what the others say of one that was killed.
+        if said is not None and re.fullmatch(_ENDED, said):
+            return Interrupted(said)
         reason = f"{name} {how_ended(code)}" + (f": {said}" if said else "")
         # Once all have connected, the launch itself has not failed.
         return Interrupted(reason) if all_connected else LaunchFailed(reason)

@@ -42,8 +42,6 @@ from halftrip.results.configuration import Configuration
 
 # After the first death others follow at once: how long to wait for reports before naming one.
 _REPORTS_SECONDS = 0.2
-# How long an mpiexec may take to end after a rank that cannot begin.
-_GIVEN_UP_SECONDS = 2.0
 
 
 class Supervisor:
@@ -304,12 +302,10 @@ class Supervisor:
             rank.unanswered = 0
         elif isinstance(message, Abort):
             self._selector.unregister(rank.control)
-            if rank.hello.rank >= 0 and not self._ending:
-                raise message.error()
-            self._reports.append(deaths.reported(message, rank.hello.rank))
-            if rank.hello.rank < 0:
-                # It may be because another one was killed, which the mpiexec says when it ends.
-                self._end_early(_GIVEN_UP_SECONDS)
+            report = deaths.reported(message, rank.hello.rank)
+            if not self._ending:
+                raise report
+            self._reports.append(report)
 
     def _on_event(self, channel: Channel) -> None:
         try:
@@ -334,9 +330,15 @@ class Supervisor:
         os.close(descriptor)
         if self._ranks and all(rank.finished for rank in self._ranks.values()):
             return
-        # A rank that has said Bye may exit before the others have.
-        finished = {number for number, rank in self._ranks.items() if rank.finished}
         exited = [process for process in self._started.processes if process.poll() is not None]
+        # A rank that has said Bye may exit before the others have. That it has not, its connection
+        # tells, which may not have been read yet.
+        well = {process.pid for process in exited if process.returncode == 0}
+        finished = {
+            number
+            for number, rank in self._ranks.items()
+            if rank.finished or rank.hello.pid in well
+        }
         if any(
             process.returncode or not self._stood_for(process) <= finished for process in exited
         ):
@@ -353,16 +355,14 @@ class Supervisor:
         """The ranks that a process has started, or is."""
         return set(self._started.ranks[process] or range(self._job.ranks))
 
-    def _end_early(self, patience: float = _REPORTS_SECONDS) -> None:
-        """Raises an error that names the first death, when all have ended or after `patience` s."""
+    def _end_early(self) -> None:
+        """Raises an error that names the first death, after waiting for the reports that follow."""
         if self._ending:
             return
         self._ending = True
-        began = time.monotonic()
-        while (left := began + patience - time.monotonic()) > 0:
-            if len(self._started.exited()) == len(self._started.processes):
-                patience = _REPORTS_SECONDS
-            self._serve(min(left, _REPORTS_SECONDS))
+        deadline = time.monotonic() + _REPORTS_SECONDS
+        while (left := deadline - time.monotonic()) > 0:
+            self._serve(left)
         finished = {number for number, rank in self._ranks.items() if rank.finished}
         for process in self._started.processes:
             if process.poll() is not None:

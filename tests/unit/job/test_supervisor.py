@@ -164,6 +164,36 @@ def test_a_rank_that_exits_before_another_has_said_bye_has_not_died(tmp_path):
     assert [child.returncode for child in two.children] == [0, 0]
 
 
+def test_a_rank_whose_end_is_seen_before_its_bye_has_not_died(tmp_path):
+    """On a busy machine both ends are seen at once, and one Bye later."""
+    two, gone = TwoRanks(tmp_path / "run.jsonl", mpi=False), threading.Event()
+    on_exit = two.supervisor._on_exit
+
+    def note_exit(descriptor):
+        for child in two.children:
+            child.wait()
+        on_exit(descriptor)
+        gone.set()
+
+    two.supervisor._on_exit = note_exit
+
+    def start(started):
+        for rank, child in enumerate(two.children):
+            started.add(child, f"rank {rank}", ranks=(rank,))
+
+    def ranks():
+        channels = two.join()
+        for child in two.children:
+            child.stdin.close()
+        gone.wait(5.0)
+        for channel in channels:
+            channel.send(Bye())
+            channel.close()
+
+    two.run(start, ranks)
+    assert gone.is_set()
+
+
 def test_a_rank_is_named_by_the_launcher_that_saw_it_die(tmp_path):
     """Rank 0's connection is the first that is closed."""
     two = TwoRanks(tmp_path / "run.jsonl", mpi=True)
