@@ -19,7 +19,7 @@ RANK_COMMAND = (*RUN_MODULE, "halftrip.job.worker")
 JOB_VARIABLE = "HALFTRIP_JOB"
 # A rank's number, from launchers that know it; under an mpiexec, MPI knows it.
 RANK_VARIABLE = "HALFTRIP_RANK"
-# The descriptor of a rank's connection to its launcher, where that was made for it.
+# The descriptor and the keys of a rank's connection to its launcher, where that was made for it.
 CONTROL_VARIABLE = "HALFTRIP_CONTROL"
 
 
