@@ -11,7 +11,7 @@ import msgspec
 
 from halftrip.control import greeting
 from halftrip.control.collectives import _value
-from halftrip.control.greeting import Guest, IncomingGreeting, introduce
+from halftrip.control.greeting import Claim, Guest, IncomingGreeting, introduce
 from halftrip.control.link import StepResult
 from halftrip.control.protocol import (
     LENGTH,
@@ -25,6 +25,7 @@ from halftrip.control.protocol import (
     Closed,
     Progress,
     RecordLines,
+    framed,
 )
 from halftrip.errors import Interrupted
 
@@ -38,14 +39,10 @@ GUEST = Guest("group", 3, 1)
 _ADDRESS = Address(hosts=("127.0.0.1", "::1", "fe00::1"), port=4711)
 _HELLO = introduce("group", 3, to=2, group=_ADDRESS, thread=1)
 
+DOOR = "127.0.0.1 4712"
+
 _encode = msgspec.msgpack.encode
-
-
-def framed(payload: bytes) -> bytes:
-    return LENGTH.pack(len(payload)) + payload
-
-
-CLAIM = NONCE + _encode(_HELLO)
+CLAIM = NONCE + _encode(Claim(_HELLO, DOOR, sealed=False))
 _CHALLENGE = NONCE + greeting._proof(TOKEN, greeting._LISTENER, NONCE, CLAIM)
 ANSWER = greeting._proof(TOKEN, greeting._CALLER, NONCE, CLAIM)
 _MESSAGES = (
@@ -103,7 +100,7 @@ class Said(socket.socket):
 
 def _visit(data: bytes, chunk: int) -> bool:
     """Whether the listener lets this caller in."""
-    visitor = IncomingGreeting(TOKEN, 2, {GUEST})
+    visitor = IncomingGreeting(TOKEN, 2, {GUEST}, {DOOR})
     position = 0
     while position < len(data) and visitor.missing:
         part = data[position : position + min(chunk, visitor.missing)]
@@ -132,7 +129,7 @@ def _try_answer(data: bytes) -> bool:
 
 def _try_challenge(data: bytes) -> bool:
     try:
-        greeting.greet(Channel(Said(data)), TOKEN, _HELLO, None)
+        greeting.greet(Channel(Said(data)), TOKEN, _HELLO, None, DOOR, sealed=False)
     except Closed:
         return False
     if not data.startswith(framed(_CHALLENGE)):

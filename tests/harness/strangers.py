@@ -8,7 +8,7 @@ from contextlib import closing
 import msgspec
 
 from halftrip.control import greeting
-from halftrip.control.protocol import LENGTH
+from halftrip.control.protocol import LENGTH, framed
 
 NOBODY = 65534
 
@@ -43,17 +43,14 @@ def is_dropped(address, said=b""):
             return True
 
 
-def framed(payload):
-    return LENGTH.pack(len(payload)) + payload
-
-
 class Greeting:
-    """What a caller says in one connection: its `claim` at once, its `answer` after it has heard
-    the `challenge`."""
+    """What a caller says in one connection to a listener for this host, whose socket has this
+    `address`: its `claim` at once, its `answer` after it has heard the `challenge`."""
 
-    def __init__(self, token, hello):
+    def __init__(self, token, hello, address):
         self._token = token
-        self._claim = greeting.new_nonce() + msgspec.msgpack.encode(hello)
+        claim = greeting.Claim(hello, greeting.door(address), sealed=False)
+        self._claim = greeting.new_nonce() + msgspec.msgpack.encode(claim)
         self.claim = framed(self._claim)
         self.challenge = b""
 

@@ -18,6 +18,7 @@ from harness.victim import Victim
 
 SECONDS = END_SECONDS + 4.0
 QUICK = ("-s", "8,32K", "--time", "20ms", "-r", "3")
+CALLED = "(serve --reached-at)"
 WORK = ("-t", "tcp", "-s", "8", "--ci", "none", "--time", "60s")
 
 
@@ -64,7 +65,7 @@ def test_a_peer_is_measured(shell, tmp_path):
     ("secret", "said"),
     [
         (None, "it wants a secret: --secret-file, or the variable HALFTRIP_SECRET"),
-        ("wrong", "it has another secret, or is not halftrip serve"),
+        ("wrong", f"it has another secret, version or address {CALLED}, or is not halftrip serve"),
     ],
 )
 def test_nothing_is_done_for_who_does_not_have_the_secret(shell, tmp_path, secret, said):

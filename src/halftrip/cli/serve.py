@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
 from typing import Annotated
 
@@ -13,6 +14,7 @@ from halftrip.cli.output import writing
 from halftrip.errors import HalftripError, UsageError, system_reason
 from halftrip.plan import parsing
 from halftrip.plan.hosts import DEFAULT_PORT, with_port
+from halftrip.texts import printable
 from halftrip.units import parse_size
 
 _DEFAULT_SECONDS = 600.0
@@ -40,6 +42,14 @@ def serve(
     open_: Annotated[
         bool, typer.Option("--open", help="Serve everybody who can connect, without a secret.")
     ] = False,
+    reached_at: Annotated[
+        Text,
+        typer.Option(
+            "--reached-at",
+            metavar="ADDRESS",
+            help="Where clients call, if it is translated to --bind.",
+        ),
+    ] = None,
     once: Annotated[bool, typer.Option("--once", help="End after one client.")] = False,
     max_clients: Annotated[
         Text, typer.Option("--max-clients", metavar="N", help="At the same time. [1]")
@@ -55,6 +65,7 @@ def serve(
     ] = None,
 ) -> None:
     """Take part in halftrip run --peer of other hosts, until an interrupt."""
+    from halftrip.control import sealing
     from halftrip.control.network import Network
     from halftrip.job import session
     from halftrip.job.server import Limits, Server
@@ -74,9 +85,11 @@ def serve(
         memory=inputs.given("--max-memory", _memory, max_memory) or available_memory() // 2,
         threads=max(2, len(os.sched_getaffinity(0))),
     )
+    called = inputs.given("--reached-at", _address, reached_at)
     with catching(interrupt):
         try:
-            server = Server(secret, Network(bind, (listening, listening)), ports, limits, _say)
+            network = Network(bind, (listening, listening), (called,) if called else ())
+            server = Server(secret, network, ports, limits, _say)
         except UsageError as error:
             raise UsageError(str(error).replace("--interface", "--bind", 1)) from None
         except OSError as error:
@@ -87,9 +100,16 @@ def serve(
             f"for each client: {limits.seconds:g} s, {limits.memory / 1e9:.1f} GB, "
             f"{limits.threads} threads; at a time: {limits.clients}"
         )
-        if known is None and not open_:
+        if open_:
+            _say(
+                "open: whoever reaches these ports can run measurements here, within these limits, "
+                "read which kernel, processor and network this host has, and take part in the runs "
+                "of others"
+            )
+        elif known is None:
             variable = session.SECRET_VARIABLE
             _say(f"secret: {secret}  (run --peer asks for it, or takes it from {variable})")
+        sealing.prepare()
         server.serve(once)
 
 
@@ -98,6 +118,13 @@ def _memory(text: str) -> int:
     if size < _LEAST_MEMORY:
         raise UsageError(f"{text!r} is too little; at least 1M")
     return size
+
+
+def _address(text: str) -> str:
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError:
+        raise UsageError(f"'{printable(text, 60)}' is no IP address") from None
 
 
 def _say(line: str) -> None:

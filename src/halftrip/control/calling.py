@@ -10,10 +10,11 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
-from halftrip.control.greeting import Hello, Stranger, greet
+from halftrip.control.greeting import Hello, Stranger, door, greet
 from halftrip.control.network import ANY, Network, place_of, with_zones
 from halftrip.control.protocol import Address, Channel, Closed
 from halftrip.errors import system_reason
+from halftrip.texts import printable
 
 # Who is dropped calls again, so often, after such a pause, and not after this time, s.
 _MOST_TRIES = 5
@@ -64,11 +65,12 @@ def connect(
             channel = Channel(connection)
             try:
                 deadline = None if seconds is None else time.monotonic() + seconds
-                greet(channel, token, hello, deadline)
+                at = door(connection.getpeername())
+                greet(channel, token, hello, deadline, at, address.is_sealed)
                 return channel
-            except Closed as error:
+            except (Closed, OSError) as error:
                 channel.close()
-                refusal = error
+                refusal = error if isinstance(error, Closed) else Closed(system_reason(error))
             except BaseException:
                 channel.close()
                 raise
@@ -99,6 +101,9 @@ def _connections(
     reasons = []
     hosts = [each for host in address.hosts for each in with_zones(host)]
     for host in hosts:
+        if not network.may_call(host):
+            reasons.append(f"{printable(host, 60)}: not the host that this run is with")
+            continue
         own = network.bound_to(host)
         seconds = timeout / len(hosts)
         try:
@@ -158,3 +163,15 @@ def is_another_user(connection: socket.socket) -> bool:
     credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
     _, user, _ = _CREDENTIALS.unpack(credentials)
     return bool(user != os.geteuid())
+
+
+def is_from_here(connection: socket.socket) -> bool:
+    """Whether the other end is on this host: from there, who calls one of its addresses has the
+    same."""
+    if connection.family == socket.AF_UNIX:
+        return True
+    try:
+        return bool(connection.getpeername()[0] == connection.getsockname()[0])
+    except OSError:
+        # It has been closed at the other end.
+        return False

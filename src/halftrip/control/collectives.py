@@ -119,7 +119,11 @@ class Group(ABC):
         kind = kind if self.rank == 0 else Any
         # The nearest subtree is complete first.
         for child in reversed(list(children_of(self.rank, self.size))):
-            gathered += self.receive_value(child, list[tuple[int, kind]])
+            found = self.receive_value(child, list[tuple[int, kind]])
+            below = range(child, min(child + (child & -child), self.size))
+            if sorted(rank for rank, _ in found) != [*below]:
+                raise Interrupted(f"rank {child} speaks for others than those below it")
+            gathered += found
         if self.rank != 0:
             self.send(parent_of(self.rank), encoded(gathered))
             return None
@@ -170,8 +174,8 @@ class SocketGroup(Group):
     def send(self, to: int, payload: bytes, thread: int = 0) -> None:
         try:
             self._channel(to, thread).send_bytes(payload)
-        except Closed:
-            raise Interrupted(f"rank {to} died") from None
+        except Closed as error:
+            raise Interrupted(error.of(f"rank {to}")) from None
 
     def receive(self, source: int, thread: int = 0, polls: bool = False) -> bytes:
         try:
@@ -179,8 +183,8 @@ class SocketGroup(Group):
             if polls:
                 channel.poll(_POLL_SECONDS)
             return channel.receive_bytes()
-        except Closed:
-            raise Interrupted(f"rank {source} died") from None
+        except Closed as error:
+            raise Interrupted(error.of(f"rank {source}")) from None
 
     def native_end(self, peer: int, yields: bool) -> Any:
         descriptor = self._channel(peer, 0).fileno()

@@ -13,11 +13,11 @@ import selectors
 import socket
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import Literal
 
-from halftrip.control.calling import Prepare, as_it_is, is_another_user
-from halftrip.control.greeting import Guest, Hello, IncomingGreeting
+from halftrip.control.calling import Prepare, as_it_is, is_another_user, is_from_here
+from halftrip.control.greeting import Guest, Hello, IncomingGreeting, door
 from halftrip.control.network import Network, own_addresses, place_of
 from halftrip.control.protocol import Address, Channel, Closed
 
@@ -64,7 +64,8 @@ class Listener:
     """Accepts connections of one job, whose random text is `token`. `rank` is the rank that listens
     (-1: the launcher). Only the `awaited` guests are let in, each once; a rank without a number as
     often as it comes. `awaited` may be changed at any time. Connections inherit most of what
-    `prepare` sets."""
+    `prepare` sets. Where other hosts may reach it, all that is said after a greeting is sealed.
+    Connections of ranks that are `near` come from this host."""
 
     def __init__(
         self,
@@ -75,9 +76,13 @@ class Listener:
         prepare: Prepare = as_it_is,
     ) -> None:
         self.awaited = set(awaited)
+        self.near: Container[int] = ()
         self._token = token
         self._rank = rank
         self._socket, self.address = _listen(reach)
+        # Beside the addresses that this host has.
+        known = reach.reached_at if isinstance(reach, Network) else ()
+        self._doors = tuple(door((each, self.address.port)) for each in known)
         try:
             # Nobody knows the address yet.
             prepare(self._socket)
@@ -189,7 +194,11 @@ class Listener:
             return
         self._make_room(has_claimed=False)
         connection.setblocking(False)
-        pending = _Connection(connection, IncomingGreeting(self._token, self._rank, self.awaited))
+        doors = (door(connection.getsockname()), *self._doors)
+        sealed = self.address.is_sealed
+        others = () if is_from_here(connection) else self.near
+        greeting = IncomingGreeting(self._token, self._rank, self.awaited, doors, sealed, others)
+        pending = _Connection(connection, greeting)
         self._pending[connection] = pending
         self._selector.register(connection, selectors.EVENT_READ, pending)
         # What it says may have come with it.
@@ -215,7 +224,7 @@ class Listener:
             hello = pending.greeting.hello
             if hello.rank >= 0:
                 self.awaited.discard(hello.guest)
-            self._admitted.append((Channel(pending.socket), hello))
+            self._admitted.append((Channel(pending.socket, pending.greeting.seal), hello))
 
     def _make_room(self, has_claimed: bool) -> None:
         """Drops the oldest of those that have said who they are, or of those that have not, where
@@ -244,7 +253,8 @@ def _listen(reach: Reach) -> tuple[socket.socket, Address]:
         return listener, Address(unix=name)
     if reach == "loopback":
         listener = socket.create_server(("127.0.0.1", 0), backlog=_BACKLOG)
-        return listener, Address(hosts=("127.0.0.1",), port=listener.getsockname()[1])
+        port = listener.getsockname()[1]
+        return listener, Address(hosts=("127.0.0.1",), port=port, local=True)
     listener = _server(reach)
     return listener, Address(hosts=reach.addresses, port=listener.getsockname()[1])
 

@@ -23,11 +23,13 @@ class Network(msgspec.Struct, frozen=True):
     only such addresses are told to others, and connections begin at one of them; None: any.
     `ports` are the first and the last port that may be listened on; None: any. `reached_at` are
     the addresses at which others reach this host, where that is known better than from its own.
+    Where there are `partners`, no other host is called, whoever says so.
     """
 
     interface: str | None = None
     ports: tuple[int, int] | None = None
     reached_at: tuple[str, ...] = ()
+    partners: tuple[str, ...] = ()
 
     @property
     def addresses(self) -> tuple[str, ...]:
@@ -38,6 +40,10 @@ class Network(msgspec.Struct, frozen=True):
     def port_range(self) -> Iterable[int]:
         """The ports to try; 0: any that is free."""
         return (0,) if self.ports is None else range(self.ports[0], self.ports[1] + 1)
+
+    def may_call(self, host: str) -> bool:
+        """Whether a connection may be made to this address."""
+        return not self.partners or host in self.partners or host in own_addresses()
 
     def no_port(self) -> OSError:
         """The error for the case that none of `port_range` is free."""

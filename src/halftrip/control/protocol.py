@@ -1,7 +1,8 @@
 """Messages between the processes of one run: MessagePack, framed by a length, over sockets.
 
-Every connection begins with a greeting (`greeting`). Nothing that arrives is ever executed or
-unpickled.
+Every connection begins with a greeting (`greeting`), and all that follows between hosts is sealed
+(`sealing`): the length and the message each, so that no length is believed that the other end has
+not sent. Nothing that arrives is ever executed or unpickled.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from typing import Any
 
 import msgspec
 
+from halftrip.control.sealing import CLEAR, Broken, Seal
 from halftrip.errors import HalftripError, UsageError, shortage, system_reason
+from halftrip.texts import printable_lines
 
 # Goes before every message: how many bytes it has.
 LENGTH = struct.Struct("!I")
@@ -28,11 +31,18 @@ _SILENCE_SECONDS = 4
 
 
 class Address(msgspec.Struct, frozen=True, tag=True):
-    """Where a listener is: the name of an abstract Unix socket, or TCP hosts to try and a port."""
+    """Where a listener is: the name of an abstract Unix socket, or TCP hosts to try and a port.
+    `local`: it is for this host alone."""
 
     unix: str | None = None
     hosts: tuple[str, ...] = ()
     port: int = 0
+    local: bool = False
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether what is said there is sealed: on one host, the kernel keeps it from others."""
+        return self.unix is None and not self.local
 
 
 class Assignment(msgspec.Struct, frozen=True, tag=True):
@@ -103,7 +113,7 @@ class Abort(msgspec.Struct, frozen=True, tag=True):
 
     def error(self) -> HalftripError:
         """The error to raise at the receiver: a UsageError or a HalftripError."""
-        return (UsageError if self.usage else HalftripError)(self.reason)
+        return (UsageError if self.usage else HalftripError)(printable_lines(self.reason))
 
 
 class Bye(msgspec.Struct, frozen=True, tag=True):
@@ -127,6 +137,20 @@ _MALFORMED = (ValueError, RecursionError)
 
 class Closed(Exception):
     """The other end of a channel has closed it, or has sent bytes that are not a message."""
+
+    def of(self, name: str) -> str:
+        """What this says of the other end, by its name in messages."""
+        return f"{name} died"
+
+
+class Tampered(Closed):
+    """What came was not sent by the other end, or not as its next message."""
+
+    def __init__(self) -> None:
+        super().__init__("what came from there was changed, dropped or repeated on the way")
+
+    def of(self, name: str) -> str:
+        return f"{name}: {self}"
 
 
 def _array_to_bytes(array: Any) -> bytes:
@@ -164,11 +188,18 @@ def decoded(payload: bytes, kind: Any) -> Any:
         raise Closed(f"malformed message: {error}") from None
 
 
-class Channel:
-    """A connected stream socket that carries whole messages."""
+def framed(payload: bytes, seal: Seal = CLEAR) -> bytes:
+    """A message as it is sent."""
+    return seal.seal(LENGTH.pack(len(payload))) + seal.seal(payload)
 
-    def __init__(self, connection: socket.socket) -> None:
+
+class Channel:
+    """A connected stream socket that carries whole messages, each through its `seal`. One thread
+    sends at a time, and one receives."""
+
+    def __init__(self, connection: socket.socket, seal: Seal = CLEAR) -> None:
         self.socket = connection
+        self.seal = seal
         if connection.family != socket.AF_UNIX:
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             _notice_dead_hosts(connection)
@@ -196,7 +227,7 @@ class Channel:
 
     def send_bytes(self, payload: bytes) -> None:
         try:
-            self.socket.sendall(LENGTH.pack(len(payload)) + payload)
+            self.socket.sendall(framed(payload, self.seal))
         except OSError as error:
             raise Closed(system_reason(error)) from None
 
@@ -215,10 +246,16 @@ class Channel:
             return
 
     def receive_bytes(self, longest: int = _LONGEST, deadline: float | None = None) -> bytes:
-        (length,) = LENGTH.unpack(self._receive_exactly(LENGTH.size, deadline))
+        (length,) = LENGTH.unpack(self._opened(LENGTH.size, deadline))
         if length > longest:
             raise Closed("a message of impossible length")
-        return self._receive_exactly(length, deadline)
+        return self._opened(length, deadline)
+
+    def _opened(self, size: int, deadline: float | None) -> bytes:
+        try:
+            return self.seal.open(self._receive_exactly(size + self.seal.tag, deadline))
+        except Broken:
+            raise Tampered from None
 
     def _receive_exactly(self, size: int, deadline: float | None) -> bytes:
         parts = []

@@ -178,8 +178,8 @@ class Watchdog:
     def _read_message(self, channel: Channel) -> str | None:
         try:
             message = channel.receive()
-        except Closed:
-            return f"{self._channels[channel]} died"
+        except Closed as error:
+            return error.of(self._channels[channel])
         if isinstance(message, Bye):
             self._selector.unregister(channel)
         elif isinstance(message, Ping):

@@ -8,7 +8,7 @@ import signal
 import tempfile
 from collections.abc import Mapping, Sequence
 
-from halftrip.control.protocol import Abort
+from halftrip.control.protocol import Abort, Closed
 from halftrip.errors import SHORTAGE_STATUS, HalftripError, Interrupted, Stopped
 from halftrip.job import printed
 from halftrip.job.processes import Started
@@ -61,6 +61,11 @@ class Lost(Interrupted):
     def __init__(self, name: str, crash: str | None = None) -> None:
         super().__init__(f"{name} died" + (f": {crash}" if crash else ""))
         self.name = name
+
+
+def lost(name: str, closed: Closed) -> Interrupted:
+    """The error of a rank whose connection was `closed`: it has died, or somebody is on the way."""
+    return Lost(name) if type(closed) is Closed else Interrupted(closed.of(name))
 
 
 def end_of(rank: int, code: int) -> str:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO, Protocol
 
 from halftrip.control.protocol import Channel
+from halftrip.control.sealing import Sealing
 from halftrip.errors import Stopped
 from halftrip.job import printed, shm_cleanup
 from halftrip.job.signals import interrupts_held
@@ -177,7 +178,11 @@ def rank_process(
     """A rank on this host, in a process of its own: no signal of a terminal reaches it. It prints
     into the descriptor `output` (None: as this process); `control` is its connection to the
     launcher, if it does not make one itself."""
-    handed = {} if control is None else {CONTROL_VARIABLE: f"{control.fileno()} {job.token}"}
+    handed = {}
+    if control is not None:
+        assert isinstance(control.seal, Sealing)
+        keys = control.seal.written()
+        handed = {CONTROL_VARIABLE: f"{control.fileno()} {job.token} {keys}"}
     with interrupts_held():
         return subprocess.Popen(
             RANK_COMMAND,

@@ -6,6 +6,7 @@ import contextlib
 import os
 import queue
 import resource
+import secrets
 import threading
 import time
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from halftrip.control.network import Network, address_in
 from halftrip.control.protocol import Abort, Address, Channel, Closed
 from halftrip.errors import HalftripError, UsageError, shortage
 from halftrip.job.agent import Ranks
+from halftrip.job.launchers.peer import own_address
 from halftrip.job.processes import ProcessOutput
 from halftrip.job.session import (
     ANSWER_SECONDS,
@@ -37,6 +39,7 @@ from halftrip.texts import printable
 _CLIENT = Guest("client", -1)
 # Clients who are told that the server is busy, at the same time; others are not answered.
 _MOST_WAITING = 16
+_NUMBER_BITS = 62
 # A rank needs so much memory besides its buffers, bytes.
 _RANK_BYTES = 1 << 30
 
@@ -140,7 +143,8 @@ class Server:
             busy = self._busy_seconds() if len(self._sessions) >= self._limits.clients else None
             if busy is None:
                 self._count += 1
-                number = self._count
+                # Nobody else can guess whose ranks a connection is for.
+                number = secrets.randbits(_NUMBER_BITS)
                 seconds = min(request.seconds or self._limits.seconds, self._limits.seconds)
                 session = Session(channel, request, number, began + seconds)
                 self._sessions[number] = session
@@ -153,7 +157,8 @@ class Server:
             nonce = new_nonce()
             send(channel, Welcome(number, nonce))
             token = token_of(self._secret, request.nonce, nonce)
-            return session.serve(self._job(request, token), self._limits.memory)
+            job = self._job(request, token, own_address(channel))
+            return session.serve(job, self._limits.memory)
         finally:
             self._listener.awaited -= guests
             del self._sessions[number]
@@ -169,10 +174,13 @@ class Server:
             most = self._limits.threads
             raise UsageError(f"{threads} threads of ranks were asked for; at most {most} here")
 
-    def _job(self, request: SessionRequest, token: str) -> Job:
-        """The job of a client's ranks here. Of the client's it has numbers alone: what is run here
-        is said by nobody else."""
-        network = Network(self._network.interface, self._data_ports, (request.reached_at,))
+    def _job(self, request: SessionRequest, token: str, called: str) -> Job:
+        """The job of a client's ranks here, who has `called` this address. Of the client's it has
+        numbers alone: what is run here is said by nobody else, and no other host is called."""
+        partners = (called, *self.address.hosts)
+        network = Network(
+            self._network.interface, self._data_ports, (request.reached_at,), partners
+        )
         return Job(
             # Nobody here calls the launcher: it has called.
             address=Address(),
@@ -210,7 +218,9 @@ class Session:
             for pid in ranks.pids:
                 limit = _RANK_BYTES + memory // len(self._numbers)
                 with contextlib.suppress(ProcessLookupError):
-                    resource.prlimit(pid, resource.RLIMIT_DATA, (limit, limit))
+                    # Memory that is shared, and what is printed, are files to the kernel.
+                    for kind in (resource.RLIMIT_DATA, resource.RLIMIT_FSIZE):
+                        resource.prlimit(pid, kind, (limit, limit))
             for channel in channels.values():
                 channel.close()
             in_time = ranks.serve(self._channel.fileno(), self.deadline)

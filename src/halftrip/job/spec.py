@@ -19,8 +19,8 @@ RANK_COMMAND = (*RUN_MODULE, "halftrip.job.worker")
 JOB_VARIABLE = "HALFTRIP_JOB"
 # A rank's number, from launchers that know it; under an mpiexec, MPI knows it.
 RANK_VARIABLE = "HALFTRIP_RANK"
-# The descriptor of a rank's connection to its launcher, where that was made for it, and the
-# token of the job.
+# The descriptor of a rank's connection to its launcher, where that was made for it, the token of
+# the job, and the keys of the connection.
 CONTROL_VARIABLE = "HALFTRIP_CONTROL"
 
 

@@ -28,7 +28,7 @@ from halftrip.control.protocol import (
 )
 from halftrip.errors import HalftripError, Interrupted, Stopped, system_reason
 from halftrip.job import deaths
-from halftrip.job.connected import ConnectedRank, Heartbeat
+from halftrip.job.connected import ConnectedRank, Heartbeat, longest_idle
 from halftrip.job.limit import TimeLimit
 from halftrip.job.own_cores import OwnCores
 from halftrip.job.processes import CleanUp, Process, Started
@@ -38,7 +38,9 @@ from halftrip.job.spec import Job
 from halftrip.job.view import Records, RunView
 from halftrip.measure.progress import Earlier
 from halftrip.plan.plan import Plan
+from halftrip.plan.served import for_server
 from halftrip.results.configuration import Configuration
+from halftrip.texts import printable
 
 # After the first death others follow at once: how long to wait for reports before naming one.
 _REPORTS_SECONDS = 0.2
@@ -137,7 +139,7 @@ class Supervisor:
         self._await_ranks()
         self._assign(plan, launch, done, earlier)
         with self._own_cores.lent():
-            self._serve_ranks()
+            self._serve_ranks(longest_idle(plan) if self._started.servers else None)
         self._leaving = True
         self._started.until_finished.close()
         # What a launcher has started may outlive it, if it is killed now.
@@ -214,8 +216,7 @@ class Supervisor:
         try:
             hello: Hello = decoded(channel.receive_bytes(LONGEST_GREETING), Hello)
         except Closed:
-            # The server says why.
-            return
+            return  # the server says why
         if hello.rank not in (number, -1):
             raise deaths.LaunchFailed(f"rank {number} says that it is rank {hello.rank}")
         self._take(channel, hello)
@@ -228,7 +229,7 @@ class Supervisor:
         try:
             answer = receive_answer(channel, None)
             reason = answer.reason if isinstance(answer, Abort) else "it does not say why"
-            error: HalftripError = Interrupted(f"{name}: {reason}")
+            error: HalftripError = Interrupted(f"{name}: {printable(reason, 300)}")
         except Closed:
             error = deaths.Lost(name)
         mine = {rank for rank, host in self._started.hosts.items() if host == name}
@@ -255,12 +256,13 @@ class Supervisor:
         earlier: Sequence[Earlier],
     ) -> None:
         self._assigned = True
+        told = msgspec.json.encode(for_server(plan)) if self._started.servers else b""
         encoded_plan, encoded_done = msgspec.json.encode(plan), msgspec.json.encode(done)
         encoded_earlier = msgspec.json.encode(earlier)
         groups = tuple(self._ranks[each].hello.group for each in range(self._job.ranks))
         for rank in self._ranks.values():
             assignment = Assignment(
-                plan=encoded_plan,
+                plan=told if rank.hello.rank in self._started.dialled else encoded_plan,
                 group=groups[0],
                 progress=self._view.visible,
                 paced=self._view.paces,
@@ -275,9 +277,9 @@ class Supervisor:
 
     # Serving.
 
-    def _serve_ranks(self) -> None:
-        """Returns when all ranks have finished."""
-        heartbeat = Heartbeat(self._started.elsewhere)
+    def _serve_ranks(self, longest: float | None) -> None:
+        """Returns when all ranks have finished; `longest` is as in Heartbeat."""
+        self._heartbeat = heartbeat = Heartbeat(self._started.elsewhere, longest)
         while not all(rank.finished for rank in self._ranks.values()):
             self._serve(heartbeat.patience)
             silent = heartbeat.beat(self._ranks.values())
@@ -288,10 +290,10 @@ class Supervisor:
 
     def _on_control(self, rank: ConnectedRank) -> None:
         try:
-            message = rank.control.receive()
-        except Closed:
+            message = rank.control.receive(longest=1 << 20)
+        except Closed as error:
             self._selector.unregister(rank.control)
-            self._reports.append(deaths.Lost(rank.name))
+            self._reports.append(deaths.lost(rank.name, error))
             self._gone.add(rank.hello.rank)
             self._end_early()
             return
@@ -314,6 +316,7 @@ class Supervisor:
             self._selector.unregister(channel)
             return
         if isinstance(message, RecordLines):
+            self._heartbeat.measured()
             self._own_cores.note(message.lines)
             self._records.append(message.lines, last=message.last)
         elif isinstance(message, Progress):

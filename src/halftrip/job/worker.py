@@ -5,8 +5,13 @@ It connects to the launcher, gets the plan, and measures it with the other ranks
 
 from __future__ import annotations
 
-import contextlib
 import gc
+
+if __name__ == "__main__":
+    # As in `halftrip.__main__`: imports leave no garbage.
+    gc.disable()
+
+import contextlib
 import os
 import select
 import signal
@@ -20,6 +25,7 @@ from typing import TYPE_CHECKING, NoReturn
 import msgspec
 
 from halftrip import clock
+from halftrip.control import sealing
 from halftrip.control.calling import connect
 from halftrip.control.collectives import (
     Group,
@@ -49,7 +55,6 @@ from halftrip.errors import (
     HalftripError,
     Interrupted,
     Unavailable,
-    UsageError,
     shortage,
     system_reason,
 )
@@ -62,7 +67,7 @@ from halftrip.measure.runner import Runner
 from halftrip.measure.walk import Allowed
 from halftrip.mpi import library
 from halftrip.plan.plan import Plan
-from halftrip.registry import SERVED_TRANSPORTS
+from halftrip.plan.served import check_served
 from halftrip.results.configuration import Configuration
 from halftrip.transports.base import ProcessContext
 
@@ -115,8 +120,8 @@ class LauncherSink:
         self._await()
         try:
             self._channel.send(message)
-        except Closed:
-            raise Interrupted(f"{_LAUNCHER} died") from None
+        except Closed as error:
+            raise Interrupted(error.of(_LAUNCHER)) from None
         self._is_pending = True
 
     def _await(self) -> None:
@@ -125,8 +130,8 @@ class LauncherSink:
             return
         try:
             self._channel.receive()
-        except Closed:
-            raise Interrupted(f"{_LAUNCHER} died") from None
+        except Closed as error:
+            raise Interrupted(error.of(_LAUNCHER)) from None
         self._is_pending = False
 
 
@@ -137,6 +142,9 @@ def main() -> NoReturn:
     clock.begin_calibration()
     job = Job.from_environment(os.environ)
     dragon.prepare(job.attach, job.token)
+    if job.address.unix is None or job.calls_upwards:
+        # All ranks at the same time, before one waits for another.
+        sealing.prepare()
     communicator: MPI.Intracomm | None = None
     if job.mpi:
         try:
@@ -185,10 +193,10 @@ def _connect_control(job: Job, hello: Hello) -> Channel:
     """The connection to the launcher: the one that it has made itself, if there is one. Raises
     OSError and Closed."""
     # Another one may have been left in the environment by whoever started this job.
-    made, _, token = os.environ.get(CONTROL_VARIABLE, "").partition(" ")
+    descriptor, token, keys = [*os.environ.get(CONTROL_VARIABLE, "").split(), *[""] * 3][:3]
     if token != job.token:
         return connect(job.address, job.token, hello, START_SECONDS, network=job.network)
-    channel = Channel(socket.socket(fileno=int(made)))
+    channel = Channel(socket.socket(fileno=int(descriptor)), sealing.Sealing.from_text(keys))
     os.set_inheritable(channel.fileno(), False)
     channel.send_bytes(encoded(hello))
     return channel
@@ -221,7 +229,7 @@ def _run(job: Job, rank: int, communicator: MPI.Intracomm | None) -> None:
     def work() -> None:
         plan = msgspec.json.decode(assignment.plan, type=Plan)
         if job.serves:
-            _check_served(plan)
+            check_served(plan)
         mpi = None if over_sockets else communicator
         group = _form_group(job, rank, mpi, listener, assignment, plan.threads)
         events = _connect_events(job) if rank == 0 else None
@@ -265,7 +273,11 @@ def _listener(job: Job, rank: int) -> Listener | None:
     and UsageError."""
     if job.calls_upwards:
         # Nobody calls rank 0.
-        return Listener(job.token, (), job.network if rank else "unix", rank)
+        listener = Listener(job.token, (), job.network if rank else "unix", rank)
+        # The other half knows the token, too, and could speak for them.
+        there = job.ranks // 2
+        listener.near = range(there) if rank < there else range(there, job.ranks)
+        return listener
     return Listener(job.token, (), job.reach, rank=0) if rank == 0 else None
 
 
@@ -296,14 +308,6 @@ def _form_group(
     if assignment.group is None:
         raise HalftripError("the launcher does not say where rank 0 is")
     return join_socket_group(assignment.group, job.token, rank, job.ranks, job.reach, threads)
-
-
-def _check_served(plan: Plan) -> None:
-    """Raises UsageError for transports that do more for a client than to move bytes."""
-    refused = [name for name in plan.transports if name not in SERVED_TRANSPORTS]
-    if refused:
-        served = ", ".join(SERVED_TRANSPORTS)
-        raise UsageError(f"--transport {refused[0]}: halftrip serve has {served}")
 
 
 def _on_launcher_death(job: Job, rank: int, stderr: int, reason: str) -> None:
@@ -353,4 +357,5 @@ def run() -> NoReturn:
 
 
 if __name__ == "__main__":
+    gc.enable()
     run()

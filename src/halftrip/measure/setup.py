@@ -187,6 +187,11 @@ def set_up(plan: Plan, group: Group, process: ProcessContext) -> Setup:
         own_view = msgspec.structs.replace(own_view, host=f"lost: {lost}", machine="")
     views: list[topology.CoreView] = group.allgather(own_view, topology.CoreView)
     hosts = [view.host for view in views]
+    if group.calls_upwards:
+        # Ranks of a client and of a server open nothing of each other, whatever they say of their
+        # hosts: the way through /proc leads to all processes of a user.
+        there = group.size // 2
+        hosts = [f"{host} (serving)" if rank >= there else host for rank, host in enumerate(hosts)]
     schedule = Schedules(group.size, plan.pairs, plan.limits, hosts, process.absent)
     if plan.pairs == "across" and len(set(hosts)) == 1:
         raise UsageError("--pairs across: all ranks are on one host; --hosts a,b names several")
@@ -194,7 +199,7 @@ def set_up(plan: Plan, group: Group, process: ProcessContext) -> Setup:
     own = chosen[group.rank]
     if own[0].core is not None and lost is None:
         os.sched_setaffinity(0, {own[0].core})
-    poll_pause = _agree_on_poll_pause(group, views)
+    poll_pause = _agree_on_poll_pause(group, hosts)
     described = _environment(
         group.rank, own, own_view, clock, process, poll_pause, reader, plan.variables
     )
@@ -275,16 +280,16 @@ def _near(plan: Plan, role: int, reader: Reader) -> tuple[int, ...]:
     return ()
 
 
-def _agree_on_poll_pause(group: Group, views: Sequence[topology.CoreView]) -> int:
+def _agree_on_poll_pause(group: Group, hosts: Sequence[str]) -> int:
     """Sets how many pauses a polling loop makes between two polls, the same for all ranks of a
-    host, and returns it. To be called after this rank has been pinned.
+    host, and returns it; `hosts` are by rank. To be called after this rank has been pinned.
 
     It is the largest number that a rank of the host finds: on a busy machine a pause seems longer,
     and the number too low.
     """
     calibrated: list[int] = group.allgather(_native.calibrate_poll_pause(), int)
-    here = views[group.rank].host
-    pause = max(count for count, view in zip(calibrated, views, strict=True) if view.host == here)
+    here = hosts[group.rank]
+    pause = max(count for count, host in zip(calibrated, hosts, strict=True) if host == here)
     _native.set_poll_pause(pause)
     return pause
 

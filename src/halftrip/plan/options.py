@@ -13,6 +13,7 @@ from halftrip.plan.pairing import Pairing
 from halftrip.plan.path_model_table import parse_path_model
 from halftrip.plan.plan import Placement
 from halftrip.plan.recipes import PRESETS
+from halftrip.plan.setting import Served
 from halftrip.plan.settings import SETTINGS, WITH_FIELDS, in_place
 from halftrip.registry import (
     DEFAULT_TRANSPORTS,
@@ -38,7 +39,8 @@ class Option(NamedTuple):
     raises UsageError, which says what is allowed. `help` has the default in brackets, if there
     is one; an option without help is a key of plans alone. `short` are the short forms on the
     command line. A `negatable` flag also has the form --no-NAME. `group` is one of GROUPS. What
-    stands for the value in the help depends on `read`, unless it is the `placeholder`."""
+    stands for the value in the help depends on `read`, unless it is the `placeholder`. `served` is
+    what becomes of it where a client asks ``halftrip serve`` (`plan.served`)."""
 
     read: Callable[[Any], Any]
     help: str = ""
@@ -46,6 +48,7 @@ class Option(NamedTuple):
     negatable: bool = False
     group: str = "expert"
     placeholder: str = ""
+    served: Served = "refused"
 
     @property
     def is_flag(self) -> bool:
@@ -80,13 +83,8 @@ RETESTS = parsing.at_most(100, least=0)
 
 _METAVARS: dict[Callable[[Any], Any], str] = {
     parsing.sizes: "SIZES",
-    parsing.count: "N",
-    parsing.count_or_0: "N",
-    RANKS: "N",
-    THREADS: "N",
-    REPEATS: "N",
-    RETESTS: "N",
-    parsing.at_once: "N",
+    **dict.fromkeys((parsing.count, parsing.count_or_0, parsing.at_once), "N"),
+    **dict.fromkeys((RANKS, THREADS, REPEATS, RETESTS), "N"),
     parsing.seconds: "TIME",
     parsing.interval_width: "SHARE",
     parsing.cores: "LIST",
@@ -103,7 +101,7 @@ _METAVARS: dict[Callable[[Any], Any], str] = {
 def _of(*names: str) -> dict[str, Option]:
     """The options of these settings."""
     return {
-        name: Option(each.read, each.help, each.short, each.negatable, each.group, each.placeholder)
+        name: Option(*(getattr(each, field) for field in Option._fields))
         for name in names
         for each in [SETTINGS[name]]
     }
@@ -132,24 +130,28 @@ OPTIONS: dict[str, Option] = {
         f"{_transports()}; {SIMULATED}: in virtual time. [the first six]",
         ("-t",),
         group="what",
+        served="taken",
     ),
     "pattern": Option(
         parsing.some_of(get_args(Pattern)),
         f"{', '.join(SHAPES)}. [{ROUND_TRIP}]",
         ("-p",),
         group="what",
+        served="taken",
     ),
     "mode": Option(
         parsing.some_of(get_args(Mode)),
         f"{', '.join(get_args(Mode))}. [blocking; onesided for {', '.join(ONE_SIDED)}]",
         ("-c",),
         group="what",
+        served="taken",
     ),
     "sizes": Option(
         parsing.sizes,
         "8,64,1K or 1..4M or 1:4M (doubles), 1..4M*4, 0..4000+4. [1..4M]",
         ("-s", "-m"),
         group="what",
+        served="taken",
     ),
     **_of(_FIRST),
     "message_rate": Option(
@@ -157,84 +159,106 @@ OPTIONS: dict[str, Option] = {
         "Also a stream of 8 bytes: messages per second. [yes if nothing says what to measure]",
         negatable=True,
         group="what",
+        served="taken",
     ),
     **_of(*_WHAT),
     "preset": Option(
         parsing.one_of(PRESETS),
         "quick, standard or paper: defaults for all other options.",
         group="what",
+        served="kept",
     ),
     "ci": Option(
         parsing.interval_width,
         "End a configuration when its interval is this narrow, or none. [1%]",
         group="long",
+        served="taken",
     ),
     "time": Option(
         parsing.seconds,
         "End a configuration after this much sampling; dealt to launches, after 0.1s. [0.3s]",
         group="long",
+        served="taken",
     ),
     "iterations": Option(
         parsing.count,
         "End a configuration after exactly this many iterations instead.",
         ("-i",),
         group="long",
+        served="taken",
     ),
     "warmup": Option(
         parsing.count_or_0,
         "Begin each slice with exactly this many untimed iterations. [until times have settled]",
         ("-x",),
         group="long",
+        served="taken",
     ),
     "slices": Option(
         REPEATS,
         "Deal the time of a configuration over the run in so many parts. [20]",
         ("-r",),
         group="long",
+        served="taken",
     ),
     "max_duration": Option(
         parsing.seconds,
         "End the whole run within this time: shorter, then fewer slices. [none]",
         group="long",
+        served="taken",
     ),
     "launches": Option(
         REPEATS,
         "Start fresh processes this many times, each for all slices. [slices are dealt to ten]",
         group="long",
+        served="taken",
     ),
     "until_ci": Option(
-        parsing.flag, "Launch again until every interval is within --ci.", group="long"
+        parsing.flag,
+        "Launch again until every interval is within --ci.",
+        group="long",
+        served="taken",
     ),
     "max_launches": Option(
-        REPEATS, "With --until-ci, at most this many launches. [30]", group="long"
+        REPEATS, "With --until-ci, at most this many launches. [30]", group="long", served="taken"
     ),
     "retest": Option(
         RETESTS,
         "Measure again, so often, before a host or a link is called slow; 0: never. [1]",
         group="long",
+        served="kept",
     ),
-    "ranks": Option(RANKS, "How many ranks. [2]", ("-n",), group="where"),
+    "ranks": Option(RANKS, "How many ranks. [2]", ("-n",), group="where", served="taken"),
     "pairs": Option(
         parsing.pairs_of(get_args(Pairing)),
         "Who talks to whom: halves, neighbours, reciprocal (neighbours, each as initiator), all, "
         "across (hosts; so are three --hosts or more), or 0-3,1-2. [halves]",
         group="where",
+        served="taken",
     ),
     "concurrent_pairs": Option(
         parsing.at_once,
         "How many pairs talk at the same time: a number, all, or one after the other: 1,all. [all]",
         group="where",
+        served="taken",
     ),
     "threads": Option(
-        THREADS, "How many threads of each rank talk at the same time. [1]", group="where"
+        THREADS,
+        "How many threads of each rank talk at the same time. [1]",
+        group="where",
+        served="taken",
     ),
     "cores": Option(
-        parsing.cores, "A core for each rank, as 0,1, or none. [chosen]", group="where"
+        parsing.cores,
+        "A core for each rank, as 0,1, or none. [chosen]",
+        group="where",
+        served="taken",
     ),
     "launcher": Option(
         parsing.one_of(LAUNCHERS),
         "Who starts them: local, mpiexec, dragon, ssh, peer. [as what is measured needs]",
         group="where",
+        served="kept",
     ),
     "mpiexec": Option(
         parsing.text, "Which mpiexec, and so which MPI; may have arguments.", group="where"
@@ -274,39 +298,66 @@ OPTIONS: dict[str, Option] = {
         hosts.peer,
         "Half of the ranks here, half where halftrip serve runs: HOST or HOST:PORT.",
         group="where",
+        served="kept",
     ),
     "secret_file": Option(
-        parsing.text, "A file with the secret that --peer's halftrip serve wants.", group="where"
+        parsing.text,
+        "A file with the secret that --peer's halftrip serve wants.",
+        group="where",
+        served="kept",
     ),
     "interface": Option(
         parsing.text,
         "Between hosts, use this interface, address or network, as eth1 or 10.1.0.0/16. [any]",
         group="where",
+        served="kept",
     ),
     "data_ports": Option(
-        parsing.ports, "Between hosts, listen on these ports alone: 5202-5299. [any]", group="where"
+        parsing.ports,
+        "Between hosts, listen on these ports alone: 5202-5299. [any]",
+        group="where",
+        served="kept",
     ),
     "expect": Option(
         expectations.expectations,
         "Exit with 1 if a host or link falls short of latency=3us,bandwidth=11GB/s,messages=1M.",
         group="output",
+        served="kept",
     ),
     "baseline": Option(
         parsing.text,
         "Exit with 1 if a host or link is worse than in this run file.",
         group="output",
+        served="kept",
     ),
     "tolerance": Option(
-        parsing.share, "How much worse than --expect or --baseline may be. [10%]", group="output"
+        parsing.share,
+        "How much worse than --expect or --baseline may be. [10%]",
+        group="output",
+        served="kept",
     ),
     "fail_if_slow": Option(
-        parsing.flag, "Exit with 1 if a host or link is slow beside the others.", group="output"
+        parsing.flag,
+        "Exit with 1 if a host or link is slow beside the others.",
+        group="output",
+        served="kept",
     ),
     "output": Option(
-        parsing.text, "The run file. [halftrip-DATE-TIME.jsonl]", ("-o",), group="output"
+        parsing.text,
+        "The run file. [halftrip-DATE-TIME.jsonl]",
+        ("-o",),
+        group="output",
+        served="kept",
     ),
-    "quiet": Option(parsing.flag, "Print the name of the run file only.", ("-q",), group="output"),
-    "rtt": Option(parsing.flag, "Print round trips of pingpong, not their half.", group="output"),
+    "quiet": Option(
+        parsing.flag, "Print the name of the run file only.", ("-q",), group="output", served="kept"
+    ),
+    "rtt": Option(
+        parsing.flag,
+        "Print round trips of pingpong, not their half.",
+        group="output",
+        served="taken",
+    ),
     "system_log": Option(
         parsing.flag,
         "Record every host's counters, configuration by configuration. [no]",
@@ -318,21 +369,29 @@ OPTIONS: dict[str, Option] = {
         "Count instructions and cycles as well, in slices of their own, which are not timed. [no]",
         negatable=True,
         group="output",
+        served="taken",
     ),
     "perturb": Option(
-        parsing.count_or_0, "Also measure each size minus and plus this many bytes. [0]"
+        parsing.count_or_0,
+        "Also measure each size minus and plus this many bytes. [0]",
+        served="taken",
     ),
-    "refine": Option(parsing.flag, "Add sizes at breakpoints of the curve, to locate them."),
+    "refine": Option(
+        parsing.flag, "Add sizes at breakpoints of the curve, to locate them.", served="taken"
+    ),
     **_of(*_EXPERT),
-    "timeout": Option(parsing.seconds, "How long to wait for an answer to a datagram. [1s]"),
+    "timeout": Option(
+        parsing.seconds, "How long to wait for an answer to a datagram. [1s]", served="taken"
+    ),
     "placement_state": Option(
         parsing.one_of(get_args(Placement)),
         "Only samples taken while the cores were near, or far (core-to-core). [any]",
+        served="taken",
     ),
-    "dealt": Option(parsing.flag),
+    "dealt": Option(parsing.flag, served="taken"),
     "simulated": Option(parse_path_model),
-    "against": Option(vary.against),
-    "part": Option(parsing.tables),
+    "against": Option(vary.against, served="kept"),
+    "part": Option(parsing.tables, served="taken"),
 }
 
 for _each in in_place("extra"):

@@ -22,6 +22,9 @@ Choices = Mapping[str, tuple[Any, ...]]
 # The kind of values in CSV and JSON; with a question mark, there may be none.
 Kind = Literal["text", "whole", "number", "yes or no", "text?", "whole?", "number?", "yes or no?"]
 Place = Literal["configuration", "ends", "transport", "sockets", "extra"]
+# What becomes of a key of a client's plan: a server's ranks get it; it stays with the client, as it
+# is nothing to them; or no client may ask for it.
+Served = Literal["taken", "kept", "refused"]
 # Where those are that only some transports have.
 OF_TRANSPORTS: tuple[Place, ...] = ("transport", "sockets", "extra")
 # A value of a configuration.
@@ -112,7 +115,8 @@ class Setting(msgspec.Struct, frozen=True, dict=True):
     `default` of a plan. Simulated paths have no setting that `is_of_buffers`. `attribute` is the
     attribute of a configuration with the value in effect, if that is not its field. Rows are sorted
     by all settings, then by size; by one that is not `before_size`, after the size. Tables leave it
-    out of a configuration to which it does not apply.
+    out of a configuration to which it does not apply. Clients of ``halftrip serve`` may ask for it
+    if it is `served`.
 
     In CSV and JSON it is called `column`, if that is not its name, with its `unit` behind; `kind`
     is that of the values, and `says` what it is.
@@ -141,6 +145,7 @@ class Setting(msgspec.Struct, frozen=True, dict=True):
     says: str = ""
     attribute: str = ""
     before_size: bool = True
+    served: Served = "taken"
     applies: Callable[[Configuration], bool] = lambda _: True
 
     @property

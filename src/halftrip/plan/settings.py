@@ -107,6 +107,7 @@ _TABLE = (
     Setting("memory", parsing.NamesReader(MEMORIES, memory.memories),
             "Memory of both ends, or INITIATOR:RESPONDER: host, pinned, cuda@0, managed. [host]",
             group="what", place="ends", default="host", is_of_buffers=True, before_size=False,
+            served="refused",
             says="The kind of memory of the buffers; initiator:responder where both differ"),
     Setting("pages", parsing.per_end(_requested(Pages)),
             "Page size of buffers: 4K, huge; or INITIATOR:RESPONDER. [4K]", place="ends",

@@ -1,14 +1,16 @@
 """The group over sockets: messages between any two ranks, and every rank gets the values of the
 others."""
 
+import contextlib
 import time
 from functools import partial
 from itertools import combinations
 
+import msgspec
 import pytest
 
 from halftrip.control import collectives
-from halftrip.control.calling import connect
+from halftrip.control.calling import as_it_is, connect
 from halftrip.control.collectives import (
     children_of,
     join_socket_group,
@@ -18,11 +20,13 @@ from halftrip.control.collectives import (
 from halftrip.control.greeting import Guest, introduce
 from halftrip.control.listener import Listener
 from halftrip.control.network import Network
-from halftrip.control.protocol import Address, Closed
+from halftrip.control.protocol import Address, Closed, encoded
 from halftrip.errors import Interrupted, Unavailable
+from harness.doors import HELLO
 from harness.groups import TOKEN, in_group, on_ranks
 from harness.limits import AMPLE_SECONDS
 from harness.paths import NOTHING, added, held
+from harness.tcp_relay import FAR, NEAR
 from harness.threads import in_thread
 
 # The tree.
@@ -263,3 +267,41 @@ def test_a_rank_listens_only_while_others_may_connect():
         return before, group._listener._is_closed
 
     assert on_ranks(3, take_part) == [(True, True), (False, True), (True, True)]
+
+
+# Ranks on the other side of a run, which know the token and need not be honest.
+
+
+@pytest.mark.parametrize("claimed", [[(0, "x")], [(1, "x"), (2, "x")], []])
+def test_no_rank_speaks_for_another_one(claimed):
+    def work(group):
+        if group.rank:
+            group.send(0, encoded(claimed))
+            return
+        with pytest.raises(Interrupted, match="rank 1 speaks for others than those below it"):
+            group.gather("own", str)
+
+    assert in_group(2, work) == [None, None]
+
+
+def test_no_host_is_called_but_the_partner_and_this_one():
+    with contextlib.closing(Listener(TOKEN, (), "loopback")) as listener:
+        address = msgspec.structs.replace(listener.address, hosts=("127.0.0.9",))
+        with pytest.raises(OSError, match=r"127\.0\.0\.9: not the host that this run is with"):
+            connect(address, TOKEN, HELLO, network=Network(partners=("192.0.2.1",)))
+
+
+def test_a_rank_that_is_near_does_not_come_from_elsewhere():
+    """127.0.0.2 stands for another host: whoever calls from here has the address that it calls."""
+    hello = introduce("group", 0, to=1)
+
+    def call(prepare=as_it_is):
+        connect(listener.address, TOKEN, hello, AMPLE_SECONDS, prepare=prepare).close()
+
+    with contextlib.closing(Listener(TOKEN, {hello.guest}, Network(FAR), rank=1)) as listener:
+        listener.near = {0}
+        accepting = in_thread(lambda: listener.accept(AMPLE_SECONDS)[0].close())
+        with pytest.raises(Closed):
+            call(lambda end: end.bind((NEAR, 0)))
+        call()
+        assert accepting() is None

@@ -15,7 +15,7 @@ from harness.threads import in_thread
 def claim(door):
     """A connection that says what a guest does, and cannot prove it."""
     end = open_connection(door.address)
-    end.sendall(Greeting("another", HELLO).claim)
+    end.sendall(Greeting("another", HELLO, end.getpeername()).claim)
     return end
 
 
@@ -39,7 +39,7 @@ def test_those_who_claim_to_be_a_guest_do_not_push_out_the_guest(door):
         ours = open_ones.enter_context(open_connection(door.address))
         serve_some(door)
         crowd(most // 2)
-        greeting = Greeting(TOKEN, HELLO)
+        greeting = Greeting(TOKEN, HELLO, ours.getpeername())
         ours.sendall(greeting.claim)
         serve_some(door)
         crowd(most // 2)
@@ -74,7 +74,7 @@ def test_a_guest_that_was_dropped_calls_again(door, monkeypatch):
 def test_a_caller_is_in_when_it_is_told_so(door):
     """Not when it has said all it has to: it may be dropped until then."""
     with contextlib.closing(open_connection(door.address)) as ours:
-        greeting = Greeting(TOKEN, HELLO)
+        greeting = Greeting(TOKEN, HELLO, ours.getpeername())
         ours.sendall(greeting.claim)
         serve_some(door)
         ours.settimeout(10)

@@ -106,6 +106,11 @@ def drip(stranger):
             time.sleep(0.01)
 
 
+def said_to(end):
+    """The guest's greeting, for where this socket has connected to."""
+    return Greeting(TOKEN, HELLO, end.getpeername())
+
+
 GREETINGS = {
     "no greeting": lambda stranger: Channel(stranger).send(Bye()),
     "garbage": lambda stranger: stranger.sendall(b"GET / HTTP/1.1\r\n\r\n"),
@@ -113,8 +118,8 @@ GREETINGS = {
     "empty": lambda stranger: stranger.sendall(bytes(4)),
     "nested": lambda stranger: stranger.sendall(struct.pack("!I", 4096) + b"\x91" * 4096),
     "dripping": drip,
-    "half": lambda stranger: stranger.sendall(Greeting(TOKEN, HELLO).claim[:40]),
-    "claim alone": lambda stranger: stranger.sendall(Greeting(TOKEN, HELLO).claim),
+    "half": lambda stranger: stranger.sendall(said_to(stranger).claim[:40]),
+    "claim alone": lambda stranger: stranger.sendall(said_to(stranger).claim),
     "silence": lambda stranger: None,
 }
 
@@ -184,7 +189,7 @@ def test_strangers_do_not_use_up_the_descriptors(door):
         for _ in range(40):
             open_ones.enter_context(open_connection(door.address))
         ours = open_ones.enter_context(open_connection(door.address))
-        ours.sendall(Greeting(TOKEN, HELLO).claim)
+        ours.sendall(said_to(ours).claim)
         with descriptors_left(5):
             for _ in range(5):
                 door.admit()
@@ -232,8 +237,8 @@ def test_a_wrong_role_or_rank_is_refused(door, hello):
 
 
 def test_of_two_greetings_of_a_rank_at_the_same_time_one_is_let_in(door):
-    first, second = (Greeting(TOKEN, HELLO) for _ in range(2))
     with open_connection(door.address) as one, open_connection(door.address) as other:
+        first, second = said_to(one), said_to(other)
         for end, greeting in ((one, first), (other, second)):
             end.sendall(greeting.claim)
         with in_background(door) as hellos:
@@ -246,8 +251,8 @@ def test_of_two_greetings_of_a_rank_at_the_same_time_one_is_let_in(door):
 
 def test_a_recorded_greeting_cannot_be_replayed(door):
     """Neither to the same listener, which then waits for the rank again, nor to another."""
-    recorded = Greeting(TOKEN, HELLO)
     with in_background(door) as hellos, open_connection(door.address) as end:
+        recorded = said_to(end)
         end.sendall(recorded.claim)
         answer = recorded.answer(end)
         end.sendall(answer)
@@ -276,7 +281,7 @@ def test_a_caller_tries_the_next_address_where_a_stranger_listens():
     port = guest.address.port
     with contextlib.closing(guest), socket.create_server(("127.0.0.2", port)) as stranger:
         finish = in_thread(lambda: stranger.accept()[0].close())
-        both = Address(hosts=("127.0.0.2", "127.0.0.1"), port=port)
+        both = Address(hosts=("127.0.0.2", "127.0.0.1"), port=port, local=True)
         with serving(guest):
             connect(both, TOKEN, HELLO, seconds=10).close()
         assert finish() is None
@@ -299,7 +304,7 @@ def refused_call(address):
         end.settimeout(10)
         end.connect(f"\0{address.unix}")
         with contextlib.suppress(BrokenPipeError):
-            end.sendall(Greeting(TOKEN, HELLO).claim)
+            end.sendall(said_to(end).claim)
         try:
             return end.recv(1) == b""
         except ConnectionResetError:

@@ -8,7 +8,8 @@ import pytest
 from halftrip.control.greeting import introduce
 from halftrip.control.protocol import Channel, Ping
 from halftrip.job import connected
-from halftrip.job.connected import ConnectedRank, Heartbeat
+from halftrip.job.connected import ConnectedRank, Heartbeat, longest_idle
+from halftrip.plan.plan import Plan
 
 
 @contextmanager
@@ -63,3 +64,20 @@ def test_the_launcher_s_own_pause_is_nobody_s_silence(clock):
         assert beat.beat(rank for rank, _ in found) == []
         clock(3600.0)
         assert beat.beat(rank for rank, _ in found) == []
+
+
+def test_a_server_that_answers_and_lets_nothing_be_measured_is_given_up(clock):
+    with ranks(2) as found:
+        beat = Heartbeat({1}, longest=longest_idle(Plan(time=1.0, timeout=2.0)))
+
+        def beats(seconds):
+            for _ in range(int(seconds / connected._PING_SECONDS)):
+                found[1][0].unanswered = 0
+                clock(connected._PING_SECONDS)
+                yield beat.beat(rank for rank, _ in found)
+
+        assert not any(beats(90.0))
+        beat.measured()
+        assert not any(beats(90.0))
+        assert any(beats(4.0))
+        assert longest_idle(Plan(iterations=1)) is None

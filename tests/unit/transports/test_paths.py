@@ -187,8 +187,8 @@ def test_only_the_peer_is_let_in(name):
 @pytest.mark.parametrize("name", ["unix", "mp-pipe"])
 def test_another_user_does_not_keep_the_peer_out(name):
     need_root("to be another user")
-    claim = Greeting(TOKEN, PEER).claim
     with made(name) as ends:
+        claim = Greeting(TOKEN, PEER, f"\0{listener_of(ends[0]).unix}").claim
         assert as_nobody(is_dropped, listener_of(ends[0]), claim)
         paths.connect(ends)
 

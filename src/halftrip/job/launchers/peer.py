@@ -10,6 +10,8 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from halftrip import __version__
 from halftrip.control.calling import connect
 from halftrip.control.greeting import Hello, introduce
@@ -38,6 +40,7 @@ from halftrip.job.session import (
 from halftrip.job.spec import Job
 from halftrip.plan.hosts import split_peer, with_port
 from halftrip.plan.plan import Plan
+from halftrip.plan.served import for_server
 from halftrip.texts import printable
 
 _DEFAULT_RANKS = 2
@@ -58,6 +61,8 @@ class PeerLauncher(Launcher):
     def __init__(self, plan: Plan) -> None:
         if plan.peer is None:
             raise UsageError("--launcher peer: --peer says which host")
+        # It would refuse it later, and others need not wait for that.
+        for_server(plan)
         self._plan = plan
         self._ranks = plan.ranks or _DEFAULT_RANKS
         self._here = self._ranks // 2
@@ -74,7 +79,9 @@ class PeerLauncher(Launcher):
 
     @property
     def job_fields(self) -> Mapping[str, Any]:
-        return {"no_mpi": _NO_MPI, "network": self._network, "calls_upwards": True}
+        # The server says where its ranks are: no other host is called for it.
+        network = msgspec.structs.replace(self._network, partners=self._address.hosts)
+        return {"no_mpi": _NO_MPI, "network": network, "calls_upwards": True}
 
     def start(self, job: Job, started: Started) -> None:
         started.until_end.callback(self._channel.close)
@@ -85,7 +92,9 @@ class PeerLauncher(Launcher):
             started.hosts[rank] = self._name
             guest = control_guest(self._welcome.session, rank)
             hello = introduce(guest.purpose, guest.rank, thread=guest.thread)
-            started.dialled[rank] = self._connect(self._known_secret, hello)
+            started.dialled[rank] = channel = self._connect(self._known_secret, hello)
+            # Half a message would keep the launcher waiting.
+            channel.socket.settimeout(ANSWER_SECONDS)
         for rank in range(self._here):
             start_rank(job, rank, started)
 
@@ -149,7 +158,10 @@ class PeerLauncher(Launcher):
         except OSError as error:
             raise HalftripError(f"{self._name}: {system_reason(error)}") from error
         except Closed as error:
-            said = "it has another secret, or is not halftrip serve"
+            said = (
+                "it has another secret, version or address (serve --reached-at), or is not "
+                "halftrip serve"
+            )
             raise HalftripError(f"{self._name}: {said}") from error
 
     def _request(self, channel: Channel) -> SessionRequest:
@@ -171,4 +183,9 @@ class PeerLauncher(Launcher):
         except Closed as error:
             raise HalftripError(f"{self._name}: no answer: {error}") from None
         finally:
-            channel.socket.settimeout(None)
+            channel.socket.settimeout(ANSWER_SECONDS)
+
+
+def own_address(channel: Channel) -> str:
+    """The address of this end; as IPv4 where it is an IPv4 address in IPv6 notation."""
+    return address_in(channel.socket.getsockname())

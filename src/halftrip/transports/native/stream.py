@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+import msgspec
+
 from halftrip import _native
 from halftrip.control.calling import connect
 from halftrip.control.greeting import Guest, introduce
@@ -252,8 +254,7 @@ class SocketPath(StreamPath):
         if pair.is_listener:
             self._listener = receive_peer(self._process, pair, transport.reach(pair), tuning)
             self.resources.callback(self._listener.close)
-            address = self._listener.address
-            self.address = {"unix": address.unix, "hosts": address.hosts, "port": address.port}
+            self.address = msgspec.structs.asdict(self._listener.address)
 
     def connect(self, address: Any) -> None:
         if self.pair.is_listener:

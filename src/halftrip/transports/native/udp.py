@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from halftrip import _native
@@ -100,12 +101,8 @@ class UdpPath(Path):
         except OSError:
             self.close()
             raise
-        address = self._listener.address
-        self.address = {
-            "hosts": address.hosts,
-            "port": address.port,
-            "datagrams": self._reserved.getsockname()[1],
-        }
+        port = self._reserved.getsockname()[1]
+        self.address = {**msgspec.structs.asdict(self._listener.address), "datagrams": port}
 
     def connect(self, address: Any) -> None:
         try:
@@ -128,7 +125,7 @@ class UdpPath(Path):
         )
 
     def _connect(self, address: Any) -> socket.socket:
-        listener = Address(hosts=tuple(address["hosts"]), port=address["port"])
+        listener = Address(**{each: address[each] for each in Address.__struct_fields__})
         with contextlib.closing(connect_peer(self._process, self._pair, listener)) as channel:
             return _connected(
                 channel,
