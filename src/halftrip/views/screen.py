@@ -126,6 +126,8 @@ def heading(document: Document) -> list[str]:
         on = f", cores {' and '.join(cores)}" if len(cores) == 2 == len(first) else ""
         on = on if cores else ", any core"
         parts.append(f"{len(first)} ranks on {where}{on}")
+        # All figures are of it.
+        parts += [] if states.are_several(document.states) else states.heading(document.states)
         software = dict.fromkeys(side_by_side.mpis(run).values())
         parts += [" and ".join(software)] if software else []
         machines = dict.fromkeys(
@@ -143,8 +145,6 @@ def heading(document: Document) -> list[str]:
     # Of a run that varies something, each value has its own.
     if launches > 1 and not run.launches:
         parts.append(f"{launches} launches")
-    if not states.are_several(document.states):
-        parts += states.heading(document.states)
     if run.end is not None and run.end.seconds is not None:
         parts.append(f"{run.end.seconds:.0f} s")
     return parts
