@@ -85,7 +85,6 @@ def made(draw, tool):
         "iterations": draw(st.sampled_from(prints.iterations)),
         "mode": draw(st.sampled_from(("nonblocking",) if is_nonblocking else prints.modes)),
         "verify": tool == "osu" and draw(st.booleans()),
-        "usage": (runs.usage(), runs.usage()),
     }
     messages = fields["iterations"] * window * (2 if pattern == "pingpong" else 1)
     found = []
@@ -94,7 +93,9 @@ def made(draw, tool):
             for pair in prints.pairs:
                 ns = messages * draw(st.floats(prints.least_ns, min(1e6, 5e4 * size)))
                 samples = [round(ns * factor) for factor in (0.9, 1.0, 1.3)]
-                place = {"launch": launch, "pair": pair}
+                # Of the untimed iterations, too.
+                spent = runs.usage(elapsed=1.1e-9 * sum(samples))
+                place = {"launch": launch, "pair": pair, "usage": (spent, spent)}
                 found.append(
                     runs.measurement(prints.transport, size, samples=samples, **fields, **place)
                 )
