@@ -67,9 +67,9 @@ def said_of(content, tool=None):
         return str(error)
 
 
-def imported_run(content, tool=None):
-    """The run that a text is; raises HalftripError for none."""
-    header, *rest = imported(content, tool=tool).records
+def imported_run(content, tool=None, **told):
+    """The run that a text is, of which `told` is said; raises HalftripError for none."""
+    header, *rest = imported(content, tool=tool, **told).records
     return assemble(header, rest)
 
 

@@ -18,6 +18,7 @@ from halftrip.analysis.rows import Row
 from halftrip.plan.setting import Setting
 from halftrip.plan.settings import SETTINGS, extra_setting
 from halftrip.results.configuration import UNKNOWN, Configuration
+from halftrip.results.reported import LABELS
 
 _Rows = Sequence[Row | None]
 
@@ -114,15 +115,21 @@ def unknown_of(matches: Mapping[Configuration, Configuration]) -> Unknown:
     both: dict[str, None] = {}
     one: dict[str, None] = {}
     for pair in matches.items():
-        first, second = ({found.title: None for found in unknown_settings(each)} for each in pair)
+        first, second = (dict.fromkeys(_unknown_titles(each)) for each in pair)
         for title in first | second:
             (both if title in first and title in second else one)[title] = None
     return Unknown([*both], [*one])
 
 
+def _unknown_titles(each: Configuration) -> list[str]:
+    size = [] if each.size_known else ["size"]
+    return [*size, *(found.title for found in unknown_settings(each))]
+
+
 def in_effect(each: Configuration) -> Configuration:
     """What is compared of a configuration that may have been imported."""
-    return msgspec.structs.replace(each, variant=(), places=each.message_places)
+    settings = tuple(pair for pair in each.variant if pair[0] not in LABELS)
+    return msgspec.structs.replace(each, variant=settings, places=each.message_places)
 
 
 def _same_transport_and_size(one: Configuration, other: Configuration) -> bool:

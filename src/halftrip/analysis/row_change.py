@@ -240,6 +240,10 @@ def _difference(base: Repeats, new: Repeats, spread: Spread) -> Difference:
         estimates = [_exact_if(spread.is_given, each.estimate) for each in (base, new)]
         width = NORMAL_95 * math.sqrt(2.0) * spread.value
         return differ_estimates(*estimates).widened(width, width)
+    is_single = any(each.launches == 1 and math.isnan(each.estimate.low) for each in (base, new))
+    if is_single and not spread.is_given:
+        # Nothing tells how far a single figure holds.
+        return differ_estimates(base.estimate, new.estimate)
     sides = [[each.middle] if each.launches == 1 else each.values for each in (base, new)]
     if min(map(min, sides)) <= 0:
         return Difference(math.nan, 0.0, math.inf, significant=False)

@@ -93,11 +93,10 @@ def import_(
             print(f"{'' if quiet else 'run file: '}{printable(str(path))}")
 
     sources = [name for file in files for name in _files(file)]
+    _check_output(output, each)
     if not each:
         make(sources, Path(output or name_of(files[0])))
         return
-    if output is not None:
-        raise UsageError("-o names one run file, and --each makes several: leave one of them out")
     failed: list[HalftripError] = []
     for source in sources:
         try:
@@ -109,6 +108,15 @@ def import_(
             print(f"halftrip: {error}", file=sys.stderr)
     if len(failed) == len(sources):
         raise HalftripError(f"{len(sources)} files, and no table that is read in any of them")
+
+
+def _check_output(output: str | None, each: bool) -> None:
+    from halftrip.errors import UsageError
+
+    if output == "-":
+        raise UsageError("-o: a run file needs a name")
+    if output is not None and each:
+        raise UsageError("-o names one run file, and --each makes several: leave one of them out")
 
 
 def _files(name: str) -> list[str]:

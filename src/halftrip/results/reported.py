@@ -15,6 +15,10 @@ Statistic = Literal["mean", "median", "typical", "sum"]
 Spread = Literal["min", "p50", "p90", "p99", "p99.9", "max", "stddev"]
 # What else tells a configuration from others, by name and value, in the order of names.
 Variant = tuple[tuple[Name, Text], ...]
+# Names in a variant by which a tool, or its user, tells its tables apart: other tools have others
+# for the same. All else in a variant is a setting.
+TOOL = "tool"
+LABELS = frozenset({TOOL, "test", "network", "benchmark"})
 # Of a run that is measured against an earlier one: what its launches differ in, and how.
 SIDE, BASE, NEW = "side", "base", "new"
 

@@ -21,7 +21,7 @@ from halftrip.results.bounds import LONGEST_NS
 from halftrip.results.configuration import Configuration
 from halftrip.results.reading import FORMAT, check
 from halftrip.results.records import Header, Measurement, Record, RunEnd
-from halftrip.results.reported import Reported, Source, Spread
+from halftrip.results.reported import TOOL, Reported, Source, Spread
 from halftrip.results.run_file import RunFile, encode, utc_now
 from halftrip.texts import printable
 from halftrip.tools.lines import Lines, WrongLineError, wrong
@@ -114,6 +114,7 @@ def import_texts(
         more = f"; and {len(left_out) - 1} more" if len(left_out) > 1 else ""
         raise HalftripError(first.removesuffix(_LEFT_OUT) + more)
     told.check_used()
+    tables = _by_tool(tables)
     records: list[Record] = [_header([each.table for each in tables], command)]
     records += [_source(each.table, os.path.basename(each.file)) for each in tables]
     records += _launched(tables)
@@ -191,6 +192,28 @@ def _read(format_: Format, section: Section, told: Told, file: str) -> Iterator[
             measurements.append(found)
         if measurements:
             yield _Table(own._replace(line=lines.number(own.line)), file, measurements)
+
+
+def _by_tool(tables: list[_Table]) -> list[_Table]:
+    """The tables, with their tools in the variants of their rows where there are several: two tools
+    measure the same thing in ways of their own."""
+    if len({each.table.tool for each in tables}) == 1:
+        return tables
+    return [_named(each) for each in tables]
+
+
+def _named(each: _Table) -> _Table:
+    def named(configuration: Configuration) -> Configuration:
+        variant = {**dict(configuration.variant), TOOL: each.table.tool}
+        return msgspec.structs.replace(configuration, variant=tuple(sorted(variant.items())))
+
+    return each._replace(
+        table=each.table._replace(configuration=named(each.table.configuration)),
+        measurements=[
+            msgspec.structs.replace(one, configuration=named(one.configuration))
+            for one in each.measurements
+        ],
+    )
 
 
 def _in_order(table: ToolTable, lines: Lines) -> Iterator[TableRow]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from halftrip.analysis.rows import Row
 from halftrip.report.document import Document
-from halftrip.results.configuration import Configuration
+from halftrip.results.configuration import UNKNOWN, Configuration
 from halftrip.results.patterns import Mode, Pattern
 from halftrip.results.reported import Spread
 from halftrip.tools.lines import Lines, last_place, number, quoted, whole, window, wrong
@@ -35,6 +35,9 @@ TOOL = "osu"
 _VERSION = "7.4"
 # Of OMB, unless it is told otherwise.
 _WINDOW = 64
+# Where the buffers of a rank are, by the letter in a comment; what devices there are, by the title.
+_BUFFERS = re.compile(r"# Send Buffer on \w+ \((\w)\) and Receive Buffer on \w+ \((\w)\)\s*")
+_DEVICES = {"-CUDA": "cuda", "-ROCM": "rocm", "-SYCL": "sycl"}
 # The titles that are printed, and those that are read.
 _TITLES: dict[str, Pattern] = {
     "Latency": "pingpong",
@@ -91,11 +94,12 @@ def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
     said = [lines[n].rstrip() for n in range(first, heading) if lines[n].startswith("#")]
     for n in range(first + 1, heading):
         in_flight = _window(n, lines[n]) or in_flight
+    memory = _memory(title, said)
     # The buffers of a window are one, and those to send and receive are two (osu_latency.c); its
     # messages are nonblocking (osu_bw.c).
     mode: Mode = "blocking" if pattern == "pingpong" else "nonblocking"
     configuration = settings(
-        "mpi", pattern, mode, window=in_flight, buffers="separate", cache="hot",
+        "mpi", pattern, mode, memory, window=in_flight, buffers="separate", cache="hot",
         places="same" if in_flight > 1 else "own",
     )  # fmt: skip
     names = _columns(lines[heading])
@@ -111,17 +115,28 @@ def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
 class _Title(NamedTuple):
     kind: str
     version: str | None
+    device: str = "device"
 
 
 def _title(lines: Lines, first: int) -> _Title:
     found = _TITLE.fullmatch(lines[first])
     if found is not None:
-        return _Title(found["kind"], found["version"])
+        device = _DEVICES.get(found["memory"] or "", "device")
+        return _Title(found["kind"], found["version"], device)
     if lines[first].startswith(_SIZE):
         if lines.test is None:
             wrong(first, "no title: # OSU MPI ... Test; --test NAME says which it is")
         return _Title(lines.test, None)
     return wrong(first, "not the whole title: # OSU MPI ... Test")
+
+
+def _memory(title: _Title, said: Sequence[str]) -> tuple[str, str]:
+    """The kinds of memory at both ends: a device's where a comment says so."""
+    kinds = {"D": title.device, "M": f"{title.device}-managed", "H": "host"}
+    for found in filter(None, map(_BUFFERS.fullmatch, said)):
+        send, receive = (kinds.get(letter, UNKNOWN) for letter in found.groups())
+        return send, receive
+    return "host", "host"
 
 
 def _window(line: int, text: str) -> int | None:

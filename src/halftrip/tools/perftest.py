@@ -4,7 +4,7 @@ It prints half round trips of send and write, which answer each other, and the w
 which is one exchange that brings data one way: halftrip's get. t_typical is the median. MB and MiB
 are 2^20 bytes, Gb 10^9 bits, and Mpps 10^6 messages per second. JSON does not say which of them its
 BW_average is in, so that only its MsgRate counts. A send in both directions at once prints the sum
-of both. Atomic operations are not read, nor writes and reads both ways.
+of both, and so do writes and reads. Atomic operations are not read.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from halftrip.results.configuration import Configuration
+from halftrip.results.configuration import UNKNOWN, Configuration
 from halftrip.results.patterns import Mode, Pattern
 from halftrip.results.reported import Spread, Statistic, Variant
 from halftrip.tools.lines import Lines, count, number, quoted, whole, wrong
@@ -46,6 +46,8 @@ _TESTS = {
     "Send BW Test": _Test("stream", "nonblocking"),
     "Send Bidirectional BW Test": _Test("bidirectional", "nonblocking"),
     "RDMA_Write BW Test": _Test("put", "onesided"),
+    "RDMA_Write Bidirectional BW Test": _Test("bidirectional", "nonblocking", (("verb", "write"),)),
+    "RDMA_Read Bidirectional BW Test": _Test("bidirectional", "nonblocking", (("verb", "read"),)),
     "RDMA_Read BW Test": _Test("get", "onesided"),
 }
 _TITLE = re.compile(r"\s+(?P<title>\S.{0,80} (Latency|BW) Test)\s*$")
@@ -53,6 +55,9 @@ _NAME = re.compile(
     r"\s*(#bytes|#iterations|t_\w+\[usec\]|99(?:\.9)?% percentile\[usec\]"
     r"|BW (?:peak|average)\[[^\]]+\]|MsgRate\[Mpps\]|CPU_Util\[%\]|tps average)\s*"
 )
+# Printed by an end whose buffers are on a device; nothing says where those of the other one are.
+_DEVICE = re.compile(r"(?:allocated GPU buffer address|cuMemAlloc\(\) of a) .*")
+_POST_LIST = " Post List"
 _HEADING_BEGIN = re.compile(r"\s*#bytes +#iterations ")
 _DEPTH = re.compile(r"\s*TX depth\s*: (?P<depth>\d+)\b.*")
 _HEADING = re.compile(rf"{_HEADING_BEGIN.pattern}.*")
@@ -104,7 +109,9 @@ def _text(lines: Lines, first: int) -> ToolTable:
     lacks = "it ends before the heading #bytes #iterations"
     heading, _ = lines.next(first - 1, _HEADING, _ROW_BEGIN, lacks)
     depths = [whole(n, found["depth"]) for n, found in lines.matches(_DEPTH, before=heading)]
-    configuration = _configuration(first, title, next(reversed(depths), _DEFAULT_DEPTH))
+    on_device = any(True for _ in lines.matches(_DEVICE, before=heading))
+    depth = next(reversed(depths), _DEFAULT_DEPTH)
+    configuration = _configuration(first, title, depth, on_device)
     names = _columns(heading, lines[heading])
     rows = lines.rows(
         heading, lambda n, line: _row(n, below(n, names, line.split()), configuration),
@@ -150,8 +157,10 @@ def _json(lines: Lines, first: int) -> ToolTable:
 # Both.
 
 
-def _configuration(line: int, title: str, depth: int) -> Configuration:
-    title = " ".join(title.split())
+def _configuration(line: int, title: str, depth: int, on_device: bool = False) -> Configuration:
+    # JSON has underscores where the text has spaces.
+    title = " ".join(title.replace("_", " ").split()).replace("RDMA ", "RDMA_")
+    is_list, title = _POST_LIST in title, title.replace(_POST_LIST, "")
     if title not in _TESTS:
         wrong(line, f"{quoted(title)} is not read here: {', '.join(_TESTS)} are")
     test = _TESTS[title]
@@ -159,9 +168,9 @@ def _configuration(line: int, title: str, depth: int) -> Configuration:
         wrong(line, f"a TX depth of {depth}")
     window = depth if "BW" in title else 1
     places = "own" if window == 1 else "unknown"
-    return settings(
-        "verbs", test.pattern, test.mode, variant=test.variant, window=window, places=places
-    )
+    variant = (*((("post list", "several"),) if is_list else ()), *test.variant)
+    memory = ("cuda", UNKNOWN) if on_device else ("host", "host")
+    return settings("verbs", test.pattern, test.mode, memory, variant, window=window, places=places)
 
 
 def _row(line: int, figures: dict[str, str], configuration: Configuration) -> TableRow:

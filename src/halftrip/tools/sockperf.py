@@ -62,6 +62,12 @@ _COUNT = re.compile(r"Total (\d+) observations;.*")
 _PERCENTILE = re.compile(r"---> (?:(<MAX>|<MIN>) observation|percentile (\S+)) =\s*(\S+)\s*")
 _SIZE = re.compile(r"test was performed using the following parameters: .*--msg-size=(\d+)\b.*")
 _NOTE = re.compile(r"NOTE: test was performed, using msg-size=(\d+)\..*")
+_MODES = {
+    "under-load": "under-load", "ul": "under-load", "playback": "playback", "pb": "playback",
+    "ping-pong": None, "pp": None,
+}  # fmt: skip
+_MODE = re.compile(rf".*\bsockperf\s+({'|'.join(_MODES)})\b.*")
+_SENT = re.compile(r"\[Valid Duration\] RunTime=.* SentMessages=(\d+); ReceivedMessages=(\d+)\s*")
 _PROTOCOL = re.compile(r"\[ *\d+\] IP = .* # (TCP|UDP)\s*")
 _VERSION = re.compile(r"== version #(\S+) ==\s*")
 # A line of the log, as sockperf prints nearly all of them.
@@ -89,6 +95,8 @@ _SPREADS: dict[str, Spread] = {
     "99.900": "p99.9",
 }  # fmt: skip
 _MOST_MESSAGES = 10**12
+# A ping-pong waits for each reply: fewer than this share of what is sent are a load's.
+_FEWEST_REPLIES = 0.75
 _PRINTED_VERSION = "3.7-no.git"
 _PROTOCOLS = {"tcp": "TCP", "udp": "UDP"}
 _PERCENTILES = (99.999, 99.99, 99.9, 99, 90, 75, 50, 25)
@@ -129,7 +137,7 @@ class _Text:
             self.percentiles[name] = n, found[3]
             return
         for pattern in (
-            _LATENCY, _AVERAGE, _RATE, _BANDWIDTH, _COUNT, _SIZE, _NOTE, _PROTOCOL, _VERSION,
+            _LATENCY, _AVERAGE, _RATE, _BANDWIDTH, _COUNT, _SIZE, _NOTE, _PROTOCOL, _VERSION, _SENT,
         ):  # fmt: skip
             found = pattern.fullmatch(text)
             if found is None:
@@ -163,9 +171,22 @@ def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
         wrong(len(lines), "it ends before a summary: sockperf was interrupted")
     protocol = text.said[_PROTOCOL][1][0].lower() if _PROTOCOL in text.said else UNKNOWN
     version = text.said[_VERSION][1][0] if _VERSION in text.said else None
-    configuration = settings(protocol, pattern)
+    mode = _mode(text, first) if pattern == "pingpong" else None
+    configuration = settings(protocol, pattern, variant=(("mode", mode),) if mode else ())
     facts = whole_text(lines)
     return [ToolTable(TOOL, line, configuration, "mean", [row], version=version, facts=facts)]
+
+
+def _mode(text: _Text, first: int) -> str | None:
+    """The mode of a test of latency that is no ping-pong: one that sends without waiting for each
+    reply, by its command where that stands above, or by how few replies there are."""
+    if (found := text.lines.last(_MODE, first + 1)) is not None:
+        return _MODES[found[1]]
+    if _SENT in text.said:
+        at, (sent, received) = text.said[_SENT]
+        if whole(at, received) < _FEWEST_REPLIES * whole(at, sent):
+            return "under-load"
+    return None
 
 
 def _summary(text: _Text, size: int | None) -> tuple[int, TableRow]:

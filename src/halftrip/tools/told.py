@@ -19,12 +19,18 @@ from halftrip.results.configuration import (
     Places,
     Wait,
 )
+from halftrip.tools.lines import wrong
 from halftrip.tools.tables import TableRow, ToolTable
-from halftrip.units import parse_size
+from halftrip.units import format_size, parse_size
 
 # The settings that may be unknown, by their values: of the whole, and of each end.
 _OF_ALL: Mapping[str, Any] = {"buffers": Buffers, "cache": Cache, "places": Places}
 _OF_ENDS: Mapping[str, Any] = {"pages": Pages, "wait": Wait}
+
+
+# Bandwidth and rate are rounded: a size whose product with the rate is farther off than this share
+# of the bandwidth is another one.
+_FAR = 0.05
 
 
 class Told:
@@ -98,8 +104,13 @@ class Told:
             return row
         self._unused.discard("--size")
         bandwidth = row.bandwidth
-        if bandwidth is None and row.rate is not None:
-            bandwidth = self._size * row.rate
+        if row.rate is not None:
+            of_size = self._size * row.rate
+            if bandwidth is None:
+                bandwidth = of_size
+            elif abs(of_size - bandwidth) > _FAR * bandwidth:
+                told = f"--size {format_size(self._size)}"
+                wrong(row.line, f"{told}: its bandwidth and its message rate are of another size")
         return row._replace(size=self._size, bandwidth=bandwidth)
 
     def check_used(self) -> None:

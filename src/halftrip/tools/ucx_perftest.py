@@ -170,7 +170,7 @@ def _row(
         iterations = count if configuration.window == 1 else None
         return TableRow(line, size, ns, figures, iterations, spread=spread, step=step), facts
     # The percentile is of the calls that send, not of messages.
-    bytes_per_second = _MEGABYTE * bandwidth if size and bandwidth else None
+    bytes_per_second = _MEGABYTE * bandwidth if size != 0 and bandwidth else None
     return TableRow(
         line, size, ns, figures, step=step, bandwidth=bytes_per_second, rate=rate
     ), facts  # fmt: skip

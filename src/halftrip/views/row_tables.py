@@ -173,9 +173,11 @@ def _imported(table_rows: Sequence[Row]) -> list[str]:
         statistics = " or ".join(dict.fromkeys(source.statistic for source in sources))
         lines.append(f"latency: the {statistics} of its row, as the time of a message one way.")
     sized = [row.configuration.size_known for row in table_rows]
+    has_bandwidth = any(row.bandwidth > 0 for row in table_rows)
     if not all(sized):
-        lines.append("size ?: the tool does not say it, and so there is no bandwidth.")
-    if any(sized):
+        none = "" if has_bandwidth else ", and so there is no bandwidth"
+        lines.append(f"size ?: the tool does not say it{none}.")
+    if any(sized) or has_bandwidth:
         both = _send_both(table_rows) and table_rows[0].configuration.is_rate
         name = _TOTAL if both else _OWN
         lines.append(f"{name}: {_summed(table_rows)}, 1 MB = 10^6 bytes.")

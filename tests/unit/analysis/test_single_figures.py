@@ -230,6 +230,9 @@ def test_a_mean_is_not_compared_with_a_median():
     theirs = ComparedRun.of(imported_run(OSU), "osu.jsonl")
     with pytest.raises(UsageError, match=r"a has the median, osu.jsonl the mean; --anyway"):
         compare(ours, [theirs], match_unknown=True)
+    # Three launches do not tell how far the single figure holds.
+    (found,) = compare(ours, [theirs], anyway=True)
+    assert [(row.word, row.reason) for row in found.rows] == [("cannot tell", "no interval")]
     (found,) = compare(ours, [theirs], anyway=True, launch_spread=0.02)
     assert [row.word for row in found.rows] == ["slower"]
 

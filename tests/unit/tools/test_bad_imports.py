@@ -12,6 +12,7 @@ import pytest
 from halftrip.errors import HalftripError, UsageError
 from halftrip.registry import FORMATS, IMPORTERS
 from halftrip.report.document import document
+from harness import runs
 from harness.imports import SAMPLES, imported, imported_run, measured, said_of, sample
 from harness.shell import call
 
@@ -25,12 +26,15 @@ _ALL = [
 each_sample = pytest.mark.parametrize(("tool", "content"), _ALL)
 
 
-def _kept(content, tool=None):
-    """What there is of a text, by what it is of; nothing of one that is refused."""
+def _kept(content, tool=None, named=None):
+    """What there is of a text, by what it is of; nothing of one that is refused. `named`: as it is
+    beside texts of other tools."""
     try:
         found = measured(content, tool)
     except HalftripError:
         return set()
+    if named is not None:
+        found = [_with_tool(each, named) for each in found]
     return {
         (each.configuration, figures)
         for each in found
@@ -40,6 +44,11 @@ def _kept(content, tool=None):
             else [tuple(each.reported.figures.items())]
         )
     }
+
+
+def _with_tool(measured, tool):
+    variant = dict(measured.configuration.variant) | {"tool": tool}
+    return runs.with_settings(measured, variant=tuple(sorted(variant.items())))
 
 
 def _left_out(content, tool, of):
@@ -155,7 +164,7 @@ def test_two_formats_in_one_file_and_the_name_of_another_tool(tool, content):
     other, name = ("netpipe", "screen-tcp") if tool == "imb" else ("imb", "four-benchmarks")
     added = sample(other, name).encode()
     for text in (content + added, added + content):
-        assert _kept(text) == _kept(content) | _kept(added)
+        assert _kept(text) == _kept(content, named=tool) | _kept(added, named=other)
         assert said_of(text) == ""
     for name in IMPORTERS:
         if name != tool:

@@ -140,8 +140,9 @@ def test_the_same_test_again_is_a_launch_and_others_are_other_rows():
         for each in run.measurements
         if each.configuration.size == 8 and each.configuration.pattern == "pingpong"
     ]
-    # IMB measures the same as OSU.
-    assert launches == [(0, 1320.0), (1, 350.0), (2, 1340.0)]
+    # IMB measures the same as OSU, in a way of its own.
+    assert launches == [(0, 1320.0), (0, 350.0), (1, 1340.0)]
+    assert {dict(each.variant)["tool"] for each in run.by_configuration} == {"osu", "imb"}
     assert [each.tool for each in run.sources] == ["osu"] * 2 + ["imb"] * 4 + ["osu"]
     # Of several files, each row has its own.
     header, *rest = imported(BANDWIDTH, LATENCY, again).records

@@ -1,0 +1,88 @@
+"""What was measured in another way is told apart, and no figure is made of two that do not fit."""
+
+import pytest
+
+from halftrip.analysis.compared_run import ComparedRun
+from halftrip.analysis.comparison import compare
+from halftrip.errors import HalftripError, UsageError
+from harness.imports import imported, imported_run, sample
+
+OSU = "# OSU MPI{} Latency Test v7.3\n{}# Size       Avg Latency(us)\n8 1.32\n64 1.41\n"
+ON = "# Send Buffer on {} ({}) and Receive Buffer on {} ({})\n"
+PERFTEST = sample("perftest", "write-bw")
+LOAD = "$ sockperf under-load --mps 1000\n"
+SOCKPERF = sample("sockperf", "ping-pong")
+# Of 80 MB or so: too few digits tell no size.
+UCX = """\
++--------------+--------------+------------------------------+---------------------+-------------+
+|              |              |        overhead (usec)       |   bandwidth (MB/s)  |  rate       |
++--------------+--------------+----------+---------+---------+----------+----------+------+------+
+|    Stage     | # iterations | 50.0%ile | average | overall |  average |  overall \
+|  average  |  overall  |
++--------------+--------------+----------+---------+---------+----------+----------+------+------+
+Final:                   900      0.210  1500.000  1500.000   4000.00    4000.00      60       60
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "memory"),
+    [
+        (OSU.format("", ""), ("host", "host")),
+        (OSU.format("-CUDA", ON.format("DEVICE", "D", "HOST", "H")), ("cuda", "host")),
+        (OSU.format("-ROCM", ON.format("DEVICE", "D", "DEVICE", "D")), ("rocm", "rocm")),
+        (OSU.format("", ON.format("MANAGED", "M", "HOST", "H")), ("device-managed", "host")),
+        ("cuMemAlloc() of a 65536 bytes GPU buffer\n" + PERFTEST, ("cuda", "unknown")),
+        (PERFTEST, ("host", "host")),
+    ],
+)
+def test_memory_is_where_a_text_says(text, memory):
+    for each in imported_run(text).by_configuration:
+        assert tuple(end.memory for end in each.ends) == memory
+
+
+@pytest.mark.parametrize(
+    ("title", "pattern", "variant"),
+    [
+        ("RDMA_Write Post List BW Test", "put", {"post list": "several"}),
+        ("RDMA_Write Bidirectional BW Test", "bidirectional", {"verb": "write"}),
+        ("RDMA_Read Bidirectional BW Test", "bidirectional", {"verb": "read"}),
+    ],
+)
+def test_titles_of_perftest(title, pattern, variant):
+    assert "RDMA_Write BW Test" in PERFTEST
+    text = PERFTEST.replace("RDMA_Write BW Test", title)
+    for each in imported_run(text).by_configuration:
+        assert (each.pattern, dict(each.variant)) == (pattern, variant)
+    # In JSON, all blanks are underscores.
+    text = sample("perftest", "send-lat-json").replace("Send Latency Test", "Send_Latency_Test")
+    (each,) = imported_run(text).by_configuration
+    assert (each.pattern, each.variant) == ("pingpong", ())
+
+
+def test_a_test_under_load_is_no_ping_pong():
+    few = SOCKPERF.replace("ReceivedMessages=40925", "ReceivedMessages=20462")
+    # By its command, or by how few replies there are.
+    for text in (LOAD + SOCKPERF, few):
+        (found,) = imported_run(text).by_configuration
+        assert found.variant == (("mode", "under-load"),)
+        sides = [ComparedRun.of(imported_run(each), each) for each in (SOCKPERF, text)]
+        with pytest.raises(UsageError, match="no row in common"):
+            compare(sides[0], sides[1:])
+    (usual,) = imported_run(LOAD.replace("under-load", "ping-pong") + SOCKPERF).by_configuration
+    assert usual.variant == ()
+
+
+def test_a_printed_bandwidth_is_kept_and_no_size_is_told_that_contradicts_it():
+    (measured,) = imported_run(UCX).measurements
+    assert not measured.configuration.size_known
+    assert measured.reported.bandwidth == 4000.0 * (1 << 20)
+    (told,) = imported_run(UCX, size=64 << 20).measurements
+    assert (told.configuration.size, told.reported.bandwidth) == (64 << 20, 4000.0 * (1 << 20))
+    with pytest.raises(HalftripError, match="--size 4M: its bandwidth and its message rate are of"):
+        imported(UCX, size=4 << 20)
+
+
+def test_what_was_told_of_rows_keeps_them_apart():
+    texts = [imported_run(OSU.format("", ""), settings={"kernel": name}) for name in ("a", "b")]
+    with pytest.raises(UsageError, match="no row in common"):
+        compare(ComparedRun.of(texts[0], "a"), [ComparedRun.of(texts[1], "b")])
