@@ -94,6 +94,7 @@ def test_a_run_that_is_stopped_gives_the_normal_screen_back_meanwhile(shell):
     assert_interrupted(terminal, shell)
 
 
+@pytest.mark.extended
 def test_a_run_that_ends_by_itself_prints_its_screen_once(shell):
     terminal = Terminal(shell, *PATHS, "--time", "200ms", height=30, NO_COLOR="1")
     assert terminal.await_end() == 0

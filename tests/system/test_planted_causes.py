@@ -8,6 +8,7 @@ import pytest
 
 from halftrip.analysis.flags import evidences
 from halftrip.analysis.flags.cores import interrupts, own_tasks, quota
+from harness.choice import extended
 from harness.planted import awake_mpiexec, group, inside, soft_interrupts
 
 SHORT = ("-s", "8", "--time", "0.3s", "-r", "1", "--ci", "none", "--launches", "1")
@@ -24,7 +25,7 @@ def found(result, rule):
 
 @pytest.mark.parametrize(
     ("limit", "named"),
-    [(20_000, {"shm"}), pytest.param(-1, set(), marks=pytest.mark.extended)],
+    extended((20_000, {"shm"}), (-1, set())),
 )
 def test_a_quota_of_a_parent_group(shell, limit, named):
     """However busy others keep the cores, two ranks that spin have used up a fifth of one soon."""

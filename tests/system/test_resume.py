@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from halftrip.results.reading import decode
 from halftrip.results.run_file import load
 
@@ -32,6 +34,7 @@ iterations = 6
 """
 
 
+@pytest.mark.extended
 def test_what_a_plan_with_parts_lacks_is_measured_as_its_parts_say(shell):
     """The file has the parts: neither the rest of a run nor a row again needs the plan."""
     (shell.directory / "plan.toml").write_text(PARTS)
