@@ -41,7 +41,8 @@ inline constexpr int kMostPollPause = 16;
 
 // How many relax() lie between two polls, from 1 to kMostPollPause. The default makes 30 to 60 ns
 // on recent processors. Whoever measures sets it, to the same value at both ends, and records it:
-// see calibrate_poll_pause().
+// see calibrate_poll_pause(). Where the two cores are threads of one, a single pause suits; see
+// CacheLineProbe.
 inline std::atomic<int> poll_pause{3};
 
 // How many relax() make about 35 ns: long enough for a peer to answer before its cache line is

@@ -83,36 +83,32 @@ class Shm {
     load(states_[segment_]);
   }
 
-  // Forced inline, as is all that a small message calls: left to itself, a compiler makes calls of
-  // some of it, and 8 bytes take a third longer.
+  // What a message of one chunk needs is forced inline, and the loop of a larger one is kept out:
+  // left to itself, a compiler makes calls of the former, and 8 bytes take a third longer.
   [[gnu::always_inline]] void send(const std::byte* out, std::size_t size) {
-    Cursor& cursor = owns_reply_ring_ ? begin(reply_) : outgoing_;
+    const bool is_reply = owns_reply_ring_;
     owns_reply_ring_ = false;
-    if (size <= kSmallestChunk) {
-      write_chunk(cursor, out, size);
-      return;
-    }
-    const std::size_t chunk = chunk_size(size, &cursor == &reply_);
-    for (std::size_t done = 0; done < size; done += chunk)
-      write_chunk(cursor, out + done, std::min(chunk, size - done));
+    if (size > kSmallestChunk)
+      send_chunks(is_reply ? begin(reply_) : outgoing_, out, size);
+    else if (is_reply)
+      fill(first_slot(reply_), out, size);
+    else
+      write_chunk(outgoing_, out, size);
   }
 
   [[gnu::always_inline]] void recv(std::byte* in, std::size_t size) {
     const bool is_reply = wait_for_message();
-    if (is_reply) owns_reply_ring_ = true;
-    Cursor& cursor = is_reply ? begin(reply_) : incoming_;
-    if (size <= kSmallestChunk) {
-      read_chunk(cursor, in, size);
-      if (!is_reply) publish(cursor);
+    owns_reply_ring_ |= is_reply;
+    if (size > kSmallestChunk) {
+      recv_chunks(is_reply ? begin(reply_) : incoming_, in, size);
       return;
     }
-    const std::size_t chunk = chunk_size(size, is_reply);
-    // A sender in the reply ring only has to know what was read where the message is longer than
-    // the ring, so that it comes round to a slot again.
-    const bool publishes = !is_reply || size > chunk * kSlots;
-    for (std::size_t done = 0; done < size; done += chunk) {
-      read_chunk(cursor, in + done, std::min(chunk, size - done));
-      if (publishes) publish(cursor);
+    ++received_;
+    if (is_reply) {
+      take(first_slot(reply_), in, size);
+    } else {
+      take(incoming_.next(), in, size);
+      publish(incoming_);
     }
   }
 
@@ -246,10 +242,38 @@ class Shm {
     return reply;
   }
 
+  // The slot of a reply of one chunk, which needs no room and no position: only that both ends
+  // begin() the next one alike.
+  static ShmSlot& first_slot(Cursor& reply) {
+    reply.used += kSlots;
+    return reply.ring->slots[0];
+  }
+
+  [[gnu::noinline]] void send_chunks(Cursor& cursor, const std::byte* out, std::size_t size) {
+    const std::size_t chunk = chunk_size(size, &cursor == &reply_);
+    for (std::size_t done = 0; done < size; done += chunk)
+      write_chunk(cursor, out + done, std::min(chunk, size - done));
+  }
+
+  [[gnu::noinline]] void recv_chunks(Cursor& cursor, std::byte* in, std::size_t size) {
+    const bool is_reply = &cursor == &reply_;
+    const std::size_t chunk = chunk_size(size, is_reply);
+    // A sender in the reply ring only has to know what was read where the message is longer than
+    // the ring, so that it comes round to a slot again.
+    const bool publishes = !is_reply || size > chunk * kSlots;
+    for (std::size_t done = 0; done < size; done += chunk) {
+      read_chunk(cursor, in + done, std::min(chunk, size - done));
+      if (publishes) publish(cursor);
+    }
+  }
+
   [[gnu::always_inline]] void write_chunk(Cursor& cursor, const std::byte* out, std::size_t size) {
     if (cursor.used == cursor.limit) [[unlikely]]
       wait_for_room(cursor);
-    ShmSlot& slot = cursor.next();
+    fill(cursor.next(), out, size);
+  }
+
+  [[gnu::always_inline]] void fill(ShmSlot& slot, const std::byte* out, std::size_t size) {
     if (!ShmSlot::starts_beside_number(size)) {
       std::memcpy(slot.bytes + ShmSlot::kBesideNumber, out, size);
     } else if (size > ShmSlot::kBesideNumber) {
@@ -268,6 +292,10 @@ class Shm {
     ShmSlot& slot = cursor.next();
     const std::uint64_t expected = number(++received_, 1 - side_);
     spin_until(yields_, [&] { return load_acquire(slot.number) == expected; });
+    take(slot, in, size);
+  }
+
+  [[gnu::always_inline]] static void take(ShmSlot& slot, std::byte* in, std::size_t size) {
     if (!ShmSlot::starts_beside_number(size)) {
       std::memcpy(in, slot.bytes + ShmSlot::kBesideNumber, size);
     } else if (size > ShmSlot::kBesideNumber) {
@@ -286,7 +314,7 @@ class Shm {
     return cursor.used < cursor.limit;
   }
 
-  void wait_for_room(Cursor& cursor) {
+  [[gnu::noinline]] void wait_for_room(Cursor& cursor) {
     spin_until(yields_, [&] { return has_room(cursor); });
   }
 
