@@ -50,5 +50,11 @@ def test_packets_that_another_core_s_soft_interrupts_take(shell):
 def test_the_mpiexec_of_the_run_that_is_awake(shell, tmp_path):
     core = max(os.sched_getaffinity(0))
     mpiexec = awake_mpiexec(tmp_path, core)
-    result = shell.run("-t", "mpi", "--mpiexec", shlex.quote(str(mpiexec)), *SHORT)
-    assert f"of core {core}" in found(result, own_tasks)["mpi"].seen
+
+    def is_named():
+        result = shell.run("-t", "mpi", "--mpiexec", shlex.quote(str(mpiexec)), *SHORT)
+        seen = found(result, own_tasks)
+        return "mpi" in seen and f"of core {core}" in seen["mpi"].seen
+
+    # Another test may have more of the core meanwhile, and is named then.
+    assert any(is_named() for _ in range(3))
