@@ -108,7 +108,7 @@ def import_texts(
         tables += found
         left_out += problems
         if not found and not problems:
-            left_out.append(_nothing(text.name, tool))
+            left_out.append(_nothing(text, tool))
     if not tables:
         first = left_out[0] if left_out else "no file"
         more = f"; and {len(left_out) - 1} more" if len(left_out) > 1 else ""
@@ -122,9 +122,14 @@ def import_texts(
 
 
 _LEFT_OUT = "; left out"
+# How a run file begins.
+_OWN = b'{"record":"run"'
 
 
-def _nothing(name: str, tool: str | None) -> str:
+def _nothing(text: Text, tool: str | None) -> str:
+    name = text.name
+    if text.content.startswith(_OWN):
+        return f"{name}: a run file of halftrip, which needs no import: halftrip show {name}"
     if tool is not None:
         return f"{name}: no table of {tool}"
     known = ", ".join(IMPORTERS)

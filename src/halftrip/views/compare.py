@@ -84,7 +84,12 @@ def around(comparison: Comparison) -> list[str]:
         more = len(lines) - _MOST_CHANGES
         lines = [*lines[:_MOST_CHANGES], f"and {more} more; --format json has all of them"]
     if not found and comparison.base.run is not comparison.new.run:
-        lines.append("nothing that is known of their environments differs")
+        sides = (comparison.base, comparison.new)
+        lines.append(
+            "nothing that is known of their environments differs"
+            if all(side.run.environments for side in sides)
+            else "the environments of both runs are not known"
+        )
     if unknown.both:
         lines.append(f"neither run says, so that they may differ in: {named(unknown.both)}")
     if unknown.one:
@@ -110,14 +115,14 @@ def _counts(comparison: Comparison) -> list[str]:
     words = (("slower", "slower"), ("faster", "faster"), ("same", within))
     counts = [(found[word], said) for word, said in words]
     known = [f"{count} {said}" for count, said in counts if count]
-    rows = "row" if of == 1 else "rows"
     if untold == of:
-        return [f"Of {of} {rows}, none can be told to have changed, or not."]
+        which = "the only row" if of == 1 else f"any of the {of} rows"
+        return [f"Whether {which} has changed cannot be told."]
     rest = f"; {untold} cannot be told" if untold else ""
     if len(known) == 1 and not untold:
         all_ = "The only row is" if of == 1 else f"All {of} rows are"
         return [f"{all_} {known[0].split(' ', 1)[1]}."]
-    return [f"Of {of} {rows}, {', '.join(known)}{rest}."]
+    return [f"Of {of} rows, {', '.join(known)}{rest}."]
 
 
 def _missing(comparison: Comparison) -> list[str]:
@@ -211,8 +216,8 @@ def _holds(comparison: Comparison) -> list[str]:
         spread = comparison.spread
         percent = _percent(spread.value)
         how = {
-            "given": f"launches differ by {percent} on this machine, as --launch-spread says",
-            "measured": f"launches differ by {percent} on this machine, which is allowed for",
+            "given": f"launches differ by {percent}, as --launch-spread says",
+            "measured": f"launches of these runs differ by {percent}, which is allowed for",
             "assumed": (
                 f"launches are taken to differ by {percent}, since neither run has several: "
                 f"{more_of(comparison.imported)} measures it, --launch-spread says it"
@@ -228,10 +233,12 @@ def _holds(comparison: Comparison) -> list[str]:
         base, new = (
             _range([getattr(row, side).launches for row in known]) for side in ("base", "new")
         )
-        counts = f"{base} launches each" if base == new else f"{base} and {new} launches"
+        have = f"The runs have {base} launches each"
+        if base != new:
+            have = f"The base has {base} launches and the new run {new}"
         if comparison.base.rounds is not None:
-            counts += ", in turn"
-        said.append(f"The runs have {counts}: this holds for fresh processes, too.")
+            have += ", in turn"
+        said.append(f"{have}: this holds for fresh processes, too.")
     adjusted = [row for row in comparison.rows if row.adjusted is not None]
     if adjusted:
         rows = "1 row is" if _rows(adjusted) == 1 else f"{_rows(adjusted)} rows are"
@@ -268,6 +275,9 @@ def _title(comparison: Comparison, rows: Sequence[RowChange]) -> str:
     if comparison.quantile is not None:
         what = f"quantile {comparison.quantile:g}"
     found = common(configurations, simulated)
+    states = {row.state for row in rows}
+    if len(states) == 1:
+        found += [f"state {state}" for state in states if state]
     if comparison.new.by:
         found = [each for each in found if not each.startswith(f"{comparison.new.by} ")]
     return ", ".join([f"one-way latency ({what}) or bandwidth", *found])
@@ -279,7 +289,7 @@ def table_of_changes(comparison: Comparison, rows: Sequence[RowChange]) -> Table
         Column("", "", lambda row: row.word, is_text=True, rank=ALWAYS),
         *map(setting_column, [TRANSPORT, *_fields(comparison)]),
         SIZE,
-        *([_STATE] if any(row.state for row in rows) else []),
+        *([_STATE] if len({row.state for row in rows}) > 1 else []),
         Column("base", "", lambda row: figure(row, "base"), rank=ALWAYS),
         Column("new", "", lambda row: figure(row, "new"), rank=ALWAYS),
         Column("new / base", "", factor, rank=ALWAYS),

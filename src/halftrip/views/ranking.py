@@ -69,7 +69,7 @@ def _times(slower: Slower) -> str:
     """``2.1 (1.9 to 2.4) times as fast as``."""
     factor = slower.factor
     if not (math.isfinite(factor.low) and math.isfinite(factor.high)):
-        return f"{significant(factor.value, 2)} (± ?) times as fast as"
+        return f"{significant(factor.value, 2)} (no interval) times as fast as"
     if factor.high > _MOST_TIMES * factor.low:
         return "not told apart from"
     within = _interval(factor)
