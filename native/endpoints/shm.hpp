@@ -323,10 +323,10 @@ class Shm {
 
   static bool has_room(Cursor& cursor) {
     if (cursor.used < cursor.limit) return true;
-    // Acquire: plain, the stores of fill() could be done before this load, which then need not have
-    // been the reason for them. An old value is too small, and costs another poll. In the reply
-    // ring both sides write this word, one after the other's message has come, so that it only
-    // grows.
+    // Acquire: what fill() stores comes after what the receiver has read. Processors keep a store
+    // behind the branch that it depends on, the language does not. An old value is too small, and
+    // costs another poll: in the reply ring, too, where both sides write this word, since each does
+    // so after a message of the other's.
     cursor.limit = load_acquire(cursor.ring->consumed) + kSlots;
     return cursor.used < cursor.limit;
   }
