@@ -38,7 +38,7 @@ def test_options_are_declared_without_what_the_commands_need():
 
 def test_a_command_is_declared_without_the_others():
     ours = {name for name in imported("fit") if name.startswith("halftrip.cli.")}
-    assert ours == {f"halftrip.cli.{name}" for name in ("fit", "inputs", "output")}
+    assert ours == {f"halftrip.cli.{name}" for name in ("fit", "inputs", "output", "syntax")}
 
 
 def words_after(*typed):
