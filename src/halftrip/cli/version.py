@@ -19,7 +19,8 @@ _OF_DEVELOPERS = ("dev", "docs")
 def details() -> Iterator[str]:
     """Lines: the interpreter, the machine, the native module, what each extra brings, and the
     variables that are read."""
-    yield f"python: {platform.python_implementation()} {platform.python_version()}, {sys.executable}"
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    yield f"python: {python}, {sys.executable}"
     libc = " ".join(platform.libc_ver())
     yield f"system: {platform.system()} {platform.release()} {platform.machine()}, {libc}"
     yield from _installed()
