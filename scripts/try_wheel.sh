@@ -23,7 +23,7 @@ elsewhere=$(mktemp -d)
 trap 'rm -rf "$elsewhere"' EXIT
 cd "$elsewhere"
 "$env/bin/halftrip" --version --verbose
-"$env/bin/halftrip" run --no-config -t shm,pipe,unix,tcp,udp -s 8 --time 20ms
+"$env/bin/halftrip" run --no-config -t shm,pipe,unix,tcp,udp -s 8 --time 20ms --launches 1
 # The tools of the tests, and not the halftrip that is beside them: what a .pth file names has no .pth
 # files of its own.
 "$bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))' \
