@@ -28,8 +28,9 @@ def configuration_times(
     some of those whose times are `of`. Without the intervals `within` slices it takes half of the
     time. `known` is `slice_times` of these slices."""
     messages = measurements[0].configuration.messages_per_iteration
-    # Samples are whole nanoseconds.
+    # Samples are whole nanoseconds, and what was printed has a last digit.
     unit = 1.0 / (messages * max(measurement.iterations for measurement in measurements))
+    unit = max([unit, *(each.reported.step for each in measurements if each.reported)])
     return series.configuration_times(measurements, unit, within, of, known)
 
 

@@ -63,6 +63,7 @@ def _test_of(lines: Lines) -> _Test:
         if len(events[name]) != 1:
             wrong(0, f"{len(events[name])} events {name!r}, where a test has one: cut off or lost")
     intervals = [each.named(f"intervals[{n}]") for n, each in enumerate(events["interval"])]
+    _check_order(intervals)
     return _Test(events["start"][0], intervals, events["end"][0].named("end"))
 
 
@@ -95,7 +96,6 @@ def _json(lines: Lines, first: int) -> Sequence[ToolTable]:
     intervals = [
         [each[f"sum{suffix}"] for suffix in suffixes] for each in measured if not _omitted(each)
     ]
-    _check_order(intervals)
     rows_of = {"whole test": [_row(size, totals, 0)]}
     if len(intervals) > 1:
         rows_of["intervals"] = [_row(size, each, n) for n, each in enumerate(intervals)]
@@ -115,15 +115,17 @@ def _says(test: Value, name: str) -> bool:
     return found is not None and found.whole == 1
 
 
-def _check_order(intervals: Sequence[Sequence[Value]]) -> None:
-    """Raises WrongLineError for an interval that begins before the last one ended."""
+def _check_order(intervals: Sequence[Value]) -> None:
+    """Raises WrongLineError for an interval that begins before the last one ended, as one does
+    whose line stands there twice."""
     ended = 0.0
-    for first, *_ in intervals:
-        begins, ends = first.get("start"), first.get("end")
-        if begins is not None and ends is not None:
-            if begins.number < ended - _OVERLAP:
-                wrong(0, f"{begins.path}: an interval at {begins.digits} s, behind one to {ended}")
-            ended = ends.number
+    for each in intervals:
+        if _omitted(each):
+            continue
+        begins = each["sum"]["start"]
+        if begins.number < ended - _OVERLAP:
+            wrong(0, f"{begins.path}: an interval at {begins.digits} s, behind one to {ended} s")
+        ended = each["sum"]["end"].number
 
 
 def _check_streams(whole: Value, intervals: Sequence[Value]) -> None:

@@ -74,7 +74,7 @@ def _row(line: int, text: str, names: Sequence[str]) -> TableRow:
     if has_rate and abs(1e6 * number(line, cell) * seconds - size) > 1e-6 * size:
         wrong(line, f"{size} bytes in {quoted(time)} s are not {quoted(cell)} MB/s")
     digits = len(re.sub(r"^[0.]+|\.|e.*", "", time))
-    if digits < _FEWEST_DIGITS or (not has_rate and 1 <= seconds < 10):
+    if digits < _FEWEST_DIGITS or (not (has_rate and size) and 1 <= seconds < 10):
         wrong(line, f"{quoted(time)} s has lost digits")
     return timed(line, size, time, 1e9, figures, iterations=iterations)
 
