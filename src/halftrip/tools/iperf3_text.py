@@ -37,11 +37,12 @@ _ROW = re.compile(
 )
 _DATAGRAMS = re.compile(r".*\d ms +-?\d+/\d+ \(.*")
 # What stands above the rows of a test.
-_BEGINS = re.compile(r"Connecting to host |Accepted connection from |Starting Test: ")
+_CALLS = re.compile(r"Connecting to host |Accepted connection from ")
+_BEGINS = re.compile(rf"{_CALLS.pattern}|Starting Test: ")
 _BLOCKS = re.compile(r"Starting Test: protocol: (?P<protocol>\w+), .* (?P<size>\d+) byte blocks.*")
 _REVERSE = re.compile(r"Reverse mode, remote host ")
 _VERSION = re.compile(r"iperf (?P<version>3\.\d[\w.+-]*)\s*")
-_CONNECTION = re.compile(r"\[ *\d+\] local (\S+) port \d+ connected to (\S+) port \d+\s*")
+_CONNECTION = re.compile(r"\[ *(\d+)\] local (\S+) port \d+ connected to (\S+) port \d+\s*")
 _SUM = "SUM"
 # A figure of three digits is off by half a per cent at most, and times by 5 ms.
 _OFF = 0.012
@@ -68,6 +69,8 @@ class _Test:
     is_reverse: bool = False
     hosts: tuple[str, ...] = ()
     has_summary: bool = False
+    # Of all lines that name any.
+    streams: set[str] = field(default_factory=set)
     intervals: list[_Row] = field(default_factory=list)
     ends: list[_Row] = field(default_factory=list)
 
@@ -100,6 +103,7 @@ def read(lines: Lines, _first: int) -> Sequence[ToolTable]:
             if test.has_summary and not is_summary:
                 found += _tables(lines, test)
                 test = _Test()
+            test.streams |= {row.stream} - {_SUM}
             if is_summary:
                 test.has_summary = True
                 test.ends += [row] if line.rstrip().endswith("receiver") else []
@@ -118,13 +122,16 @@ def read(lines: Lines, _first: int) -> Sequence[ToolTable]:
 
 def _say(n: int, line: str, test: _Test) -> None:
     """Notes what a line above the rows says."""
-    if blocks := _BLOCKS.fullmatch(line):
+    if _CALLS.match(line):
+        test.streams.clear()
+    elif blocks := _BLOCKS.fullmatch(line):
         test.protocol = blocks["protocol"].lower()
         test.size = whole(n, blocks["size"]) or None
     elif version := _VERSION.fullmatch(line):
         test.version = version["version"]
     elif connection := _CONNECTION.fullmatch(line):
-        test.hosts = test.hosts or connection.groups()
+        test.hosts = test.hosts or connection.groups()[1:]
+        test.streams.add(connection[1])
     elif _REVERSE.match(line):
         test.is_reverse = True
     elif "Datagrams" in line and _TABLE.match(line):
@@ -174,7 +181,7 @@ def _tables(lines: Lines, test: _Test) -> list[ToolTable]:
     if len(each_way) > 1:
         rows_of["intervals"] = [_table_row(test, rows, n) for n, rows in enumerate(each_way)]
     direction = "both" if len(ends) > 1 else "to client" if test.is_reverse else "to server"
-    streams = len({row.stream for row in test.ends if row.role == ends[0][0].role} - {_SUM})
+    streams = len(test.streams) // len(ends)
     facts = {"streams": str(streams), "direction": direction, **whole_text(lines)}
     return [
         ToolTable(
@@ -191,9 +198,6 @@ def _by_role(rows: Sequence[_Row]) -> list[list[_Row]]:
     found: dict[str, list[_Row]] = {}
     for row in sums or rows:
         found.setdefault(row.role, []).append(row)
-    for of_role in found.values():
-        if len({row.stream for row in of_role}) > 1:
-            wrong(of_role[0].line, "several streams, and no line [SUM] of them")
     return [found[role] for role in sorted(found)]
 
 
@@ -203,22 +207,30 @@ def _check(
     """Raises WrongLineError for a test whose lines do not fit."""
     last = max([*test.intervals, *test.ends]).line
     if not ends or any(len(rows) != 1 for rows in ends):
-        wrong(last, "no line of the receiver over the whole test: broken off; --json has more")
+        wrong(last, "not one line of the receiver over the whole test: broken off; --json has more")
     if test.protocol not in ("", "tcp", "udp"):
         wrong(last, f"over {test.protocol}: of iperf3, TCP and UDP are read")
     roles = {row.role for row in test.ends}
     if len(roles) > 1 and {role[:2] for role in roles} != {"TX", "RX"}:
         wrong(last, "not one line for each direction")
+    if {row.stream == _SUM for rows in [*ends, *intervals] for row in rows} != {
+        len(test.streams) > len(roles)
+    }:
+        wrong(last, "several streams, and no line [SUM] of them")
     for (total,) in ends:
         parts = [row for row in test.ends if row.role == total.role and row.stream != _SUM]
         together = sum(row.bandwidth for row in parts)
         if abs(together - total.bandwidth) > 2 * _OFF * total.bandwidth:
             wrong(total.line, "its streams are not as much as their sum: lines are lost")
+    _check_intervals(last, sorted(roles), intervals)
+
+
+def _check_intervals(line: int, roles: Sequence[str], intervals: Sequence[Sequence[_Row]]) -> None:
     spans = [[(row.begin, row.end) for row in rows] for rows in intervals]
     if intervals and (
-        [rows[0].role for rows in intervals] != sorted(roles) or len(set(map(tuple, spans))) > 1
+        [rows[0].role for rows in intervals] != roles or len(set(map(tuple, spans))) > 1
     ):
-        wrong(last, "its intervals are not of the same times in each direction")
+        wrong(line, "its intervals are not of the same times in each direction")
     for rows in intervals:
         for before, row in pairwise(rows):
             if row.begin < before.end:

@@ -59,10 +59,11 @@ _TITLES: dict[str, Pattern] = {
     "Bandwidth": "stream",
     "Bi-Directional Bandwidth": "bidirectional",
 }
+_OF_PAIRS = "multiple bandwidth / message rate"
 # By the verb and the kind: get has a small letter.
 _KINDS: dict[tuple[str | None, str], Pattern] = {
     **{(None, kind.lower()): pattern for kind, pattern in _TITLES.items()},
-    (None, "multiple bandwidth / message rate"): "stream",
+    (None, _OF_PAIRS): "stream",
     **{(None, f"{kind} latency"): "pingpong" for kind in ("multi", *_SHARED)},
     **{("Put", kind): "put" for kind in ("latency", "bandwidth")},
     **{("Get", kind): "get" for kind in ("latency", "bandwidth")},
@@ -125,11 +126,13 @@ def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
     lacks = f"it ends before the heading {_SIZE}"
     heading, _ = lines.next(first - 1, _HEADING, _ROW, lacks)
     said = [lines[n].rstrip() for n in range(first, heading) if lines[n].startswith("#")]
-    pairs, in_flight = 1, 1 if is_latency else _window(title)
+    pairs, in_flight = 0 if kind == _OF_PAIRS else 1, 1 if is_latency else _window(title)
     for n in range(first + 1, heading):
         if group := _GROUP.fullmatch(lines[n]):
             pairs = count(n, group["pairs"], "no pairs")
             in_flight = window(n, group["window"])
+    if not pairs:
+        wrong(heading, "no line [ pairs: ... ] says of how many pairs it has the sum")
     variant, above = _variant(lines, first, heading, title)
     # The buffers of a window are one, and those to send and receive are two (osu_latency.c); its
     # messages are nonblocking (osu_bw.c).
