@@ -99,6 +99,8 @@ _TIME_TAILS: dict[str, Spread] = {
 _RATE_TAILS = ("P50 Tail BW(MB/s)", "P90 Tail BW(MB/s)", "P99 Tail BW(MB/s)")
 _SHARES = (0.5, 0.9, 0.99)
 _VALIDATION = "Validation"
+# Or more digits.
+_PRECISION = 0.01
 
 
 def _columns(heading: str) -> list[str]:
@@ -144,7 +146,8 @@ def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
         concurrency=pairs,
     )  # fmt: skip
     names = _columns(lines[heading])
-    if is_latency != any(name in _TIMES for name in names):
+    is_sum = _RATES[1] in names
+    if is_latency != any(name in _TIMES for name in names) or is_sum != (kind == _OF_PAIRS):
         wrong(heading, f"below {', '.join(names)}, which are no columns of {title.kind}")
     rows = lines.rows(
         heading, lambda n, line: _row(n, line, names, configuration), _ENDS, decimals=True
@@ -221,7 +224,9 @@ def _row(line: int, text: str, names: Sequence[str], configuration: Configuratio
     if figures.get(_VALIDATION) == "Fail":
         wrong(line, "its validation failed: these figures are of broken messages")
     size = whole(line, figures[names[0]])
-    values = {name: number(line, cell) for name, cell in figures.items() if name != _VALIDATION}
+    values = {
+        name: _value(line, name, cell) for name, cell in figures.items() if name != _VALIDATION
+    }
     for name in _TIMES:
         if name in values:
             step = 1e3 * last_place(figures[name])
@@ -244,6 +249,13 @@ def _row(line: int, text: str, names: Sequence[str], configuration: Configuratio
         rate /= parts
     ns = 1e9 / rate if rate else 1e9 * size / bandwidth
     return by_rate(line, size, ns, figures[name], figures, bandwidth=bandwidth, rate=rate)
+
+
+def _value(line: int, name: str, cell: str) -> float:
+    value = number(line, cell)
+    if name in (*_TIMES, *_RATES) and last_place(cell) > _PRECISION:
+        wrong(line, f"{cell} has lost digits: its figures have other decimals")
+    return value
 
 
 # Prints.
