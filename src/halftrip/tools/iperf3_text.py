@@ -170,16 +170,18 @@ def _tables(lines: Lines, test: _Test) -> list[ToolTable]:
     """The whole test, and its intervals where there are several; none of one that is broken off."""
     if not test.has_rows:
         return []
+    rows_of: dict[str, list[TableRow]] = {}
     try:
         ends, intervals = _by_role(test.ends), _by_role(test.intervals)
         _check(test, ends, intervals)
-        rows_of = {"whole test": [_table_row(test, [rows[0] for rows in ends], 0)]}
+        rows_of["whole test"] = [_table_row(test, [rows[0] for rows in ends], 0)]
+        each_way = [*zip(*intervals, strict=True)]
+        if len(each_way) > 1:
+            rows_of["intervals"] = [_table_row(test, rows, n) for n, rows in enumerate(each_way)]
     except WrongLineError as error:
         lines.doubt(error)
-        return []
-    each_way = [*zip(*intervals, strict=True)]
-    if len(each_way) > 1:
-        rows_of["intervals"] = [_table_row(test, rows, n) for n, rows in enumerate(each_way)]
+        if not rows_of:
+            return []
     direction = "both" if len(ends) > 1 else "to client" if test.is_reverse else "to server"
     streams = len(test.streams) // len(ends)
     facts = {"streams": str(streams), "direction": direction, **whole_text(lines)}
@@ -242,6 +244,6 @@ def _table_row(test: _Test, rows: Sequence[_Row], slice_: int) -> TableRow:
     figures = {f"Bitrate {row.role}".strip(): row.figure for row in rows}
     bandwidth = sum(row.bandwidth for row in rows) / len(rows)
     if not all(row.bandwidth > 0 for row in rows):
-        wrong(rows[0].line, "nothing was received")
+        wrong(rows[0].line, "nothing was received then")
     step = max(row.step for row in rows)
     return by_bandwidth(rows[0].line, test.size, bandwidth, step, figures, slice=slice_)
