@@ -49,7 +49,7 @@ _FAMILY_LINE = "#    Intel(R) MPI Benchmarks {}, MPI-1 part"
 _DATE = re.compile(r"# Date\s+: (?P<date>.*\S)\s*")
 _DATE_LINE, _DATE_FORMAT = "# Date                  : {}", "%a %b %d %H:%M:%S %Y"
 _TITLE = re.compile(r"# Benchmarking (?P<name>.*\S)\s*")
-_PROCESSES = re.compile(r"# #processes = (?P<count>\d+)\s*")
+_PROCESSES = re.compile(r"# (?:\( )?#processes = (?P<count>\d+)(?: \)|; rank order.*)?\s*")
 _TITLE_LINES = (_RULE, "# Benchmarking {} ", "# #processes = 2 ", _RULE)
 _MULTI = "Multi-"
 _GROUPS = re.compile(r"# \(\s*(?P<groups>\d+) groups? of (?P<processes>\d+) processes each .*")
@@ -186,7 +186,8 @@ def _said(lines: Lines, first: int, name: str, is_multi: bool) -> _Said:
     benchmark = _BENCHMARKS[name]
     lacks = f"it ends before the heading of {name}"
     heading, _ = lines.next(first - 1, _HEADING, _ROW, lacks)
-    processes, pairs, summed = 2, 1, 1
+    # Where a title is lost, so is this.
+    processes, pairs, summed = 0 if _TITLE.match(lines[first]) else 2, 1, 1
     for n, found in lines.matches(_PROCESSES, heading, first):
         processes = whole(n, found["count"])
     for n, found in lines.matches(_GROUPS, heading, first):
@@ -197,7 +198,7 @@ def _said(lines: Lines, first: int, name: str, is_multi: bool) -> _Said:
         pairs, processes = processes // 2, 2
         summed = pairs
     if processes != 2:
-        wrong(heading, f"{processes} processes: only those of a pair are known")
+        wrong(heading, f"{processes or 'unknown'} processes: only those of a pair are known")
     names = tuple(lines[heading].split())
     # With -multi 1, each group has rows, else these are of the slowest, and may have all times.
     has_groups = names[0] == _GROUP
@@ -305,7 +306,8 @@ def _by_setting(found: Sequence[PrintedCurve]) -> list[dict[str, PrintedCurve]]:
     the kind of call, which is the benchmark's."""
     found_texts: list[tuple[tuple[Configuration, bool], dict[str, PrintedCurve]]] = []
     for curve in found:
-        name = curve.fact("name") if curve.is_own else _printed(curve.configuration)
+        own = curve.source.facts.get("name") if curve.is_own and curve.source else None
+        name = own or _printed(curve.configuration)
         assert name is not None
         setting = msgspec.structs.replace(
             curve.configuration,

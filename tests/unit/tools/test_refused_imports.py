@@ -29,6 +29,7 @@ CHANGES = {
         ),
         ("four-benchmarks", "MPI-1 part", "MPI-IO part", "only MPI-1, EXT and RMA are"),
         ("four-benchmarks", "#processes = 2 ", "#processes = 4 ", "4 processes: only those of a"),
+        ("ranges", "# #processes = 2 \n", "", "line 8: unknown processes"),
         ("ranges", "#processes = 2 ", "#processes = 4 ", "line 9: 4 processes"),
         ("ranges", "0.75         0.80         0.77", "0.75         0.80         0.87",
          "line 11: t_avg[usec] of 0.87 is not between"),
