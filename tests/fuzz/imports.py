@@ -118,6 +118,8 @@ def log(draw: random.Random) -> bytes:
                     lines[place] = lines[place][: draw.randrange(len(lines[place]) + 1)] + b"\n"
                 case 4:
                     lines[place:] = [lines[place][: draw.randrange(len(lines[place]) + 1)]]
+                    # Nothing comes behind it.
+                    break
                 case _:
                     lines.insert(place, draw.choice(NOISE).encode() + b"\n")
             lines = lines or [b"\n"]

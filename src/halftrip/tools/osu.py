@@ -130,6 +130,8 @@ def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
     said = [lines[n].rstrip() for n in range(first, heading) if lines[n].startswith("#")]
     pairs, in_flight = 0 if kind == _OF_PAIRS else 1, 1 if is_latency else _window(title)
     for n in range(first + 1, heading):
+        if title.verb is None and any(of.fullmatch(lines[n]) for of, _ in _ONE_SIDED.values()):
+            wrong(n, f"a line of MPI_Put or MPI_Get below {title.kind}: a title is lost")
         if group := _GROUP.fullmatch(lines[n]):
             pairs = count(n, group["pairs"], "no pairs")
             in_flight = window(n, group["window"])

@@ -13,6 +13,7 @@ CHANGES = {
     "osu": [
         ("mbw-mr", "pairs: 1 ]", "pairs: 0 ]", "line 3: no pairs"),
         ("mbw-mr", "# [ pairs: 1 ] [ window size: 64 ]\n", "", "says of how many pairs it has"),
+        ("one-sided", "MPI_Put Latency", "MPI Latency", "line 2: a line of MPI_Put or MPI_Get"),
         ("one-sided", "MPI_Put Latency", "MPI_Accumulate Latency", "line 1: no point-to-point"),
         ("mbw-mr", "window size: 64", "window size: 0", "line 3: a window of 0"),
         ("mbw-mr", "Multiple Bandwidth / Message Rate", "Allreduce Latency",
