@@ -61,8 +61,10 @@ class _Row(NamedTuple):
 
 @dataclass
 class _Test:
-    """What is printed of a test, by line; `ends` are the rows of the receiver over all of it."""
+    """What is printed of a test, down to its last row, in that `line`; `ends` are the rows of the
+    receiver over all of it."""
 
+    line: int = 0
     size: int | None = None
     protocol: str = ""
     version: str | None = None
@@ -103,6 +105,7 @@ def read(lines: Lines, _first: int) -> Sequence[ToolTable]:
             if test.has_summary and not is_summary:
                 found += _tables(lines, test)
                 test = _Test()
+            test.line = n
             test.streams |= {row.stream} - {_SUM}
             if is_summary:
                 test.has_summary = True
@@ -207,7 +210,7 @@ def _check(
     test: _Test, ends: Sequence[Sequence[_Row]], intervals: Sequence[Sequence[_Row]]
 ) -> None:
     """Raises WrongLineError for a test whose lines do not fit."""
-    last = max([*test.intervals, *test.ends]).line
+    last = test.line
     if not ends or any(len(rows) != 1 for rows in ends):
         wrong(last, "not one line of the receiver over the whole test: broken off; --json has more")
     if test.protocol not in ("", "tcp", "udp"):

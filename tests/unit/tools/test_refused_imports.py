@@ -84,6 +84,7 @@ CHANGES = {
     "iperf3": [
         ("text.txt", "424 MBytes  1.78 ", "424 MBytes  17.8 ", "and 1 more lines"),
         ("text.txt", "[SUM]   0.00-2.00 ", "[  9]   0.00-2.00 ", "not one line of the receiver"),
+        ("text.txt", " receiver", " sender", "line 23: not one line of the receiver"),
         ("text.txt", "214 MBytes   897 ", "107 MBytes   449 ", "line 23: its streams are not as"),
         ("text.txt", "199 MBytes  1.67 ", "199 MBytes  16.7 ", "line 15: 16.7 Gbits/sec do not"),
         ("text.txt", "[SUM]   1.00-2.00 ", "[SUM]   0.50-1.50 ", "behind one to 1.0"),
