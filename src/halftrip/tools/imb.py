@@ -17,7 +17,7 @@ import itertools
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -232,7 +232,7 @@ def _row(line: int, row: str, benchmark: _Benchmark, said: _Said, unit: float | 
     figures = below(line, said.names, row.split())
     size = whole(line, figures[_SIZE])
     repetitions = count(line, figures[_COUNT], "no repetitions")
-    pair = {}
+    pair: dict[str, Any] = {}
     if _GROUP in figures:
         if figures[_GROUP] not in said.ranks:
             wrong(line, f"no line above says which ranks group {quoted(figures[_GROUP])} has")

@@ -176,10 +176,10 @@ def _variant(
     if kind in _SHARED:
         name, pattern = _SHARED[kind]
         # They are printed before the title.
-        numbers = [n for n in range(1, heading) if pattern.fullmatch(lines[n])][-2:]
-        counts = [whole(n, pattern.fullmatch(lines[n])[1]) for n in numbers]
-        ends = ":".join(map(str, counts)) if len(counts) == 2 else UNKNOWN
-        return ((name, ends),), [lines[n].rstrip() for n in numbers if n < first]
+        numbers = [*lines.matches(pattern, heading)][-2:]
+        ends = [str(whole(n, found[1])) for n, found in numbers]
+        above = [found[0].rstrip() for n, found in numbers if n < first]
+        return ((name, ":".join(ends) if len(ends) == 2 else UNKNOWN),), above
     if title.verb is None:
         return (), ()
     found = {"verb": "put"} if _KINDS[title.verb, title.kind.lower()] == "bidirectional" else {}
