@@ -157,7 +157,7 @@ def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
     dated = None if when is None else date(first, when["date"], _DATE_FORMAT)
     window = benchmark.window
     # One buffer to send and one to receive, which the nonblocking messages of a window share.
-    places: Places = "own" if window == 1 else "same" if window == _WINDOW else UNKNOWN
+    places: Places = "own" if window == 1 else "same" if window == _WINDOW else "unknown"
     configuration = settings(
         "mpi", benchmark.pattern, benchmark.mode, window=window, buffers="separate", cache="hot",
         places=places, concurrency=said.pairs,

@@ -256,7 +256,7 @@ def _row(line: int, text: str, names: Sequence[str], configuration: Configuratio
 def _value(line: int, name: str, cell: str) -> float:
     value = number(line, cell)
     if name in (*_TIMES, *_RATES) and last_place(cell) > _PRECISION:
-        wrong(line, f"{cell} has lost digits: its figures have other decimals")
+        wrong(line, f"its figures have other decimals than are printed: {cell}")
     return value
 
 
