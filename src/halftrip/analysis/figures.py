@@ -229,7 +229,7 @@ def of_end(number: int, figures: Sequence[Figure[Of]]) -> tuple[Figure[Of], ...]
 
 FIGURES: tuple[Figure[Row], ...] = (
     *figures_of(Row, lambda row: row.configuration, CONFIGURATION),
-    *figures_of(Row, lambda row: row.summary, SUMMARY),
+    *figures_of(Row, lambda row: row.timed, SUMMARY),
     Figure("statistic", "text", lambda row: row.source.statistic if row.source else "median",
            "What latency_ns is of the iterations: median, or what an imported table says"),
     Figure("stated_low_ns", "number?", lambda row: row.stated and row.stated.low,
@@ -251,6 +251,10 @@ FIGURES: tuple[Figure[Row], ...] = (
     Figure("total_bandwidth_bytes_per_s", "number?", lambda row: row.bandwidth,
            "Payload in all directions together, bytes per second",
            Shown("bandwidth", "MB/s", ALWAYS, None, tables=_RATE)),
+    Figure("all_pairs_bandwidth_bytes_per_s", "number?", lambda row: row.all_pairs_bandwidth,
+           "Payload of all pairs at once, bytes per second: the sum that an imported table has",
+           Shown("all pairs", "MB/s", ALWAYS, tables=_RATE,
+                 says="all pairs: the sum that is printed; a row is the mean of a pair.")),
     Figure("peer_bandwidth_bytes_per_s", "number?", lambda row: row.peer_bandwidth,
            "Bandwidth by the responder's clock, bytes per second",
            Shown("receiver", "MB/s", MORE + 3, tables=_RATE)),

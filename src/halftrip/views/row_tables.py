@@ -154,7 +154,7 @@ def _legend(table_rows: Sequence[Row], shown: Sequence[Column], rtt: bool) -> li
         )
     if any(row.configuration.delay for row in table_rows):
         lines.append(_DELAY_SAYS)
-    if any(row.configuration.concurrency > 1 for row in table_rows):
+    if any(row.configuration.concurrency > 1 and not row.source for row in table_rows):
         lines.append(_AGGREGATE_SAYS)
     return lines
 
