@@ -163,6 +163,19 @@ def curve_name(configuration: Configuration, varying: Sequence[Field], names: Na
     return " ".join(words) + _hosts(configuration, varying, names)
 
 
+def is_called(configuration: Configuration, name: str) -> bool:
+    """Whether `name_of` may call a configuration so, whatever others there are."""
+    size = format_size(configuration.known_size)
+    known = [configuration.transport, size, f"{size} B"]
+    for field in _fields([configuration]):
+        value = field.of(configuration)
+        known += [_word(field, value), f"{field.name} {value}"] if value else []
+    left = f" {' '.join(name.split())} "
+    for each in sorted(known, key=len, reverse=True):
+        left = left.replace(f" {each} ", " ", 1)
+    return not left.strip()
+
+
 def _words(configuration: Configuration, varying: Sequence[Field], names: Names) -> list[str]:
     """The transport, and what these fields are; without ranks that are called by their hosts."""
     values = (
