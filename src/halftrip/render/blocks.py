@@ -174,12 +174,14 @@ class Picture(NamedTuple):
 
 
 class CheckLine(NamedTuple):
-    """Something that should be so, the word for whether it is, and what was found."""
+    """Something that should be so, the word for whether it is, what was found, and what to do, also
+    as `commands` to be copied."""
 
     asks: str
     state: str
     found: Sequence[str]
     advice: str | None = None
+    commands: Sequence[str] = ()
 
 
 class Checks(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,7 +14,8 @@ from rich.text import Text
 
 from halftrip.analysis.figure import ALWAYS
 from halftrip.render import blocks
-from halftrip.texts import printable
+from halftrip.render.plain import advice_of
+from halftrip.texts import printable, printable_lines
 
 # What is not torn apart at the end of a line.
 _TOGETHER = re.compile(r"([±>] )?\d (%|[num]?s|GB/s|MB/s)(?![a-z])|\b(core|rank|process) \d")
@@ -26,6 +28,8 @@ _GAPS = (3, 2)
 # The columns of checks, of which the last has at least this width.
 _GAP_OF_CHECKS = 2
 _LEAST_WIDTH_OF_CHECKS = 30
+# A shell reads on in the next line.
+_GOES_ON = " \\"
 _COLOURS = {"ok": "green", "warning": "yellow", "unknown": "dim"}
 
 
@@ -199,7 +203,8 @@ def _table_lines(table: blocks.Table, gap: str) -> list[Text]:
 
 
 def _checks(checks: Sequence[blocks.CheckLine], width: int) -> list[Text]:
-    """A line for each check, what was found beside it, and what to do below that."""
+    """A line for each check, what was found beside it, and what to do below that; commands have
+    lines of their own, as they are copied."""
     first = max(len(check.state) for check in checks) + _GAP_OF_CHECKS
     second = first + max(len(check.asks) for check in checks) + _GAP_OF_CHECKS
     room = max(width - second, _LEAST_WIDTH_OF_CHECKS)
@@ -208,12 +213,23 @@ def _checks(checks: Sequence[blocks.CheckLine], width: int) -> list[Text]:
         label = f"{check.state.ljust(first)}{check.asks.ljust(second - first)}"
         found = [line for text in check.found for line in wrapped("", text, room, 0)]
         lines = [Text(line) for line in found or [""]]
-        if check.advice is not None:
-            lines += [Text(line, style="italic") for line in wrapped("", check.advice, room, 0)]
+        lines += [Text(line, style="italic") for line in wrapped("", advice_of(check), room, 0)]
         for number, line in enumerate(lines):
             begin = Text(label if number == 0 else " " * second)
             begin.stylize(_COLOURS.get(check.state, ""), 0, len(check.state) if not number else 0)
             begin.append_text(line)
             begin.rstrip()
             parts.append(begin)
+        parts += [Text(line) for each in check.commands for line in _command(each, width)]
     return parts
+
+
+def _command(command: str, width: int) -> list[str]:
+    """A command in lines that a shell takes for one, with an end between words only."""
+    room = width - len(_GOES_ON)
+    lines = [" " * _INDENT]
+    for word in map(shlex.quote, shlex.split(command)):
+        if lines[-1].strip() and len(lines[-1]) + len(word) > room:
+            lines.append(" " * 2 * _INDENT)
+        lines[-1] += f"{word} "
+    return printable_lines(f"{_GOES_ON}\n".join(line.rstrip() for line in lines)).splitlines()

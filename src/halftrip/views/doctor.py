@@ -26,7 +26,8 @@ from halftrip.units import format_size, significant
 
 
 class CheckResult(Protocol):
-    """What was looked at, whether it is well, what was found there, and what to do."""
+    """What was looked at, whether it is well, what was found there, and what to do, also as
+    commands."""
 
     @property
     def name(self) -> str: ...
@@ -36,12 +37,14 @@ class CheckResult(Protocol):
     def found(self) -> str: ...
     @property
     def advice(self) -> str | None: ...
+    @property
+    def commands(self) -> Sequence[str]: ...
 
 
 def doctor(checks: Sequence[CheckResult]) -> View:
     """A line for each check, and what to do below it."""
     shown = [
-        blocks.CheckLine(each.name, each.state, each.found.split("\n"), each.advice)
+        blocks.CheckLine(each.name, each.state, each.found.split("\n"), each.advice, each.commands)
         for each in checks
     ]
     records: list[dict[str, Any]] = [msgspec.to_builtins(each) for each in checks]

@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,7 @@ from halftrip.render import html, markdown
 from halftrip.render import json as as_json
 from halftrip.render.blocks import Column, Table, TableLine, View, table, text_table
 from halftrip.render.latex import tabular
+from halftrip.render.plain import lines_of
 from halftrip.render.terminal import lines
 from halftrip.report.document import document
 from halftrip.results.run_file import encode, load, newest
@@ -272,6 +274,16 @@ def test_what_a_check_found_and_its_advice_are_told_apart(capsys):
         found.append(capsys.readouterr().out)
     assert found[0] == "- governor **warning**: powersave; on all; set it\n"
     assert "\\item governor \\textbf{warning}: powersave; on all; set it\n" in found[1]
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_a_command_has_lines_of_its_own_that_a_shell_reads(width):
+    command = shlex.join(["rm", *(f"/dev/shm/segment.{n}" for n in range(5)), "/tmp/a b"])
+    view = doctor([Check("segments", "warning", "six", "nobody has them", commands=[command])])
+    _, copied = text_of(view, width).split("nobody has them:\n")
+    assert max(map(len, copied.splitlines())) <= width
+    assert shlex.split(copied.replace(" \\\n", " ")) == shlex.split(command)
+    assert command in lines_of(view.blocks[0])[0]
 
 
 def test_objects_within_a_record_are_json_in_csv():
