@@ -225,7 +225,7 @@ def of_loops():
     ratio = LoopRatio(
         LoopRow("pipe", "pingpong", 8), 100.0, 102.0, Ratio(1.02, 1.0, 1.04), None, 12
     )
-    return loops([ratio], {"mpi": "no mpiexec"})
+    return loops([ratio], {"mpi": "no mpiexec"}, "others had core 0", "stopped by SIGINT")
 
 
 EVERY = {
