@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shlex
 import sys
@@ -12,9 +13,11 @@ from typing import Any
 from rich.console import Group
 from rich.text import Text
 
-from halftrip.analysis.figure import ALWAYS
+from halftrip.analysis.figure import ALWAYS, VERDICT
 from halftrip.render import blocks
 from halftrip.render.plain import advice_of
+from halftrip.report.fields import word
+from halftrip.report.numbers import MARKS_OF_ROWS, NOTHING
 from halftrip.texts import printable, printable_lines
 
 # What is not torn apart at the end of a line.
@@ -28,6 +31,8 @@ _GAPS = (3, 2)
 # The columns of checks, of which the last has at least this width.
 _GAP_OF_CHECKS = 2
 _LEAST_WIDTH_OF_CHECKS = 30
+# Names of lines stand beside their figures in so many columns or more.
+_LEAST_WIDTH_OF_NAMES = 24
 # A shell reads on in the next line.
 _GOES_ON = " \\"
 _COLOURS = {"ok": "green", "warning": "yellow", "unknown": "dim"}
@@ -141,7 +146,7 @@ class _Screen:
         if block.titling == "apart":
             lines.append(Text())
         room = None if self._wide else self._width
-        kept, gap = _fitting(block, room)
+        block, kept, gap = _fitted(block, room)
         part = block.only(kept)
         self._shown = part.columns
         found = _table_lines(part, " " * gap)
@@ -152,7 +157,49 @@ class _Screen:
         if left_out:
             said = f"no room for {', '.join(filter(None, left_out))}: --wide"
             lines += text_lines(said, self._width, "dim")
+            if VERDICT in left_out and any(line.mark for line in block.lines):
+                lines += text_lines(MARKS_OF_ROWS, self._width, "dim")
         return lines
+
+
+def _fitted(table: blocks.Table, room: int | None) -> tuple[blocks.Table, list[int], int]:
+    """A table, the numbers of the columns that there is room for, and how far apart they stand.
+    Where one that always stands there would be left out, what tells lines apart is in one column;
+    where it is still the verdict, figures have its mark."""
+    kept, gap = _fitting(table, room)
+    if any(c.rank == ALWAYS and n not in kept for n, c in enumerate(table.columns)):
+        table = _named_lines(table, sys.maxsize if room is None else room)
+        kept, gap = _fitting(table, room)
+    if VERDICT in [c.name for n, c in enumerate(table.columns) if n not in kept]:
+        table = table._replace(lines=[_marked(line, table.columns) for line in table.lines])
+        kept, gap = _fitting(table, room)
+    return table, kept, gap
+
+
+def _named_lines(table: blocks.Table, room: int) -> blocks.Table:
+    """The table with the texts in front of its figures in one column, in several lines where there
+    is too little room beside the figures that always stand there."""
+    count = sum(1 for _ in itertools.takewhile(lambda each: each.is_text, table.columns))
+    names, figures = table.columns[:count], table.columns[count:]
+    if count < 2 or not figures:
+        return table
+    sizes = zip(_widths(table)[count:], figures, strict=True)
+    room -= sum(size + 1 for size, column in sizes if column.rank == ALWAYS)
+    lines = []
+    for line in table.lines:
+        words = (word(c.name, cell) for c, cell in zip(names, line.cells, strict=False) if cell)
+        name = " ".join(each for each in words if each != NOTHING)
+        first, *more = wrapped("", name, max(room, _LEAST_WIDTH_OF_NAMES), 2) or [""]
+        lines.append(line._replace(cells=[first, *line.cells[count:]], values=()))
+        lines += [blocks.TableLine([each, *[""] * len(figures)], line.style) for each in more]
+    return table._replace(columns=[names[0]._replace(name="row"), *figures], lines=lines)
+
+
+def _marked(line: blocks.TableLine, columns: Sequence[blocks.Column]) -> blocks.TableLine:
+    cells = zip(line.cells, columns, strict=True)
+    return line._replace(
+        cells=[cell + (line.mark if c.is_marked and cell != NOTHING else "") for cell, c in cells]
+    )
 
 
 def _fitting(table: blocks.Table, room: int | None) -> tuple[list[int], int]:
@@ -228,8 +275,8 @@ def _command(command: str, width: int) -> list[str]:
     """A command in lines that a shell takes for one, with an end between words only."""
     room = width - len(_GOES_ON)
     lines = [" " * _INDENT]
-    for word in map(shlex.quote, shlex.split(command)):
-        if lines[-1].strip() and len(lines[-1]) + len(word) > room:
+    for each in map(shlex.quote, shlex.split(command)):
+        if lines[-1].strip() and len(lines[-1]) + len(each) > room:
             lines.append(" " * 2 * _INDENT)
-        lines[-1] += f"{word} "
+        lines[-1] += f"{each} "
     return printable_lines(f"{_GOES_ON}\n".join(line.rstrip() for line in lines)).splitlines()

@@ -85,6 +85,15 @@ def test_what_is_left_out_ranks_below_what_is_shown(table, width):
         assert max(map(len, lines[:said])) <= width
 
 
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 200])
+def test_figures_stand_beside_their_verdict_or_have_its_mark(width):
+    lines = text_of(VIEWS.load("details")(document(RUN)), width).splitlines()
+    for figure, mark, verdict in (("1.01", "~", "caution"), ("4.00", "!", "no")):
+        (line,) = [each for each in lines if f" {figure}" in each]
+        assert f"{figure}{mark}" in line or verdict in line.split()
+    assert max(map(len, lines)) <= width
+
+
 @settings(max_examples=50)
 @given(table=tables(), repeated=st.integers(1, 6))
 def test_a_page_shows_every_cell_in_parts_that_it_has_room_for(table, repeated):
