@@ -43,9 +43,8 @@ _OVER = {
 }
 _OF_LINES = [
     (
-        "one line: t = s + n / B; n-half: s B, where half of B is reached (not told: anywhere up to "
-        "the largest size); off: the time less the "
-        "line's, at the size where it is worst."
+        "one line: t = s + n / B; n-half: s B, where half of B is reached (not told: anywhere up "
+        "to the largest size); off: the time less the line's, at the size where it is worst."
     ),
     (
         "ordinary: every ns counts alike; relative: every per cent; robust: as relative, and "
