@@ -192,7 +192,6 @@ def _log_axis(title: str, label: str, values: Iterable[float]) -> alt.Axis:
         title=title,
         labelExpr=f"{is_labelled} ? {label} : ''",
         labelOverlap="greedy",
-        labelSeparation=4,
         tickCount=8,
         gridOpacity=alt.condition(is_labelled, alt.value(1), alt.value(0.25)),
     )

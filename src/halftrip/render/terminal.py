@@ -179,7 +179,7 @@ def _fitted(table: blocks.Table, room: int | None) -> tuple[blocks.Table, list[i
 def _named_lines(table: blocks.Table, room: int) -> blocks.Table:
     """The table with the texts in front of its figures in one column, in several lines where there
     is too little room beside the figures that always stand there."""
-    count = sum(1 for _ in itertools.takewhile(lambda each: each.is_text, table.columns))
+    count = sum(1 for _ in itertools.takewhile(_is_name, table.columns))
     names, figures = table.columns[:count], table.columns[count:]
     if count < 2 or not figures:
         return table
@@ -187,12 +187,16 @@ def _named_lines(table: blocks.Table, room: int) -> blocks.Table:
     room -= sum(size + 1 for size, column in sizes if column.rank == ALWAYS)
     lines = []
     for line in table.lines:
-        words = (word(c.name, cell) for c, cell in zip(names, line.cells, strict=False) if cell)
-        name = " ".join(each for each in words if each != NOTHING)
+        cells = zip(names, line.cells[:count], strict=True)
+        name = " ".join(word(c.name, cell) for c, cell in cells if cell not in ("", NOTHING))
         first, *more = wrapped("", name, max(room, _LEAST_WIDTH_OF_NAMES), 2) or [""]
         lines.append(line._replace(cells=[first, *line.cells[count:]], values=()))
         lines += [blocks.TableLine([each, *[""] * len(figures)], line.style) for each in more]
     return table._replace(columns=[names[0]._replace(name="row"), *figures], lines=lines)
+
+
+def _is_name(column: blocks.Column) -> bool:
+    return column.is_text and column.value is None and column.name != VERDICT
 
 
 def _marked(line: blocks.TableLine, columns: Sequence[blocks.Column]) -> blocks.TableLine:
