@@ -33,7 +33,6 @@ MISTAKES = [
     (("fly",), "fly: no such command; allowed: run, show, doctor"),
     (("agnet",), "import, export, serve, help, recipes, completion\n"),
     (("loggp",), "loggp: no such command; it is a recipe: halftrip run loggp"),
-    (("compare", "there.jsonl", "there"), "there: no such file or directory"),
 ]
 
 
