@@ -186,9 +186,7 @@ def mistake(error: typer.TyperException) -> str:
         for form in (*parameter.opts, *parameter.secondary_opts)
         if form.startswith("--")
     ]
-    # Dashes are alike in all names.
-    close = nearest(name.strip("-"), [each.strip("-") for each in names])
-    close = close.replace("did you mean ", "did you mean --")
+    close = nearest(name, names)
     if not close.startswith("did"):
         close = f"{ctx.command_path} --help"
     return f"{name}: no such option; {close}"
