@@ -178,21 +178,29 @@ def _fitted(table: blocks.Table, room: int | None) -> tuple[blocks.Table, list[i
 
 def _named_lines(table: blocks.Table, room: int) -> blocks.Table:
     """The table with the texts in front of its figures in one column, in several lines where there
-    is too little room beside the figures that always stand there."""
-    count = sum(1 for _ in itertools.takewhile(_is_name, table.columns))
-    names, figures = table.columns[:count], table.columns[count:]
-    if count < 2 or not figures:
+    is too little room beside the figures that always stand there. A word without a name, such as
+    the verdict of a comparison, stays in front of them."""
+    begin = 0 if table.columns[0].name else 1
+    named = [*itertools.takewhile(_is_name, table.columns[begin:])]
+    end = begin + len(named)
+    if len(named) < 2 or end == len(table.columns):
         return table
-    sizes = zip(_widths(table)[count:], figures, strict=True)
-    room -= sum(size + 1 for size, column in sizes if column.rank == ALWAYS)
+    others = [*range(begin), *range(end, len(table.columns))]
+    sizes = _widths(table)
+    room -= sum(sizes[n] + 1 for n in others if table.columns[n].rank == ALWAYS)
     lines = []
     for line in table.lines:
-        cells = zip(names, line.cells[:count], strict=True)
+        cells = zip(named, line.cells[begin:end], strict=True)
         name = " ".join(word(c.name, cell) for c, cell in cells if cell not in ("", NOTHING))
         first, *more = wrapped("", name, max(room, _LEAST_WIDTH_OF_NAMES), 2) or [""]
-        lines.append(line._replace(cells=[first, *line.cells[count:]], values=()))
-        lines += [blocks.TableLine([each, *[""] * len(figures)], line.style) for each in more]
-    return table._replace(columns=[names[0]._replace(name="row"), *figures], lines=lines)
+        whole = [*line.cells[:begin], first, *line.cells[end:]]
+        lines.append(line._replace(cells=whole, values=()))
+        empty = [""] * (len(whole) - 1)
+        lines += [
+            blocks.TableLine([*empty[:begin], each, *empty[begin:]], line.style) for each in more
+        ]
+    columns = [*table.columns[:begin], named[0]._replace(name="row"), *table.columns[end:]]
+    return table._replace(columns=columns, lines=lines)
 
 
 def _is_name(column: blocks.Column) -> bool:
