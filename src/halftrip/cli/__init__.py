@@ -23,6 +23,7 @@ from halftrip import __version__
 from halftrip.cli.output import flush, in_job, prepare_streams, speaks, writing
 from halftrip.errors import SHORTAGES, HalftripError, Interrupted, UsageError, shortage
 from halftrip.plan.parsing import nearest
+from halftrip.plan.recipes import names as recipe_names
 
 # In the order of the help.
 COMMANDS = (
@@ -46,19 +47,28 @@ class Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name = args[0]
         if self.get_command(ctx, name) is None and not ctx.resilient_parsing:
-            raise UsageError(f"{name}: no such command; {nearest(name, self.list_commands(ctx))}")
+            raise UsageError(f"{name}: no such command; {self._instead(ctx, name)}")
         return super().resolve_command(ctx, args)
+
+    def _instead(self, ctx: Any, name: str) -> str:
+        """What to type instead of a name that no command has."""
+        if name in recipe_names():
+            return f"it is a recipe: halftrip run {name}"
+        return nearest(name, [*self._for_users(ctx)])
+
+    def _for_users(self, ctx: Any) -> dict[str, Any]:
+        """The commands by name, without those that only programs call."""
+        commands = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        return {name: each for name, each in commands if each is not None and not each.hidden}
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """The commands, each with the whole first paragraph of its help, in several lines where
         that is long."""
-        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
             formatter.write_dl(
                 [
                     (name, " ".join((each.help or "").partition("\n\n")[0].split()))
-                    for name, each in commands
-                    if each is not None and not each.hidden
+                    for name, each in self._for_users(ctx).items()
                 ]
             )
 
