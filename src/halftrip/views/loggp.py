@@ -101,17 +101,18 @@ def _parameters(fit: LogGPFit) -> list[_Shown]:
 
 
 def _parameter_columns(named: Callable[[Configuration], str], fit: LogGPFit) -> list[Column]:
+    def column(place: int, name: str, unit: str, scale: float) -> Column:
+        def shown(fit: LogGPFit) -> _Shown:
+            return _parameters(fit)[place]
+
+        estimate, most = (lambda fit: shown(fit).estimate), (lambda fit: shown(fit).most)
+        return estimate_column(name, unit, estimate, scale, most=most)
+
     return [
         Column("path", "", lambda fit: named(fit.path), True, rank=ALWAYS),
         *(
-            estimate_column(
-                name,
-                unit,
-                lambda fit, n=n: _parameters(fit)[n].estimate,
-                scale,
-                most=lambda fit, n=n: _parameters(fit)[n].most,
-            )
-            for n, (name, unit, scale, *_) in enumerate(_parameters(fit))
+            column(place, name, unit, scale)
+            for place, (name, unit, scale, *_) in enumerate(_parameters(fit))
         ),
     ]
 
