@@ -9,6 +9,7 @@
 # make golden    the schema, docs/options.md and golden files, made again of the tables and views
 # make docs      the documentation site, in build/site
 # make man       build/halftrip.1, the man page
+# make wheel     the sdist and the wheel, in build/dist, tried in an environment that has nothing else
 
 PYTHON ?= python3
 VENV := .venv
@@ -18,19 +19,22 @@ SOURCES := $(wildcard native/bindings/*.cpp)
 BARE := $(wildcard native/bare/*)
 NATIVE := CMakeLists.txt pyproject.toml native/bindings/stubs.pat $(SOURCES) $(HEADERS) $(BARE)
 FORMATTED := $(SOURCES) $(HEADERS) $(BARE) $(wildcard benchmarks/*.c) $(wildcard tests/native/*.cpp)
+# The Python that has the halftrip under test; in CI that of an environment with the wheel.
+TESTED ?= $(BIN)/python
 WARNINGS := -Wall -Wextra -Wconversion -Wno-sign-conversion -Werror
 
-.PHONY: run check test test-all fuzz soak format bench golden docs man clean
+.PHONY: run check test test-all fuzz soak format bench golden docs man wheel clean
 
 run: $(VENV)/installed
-	$(BIN)/halftrip run
+	@echo 'halftrip run: measures every path on this machine, a minute; Ctrl-C keeps what there is'
+	@$(BIN)/halftrip run
 
 # Unit tests run in three workers, since some of them sleep. Of tests that start ranks two files run
 # at a time: they have to hold beside other work anyway. In the lab figures are compared with known
 # ones. All parts always run.
 define run_tests
 @status=0; \
-	$(BIN)/pytest -m $(1) -n 3 tests/native tests/unit tests/fuzz || status=1; \
+	$(TESTED) -m pytest -m $(1) -n 3 tests/native tests/unit tests/fuzz || status=1; \
 	$(BIN)/pytest -m $(1) -n 2 --dist loadfile tests/system || status=1; \
 	$(BIN)/pytest -m $(1) tests/lab || status=1; \
 	exit $$status
@@ -59,8 +63,11 @@ check: $(VENV)/developed
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/clang-format --dry-run --Werror $(FORMATTED)
+	@# Debian's pyconfig.h asks for that of the processor that is compiled for; they hardly differ.
+	mkdir -p build/include
+	ln -sfn /usr/include/$$(uname -m)-linux-gnu build/include/aarch64-linux-gnu
 	printf '%s\n' $(SOURCES) | xargs -P 2 -n 1 $(CXX) -std=c++20 -fsyntax-only $(WARNINGS) \
-	    -isystem $$($(BIN)/python -m nanobind --include_dir) \
+	    -isystem $$($(BIN)/python -m nanobind --include_dir) -isystem build/include \
 	    -isystem $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include"))')
 	$(BIN)/mypy
 	$(BIN)/lint-imports
@@ -82,21 +89,27 @@ docs: $(VENV)/developed
 
 $(VENV)/bin/pip:
 	@sh scripts/needs.sh $(PYTHON)
-	$(PYTHON) -m venv $(VENV)
+	@$(PYTHON) -m venv $(VENV)
 
 # An editable install: Python files are used in place, the native part is rebuilt when it changes.
+# Pictures need 84 MB more, which `halftrip plot` asks for.
 $(VENV)/installed: $(VENV)/bin/pip $(NATIVE)
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[mpi,plot]'
+	@echo 'Installing halftrip in $(VENV): fetches numpy, Open MPI and others, and compiles; a minute or two'
+	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[mpi]'
 	touch $@
 
 # Of what is installed, most is never imported: Python compiles a module when it is.
 $(VENV)/developed: $(VENV)/bin/pip $(NATIVE)
+	@echo 'Installing halftrip in $(VENV) with all that tests need; a minute or two'
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile --editable '.[dev]'
 	touch $(VENV)/installed $@
 
 man: $(VENV)/installed
 	mkdir -p build
 	$(BIN)/halftrip help --man > build/halftrip.1
+
+wheel: $(VENV)/developed
+	sh scripts/try_wheel.sh build/dist build/wheel
 
 clean:
 	rm -rf $(VENV) build

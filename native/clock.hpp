@@ -54,7 +54,8 @@ struct CounterClock {
 
   static Ticks now() noexcept {
     Ticks t;
-    // isb: otherwise the counter may be read before earlier loads are done.
+    // isb: otherwise the counter may be read ahead. It waits for earlier branches, and so for the
+    // load that ended a wait, as that decides one; not for stores.
     asm volatile("isb; mrs %0, cntvct_el0" : "=r"(t)::"memory");
     return t;
   }

@@ -24,4 +24,7 @@ if ! command -v "$compiler" >/dev/null; then
 elif ! echo 'template <class T> concept C = true; int main() {}' | "$compiler" -std=c++20 -x c++ - -fsyntax-only 2>/dev/null; then
     need "a C++20 compiler ($compiler is too old)" g++ gcc-c++
 fi
+if [ $missing = 1 ]; then
+    echo "or install a wheel, which needs no compiler: pip install halftrip-*.whl (docs/installing.md)" >&2
+fi
 exit $missing

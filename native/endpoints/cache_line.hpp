@@ -14,6 +14,9 @@ class CacheLine {
   // `word` lies in memory that both ranks map, alone in its cache line, and starts as 0.
   explicit CacheLine(void* word) : word_(*static_cast<SharedWord*>(word)) {}
 
+  // The word alone goes back and forth, and a word has one order for all (coherence). Release and
+  // acquire order nothing else here: they are there since a message's number has them, too, and on
+  // aarch64 they are other instructions (stlr, ldar).
   void send() { store_release(word_, ++turn_); }
 
   void recv() {

@@ -11,6 +11,13 @@
 //
 // So replies and streams go two ways. Without replies_apart nobody owns the reply ring, and every
 // message goes through the one-way ring of its direction: one way for all patterns.
+//
+// Order. x86 keeps stores in order and loads in order; aarch64 keeps neither, and there all rests
+// on two pairs of words, each with a writer at a time, whose values only grow:
+// - `number`, written last: what a receiver that has seen it reads is what was copied before;
+// - `consumed`, written after reading: what a sender that has seen it overwrites has been read.
+// Beside each store-release and load-acquire stands what would happen without it. Nothing here
+// needs one order of all words (seq_cst): that a value has not come yet means only to look again.
 #pragma once
 
 #include <algorithm>
@@ -235,7 +242,10 @@ class Shm {
   static std::uint64_t number(std::uint64_t chunk, unsigned side) { return chunk << 1 | side; }
 
   // Every message in the reply ring starts in its first slot, so that the same cache lines go back
-  // and forth. The ring is empty then.
+  // and forth. The ring is empty then, and `consumed` need not be asked: who writes is who has read
+  // the last message in it, and a core's own loads of a byte come before its later stores to it.
+  // The peer's stores of that message came before its number, which this end has seen; and the peer
+  // writes here again only when it has seen the number of this end's.
   static Cursor& begin(Cursor& reply) {
     reply.used = (reply.used + kSlots - 1) / kSlots * kSlots;
     reply.limit = reply.used + kSlots;
@@ -285,12 +295,14 @@ class Shm {
     } else {
       copy_small(slot.bytes, out, size);
     }
+    // Release: plain, the number could be seen before the bytes, and old bytes be read.
     store_release(slot.number, number(++sent_, side_));
   }
 
   [[gnu::always_inline]] void read_chunk(Cursor& cursor, std::byte* in, std::size_t size) {
     ShmSlot& slot = cursor.next();
     const std::uint64_t expected = number(++received_, 1 - side_);
+    // Acquire: plain, the bytes could be read, ahead of the branch, before the number is seen.
     spin_until(yields_, [&] { return load_acquire(slot.number) == expected; });
     take(slot, in, size);
   }
@@ -305,11 +317,16 @@ class Shm {
     }
   }
 
-  // Tells the sender what has been read.
+  // Tells the sender what has been read. Release: plain, the loads of take() could come after it,
+  // and read what the sender writes over them.
   static void publish(Cursor& cursor) { store_release(cursor.ring->consumed, cursor.used); }
 
   static bool has_room(Cursor& cursor) {
     if (cursor.used < cursor.limit) return true;
+    // Acquire: what fill() stores comes after what the receiver has read. Processors keep a store
+    // behind the branch that it depends on, the language does not. An old value is too small, and
+    // costs another poll: in the reply ring, too, where both sides write this word, since each does
+    // so after a message of the other's.
     cursor.limit = load_acquire(cursor.ring->consumed) + kSlots;
     return cursor.used < cursor.limit;
   }
@@ -318,7 +335,7 @@ class Shm {
     spin_until(yields_, [&] { return has_room(cursor); });
   }
 
-  // Whether the next chunk from the peer is in `slot`.
+  // Whether the next chunk from the peer is in `slot`. Acquire: as in read_chunk().
   bool has_arrived(ShmSlot& slot) const {
     return load_acquire(slot.number) == number(received_ + 1, 1 - side_);
   }
@@ -331,6 +348,8 @@ class Shm {
     bool is_reply = false;
     // Computed once: a poll that takes longer finds the message later.
     const std::uint64_t expected = number(received_ + 1, 1 - side_);
+    // Both acquire, as in read_chunk(). Their order does not matter: the message is in one of the
+    // two slots, and stays there until it is read.
     spin_until(yields_, [&] {
       is_reply = load_acquire(reply.number) == expected;
       return is_reply || load_acquire(one_way.number) == expected;

@@ -35,10 +35,12 @@ class ShmWindow {
     asm volatile("" ::: "memory");
   }
 
-  // Returns when the other core can see all that was put.
+  // No later access of this core is done before the other core can see all that was put (aarch64:
+  // dmb ish). Seq_cst, since loads that follow count, too: of the clock, and of what a get reads.
   void flush() { std::atomic_thread_fence(std::memory_order_seq_cst); }
 
-  // Acknowledgements release and acquire.
+  // Acknowledgements release and acquire (shm.hpp): what was put before one is seen after it, and
+  // what was got before one has been read when the peer writes over it.
   void synchronize() {}
 
   void send_ack() { halftrip::send_ack(messages_); }

@@ -14,7 +14,6 @@ from xml.etree import ElementTree
 import markdown
 import msgspec
 import pytest
-import typer
 
 import halftrip
 from halftrip.analysis.flags import NAMES
@@ -51,7 +50,7 @@ def commands(name):
     return re.findall(command, text, re.MULTILINE)
 
 
-COMMANDS = cache(lambda: typer.main.get_command(command_line()))
+COMMANDS = cache(lambda: command_line())
 EVERY_COMMAND = dict.fromkeys(line for name in WITH_COMMANDS for line in commands(name))
 
 

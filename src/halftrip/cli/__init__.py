@@ -14,12 +14,12 @@ import time
 from collections.abc import Sequence
 from importlib import import_module
 from keyword import iskeyword
-from typing import Annotated, Any, NoReturn
+from typing import Any, NoReturn
 
-import typer
-from typer.core import TyperGroup
+import click
 
 from halftrip import __version__
+from halftrip.cli import syntax
 from halftrip.cli.output import flush, in_job, prepare_streams, speaks, writing
 from halftrip.errors import SHORTAGES, HalftripError, Interrupted, UsageError, shortage
 from halftrip.plan.parsing import nearest
@@ -41,8 +41,21 @@ _OTHERS_SECONDS = 1.5
 _ABOUT_ALL = ("help", "completion")
 
 
-class Commands(TyperGroup):
-    """All commands."""
+class Commands(click.Group):
+    """All commands, in their order."""
+
+    def command(self, *args: Any, **more: Any) -> Any:
+        """Declares a command of a function, which, unlike with click's own, stays one."""
+        made: Any = super().command(*args, cls=more.pop("cls", syntax.Command), **more)
+
+        def declared(function: Any) -> Any:
+            made(function)
+            return function
+
+        return declared
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*self.commands]
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name = args[0]
@@ -73,48 +86,55 @@ class Commands(TyperGroup):
             )
 
 
-# Rich markup would double the time that --help takes.
-app = typer.Typer(
-    name="halftrip",
-    cls=Commands,
-    help="How fast two processes talk, how far each number can be trusted, and why.",
-    epilog="halftrip help COMMAND says more.",
-    add_completion=False,
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+# What most people want.
+_WANTED = (
+    ("halftrip run", "Measure every path on this machine: a minute."),
+    ("halftrip show --why", "Say what to doubt, and what to do about it."),
+    ("halftrip compare OLD NEW", "Say what has changed between two runs."),
 )
 
 
-def _print_version(requested: bool) -> None:
-    if requested:
-        with writing():
+@click.group(
+    "halftrip",
+    cls=Commands,
+    help="How fast two processes talk, how far each number can be trusted, and why.",
+    epilog="halftrip help COMMAND says more.",
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.option("-V", "--version", is_flag=True, help="Print the version.")
+@click.option("-v", "--verbose", is_flag=True, help="With --version: what a bug report needs, too.")
+@click.pass_context
+def app(ctx: click.Context, version: bool, verbose: bool) -> None:
+    if verbose and not version:
+        raise UsageError("--verbose: goes with --version")
+    if not version and ctx.invoked_subcommand is not None:
+        return
+    with writing():
+        if version:
             print(f"halftrip {__version__}")
-        raise typer.Exit
+        else:
+            formatter = ctx.make_formatter()
+            formatter.write_dl(_WANTED)
+            formatter.write(
+                "\nhalftrip --help lists all commands, halftrip help COMMAND says more.\n"
+            )
+            print(formatter.getvalue(), end="")
+        if verbose:
+            from halftrip.cli.version import details
+
+            print(*details(), sep="\n")
+    ctx.exit()
 
 
-@app.callback()
-def _root(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "-V", "--version", callback=_print_version, is_eager=True, help="Print the version."
-        ),
-    ] = False,
-) -> None:
-    pass
-
-
-def command_line(*names: str) -> typer.Typer:
+def command_line(*names: str) -> click.Group:
     """The command line with these commands, or with all."""
     chosen = names or COMMANDS
     for name in chosen:
         # Python has a statement that is called import.
         import_module(f"halftrip.cli.{name}{'_' if iskeyword(name) else ''}")
-    known = {command.name: command for command in app.registered_commands}
     found = copy.copy(app)
-    found.registered_commands = [known[name] for name in chosen]
+    found.commands = {name: app.commands[name] for name in chosen}
     return found
 
 
@@ -159,22 +179,18 @@ def _call() -> int:
     """Calls what the command line names, and returns its status."""
     try:
         return _called(sys.argv[1:])(standalone_mode=False) or 0
-    except typer.TyperException as error:
-        if sys.argv[1:]:
-            raise UsageError(mistake(error)) from None
-        # Without arguments there is no mistake: the message is the help.
-        print(error.format_message())
-        return 0
+    except click.ClickException as error:
+        raise UsageError(mistake(error)) from None
 
 
-def _called(words: Sequence[str]) -> typer.Typer:
-    """The command line with no other command than the one that is called: Typer makes all that it
-    has, which takes as long as half of the imports."""
+def _called(words: Sequence[str]) -> click.Group:
+    """The command line with no other command than the one that is called: others are neither
+    imported nor made."""
     name = words[0] if words else None
     return command_line() if name not in COMMANDS or name in _ABOUT_ALL else command_line(name)
 
 
-def mistake(error: typer.TyperException) -> str:
+def mistake(error: click.ClickException) -> str:
     """What the parser of the command line found wrong, in one line."""
     name, ctx = getattr(error, "option_name", None), getattr(error, "ctx", None)
     # Of all errors with the name of an option, only that of an unknown one has possibilities.

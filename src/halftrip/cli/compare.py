@@ -6,9 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from halftrip.cli import app, inputs
+from halftrip.cli import app, inputs, syntax
 from halftrip.cli.inputs import Text
 from halftrip.cli.output import (
     VIEW_FORMATS,
@@ -38,7 +36,7 @@ _SLOWER_STATUS, _UNTOLD_STATUS = 1, 3
 def compare(
     files: Annotated[
         list[str],
-        typer.Argument(
+        syntax.Argument(
             metavar="BASE NEW... [ROW...]",
             help="Run files; the first is the base. Names of rows, as 'shm 8 B': only these.",
         ),
@@ -49,7 +47,7 @@ def compare(
     pair: inputs.Pairs = None,
     by: Annotated[
         Text,
-        typer.Option(
+        syntax.Option(
             "--by",
             metavar="NAME",
             help="Compare by a setting, as socket-buffer, or by what was varied, as env.UCX_TLS.",
@@ -57,34 +55,34 @@ def compare(
     ] = None,
     threshold: Annotated[
         Text,
-        typer.Option("--threshold", metavar="SHARE", help="What counts as the same. [2%]"),
+        syntax.Option("--threshold", metavar="SHARE", help="What counts as the same. [2%]"),
     ] = None,
     quantile: Annotated[
         Text,
-        typer.Option(
+        syntax.Option(
             "--quantile", metavar="Q", help="Compare this quantile, as 0.99. [the median]"
         ),
     ] = None,
     launch_spread: inputs.LaunchSpread = None,
     anyway: Annotated[
-        bool, typer.Option("--anyway", help="Also what was measured in another way.")
+        bool, syntax.Option("--anyway", help="Also what was measured in another way.")
     ] = False,
     match_unknown: Annotated[
         bool,
-        typer.Option("--match-unknown", help="Also rows of which one run does not say a setting."),
+        syntax.Option("--match-unknown", help="Also rows of which one run does not say a setting."),
     ] = False,
     strict: Annotated[
         bool,
-        typer.Option(
+        syntax.Option(
             "--strict",
             help="Exit with 3 if something cannot be told; with 1 also for missing rows that the "
             "new plan does not ask for.",
         ),
     ] = False,
     allow_missing: Annotated[
-        bool, typer.Option("--allow-missing", help="Rows of the base may be missing.")
+        bool, syntax.Option("--allow-missing", help="Rows of the base may be missing.")
     ] = False,
-    every: Annotated[bool, typer.Option("--all", help="Also the rows that are the same.")] = False,
+    every: Annotated[bool, syntax.Option("--all", help="Also the rows that are the same.")] = False,
     wide: Wide = False,
     format_: Annotated[str, one_of("--format", (*VIEW_FORMATS, _JUNIT))] = "table",
     json: AsJson = False,

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any
 
-import typer
+import click
 
-from halftrip.cli import app
+from halftrip.cli import app, syntax
 from halftrip.cli.inputs import Text
 from halftrip.cli.output import writing
 from halftrip.errors import UsageError
@@ -63,14 +63,11 @@ _Candidates = Iterable[tuple[str, str]]
 
 @app.command("completion")
 def completion(
-    ctx: typer.Context,
     shell: Annotated[
         Text,
-        typer.Argument(
-            help="bash, zsh or fish; words: for these.", autocompletion=lambda: [*SCRIPTS]
-        ),
+        syntax.Argument(help="bash, zsh or fish; words: for these.", offers=lambda: [*SCRIPTS]),
     ] = None,
-    words: Annotated[list[str] | None, typer.Argument(help="Words to complete.")] = None,
+    words: Annotated[list[str] | None, syntax.Argument(help="Words to complete.")] = None,
 ) -> None:
     """Print what makes a shell complete words.
 
@@ -83,7 +80,9 @@ def completion(
         if shell != "words":
             print(SCRIPTS[shell], end="")
             return
-        for candidate, what in candidates(ctx.find_root().command, words or []):
+        for candidate, what in candidates(
+            click.get_current_context().find_root().command, words or []
+        ):
             print(f"{candidate}\t{what}")
 
 
@@ -151,7 +150,7 @@ def _values(commands: Any, parameter: Any) -> _Candidates:
         return _commands(commands)
     if parameter.name in OPTIONS:
         return [(value, "") for value in OPTIONS[parameter.name].values]
-    return [(each.value, each.help or "") for each in parameter.shell_complete(None, "")]
+    return [*syntax.offered(parameter)]
 
 
 def _matching(found: _Candidates, begun: str) -> list[tuple[str, str]]:

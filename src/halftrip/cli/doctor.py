@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from halftrip.cli import app, inputs
+from halftrip.cli import app, inputs, syntax
 from halftrip.cli.inputs import Text
 from halftrip.cli.output import ViewFormat, put_view, view_format
 from halftrip.errors import UsageError
@@ -16,32 +14,32 @@ from halftrip.plan.parsing import seconds
 @app.command("doctor")
 def doctor(
     format_: ViewFormat = "table",
-    json: Annotated[bool, typer.Option("-j", "--json", help="As --format json.")] = False,
+    json: Annotated[bool, syntax.Option("-j", "--json", help="As --format json.")] = False,
     load: Annotated[
         Text,
-        typer.Option(
+        syntax.Option(
             "--load", metavar="TIME", help="Look for so long at who has the cores. [0.2s]"
         ),
     ] = None,
     loops: Annotated[
         bool,
-        typer.Option(
+        syntax.Option(
             "--loops", help="Instead, compare halftrip with loops written by hand; half a minute."
         ),
     ] = False,
     transport: Annotated[
         Text,
-        typer.Option("-t", "--transport", metavar="NAMES", help="With --loops: only over these."),
+        syntax.Option("-t", "--transport", metavar="NAMES", help="With --loops: only over these."),
     ] = None,
     hosts: Annotated[
         Text,
-        typer.Option(
+        syntax.Option(
             "--hosts", metavar="HERE,OTHER", help="With --loops: between this host and another."
         ),
     ] = None,
     ssh: Annotated[
         Text,
-        typer.Option("--ssh", metavar="COMMAND", help="With --hosts: what reaches the other."),
+        syntax.Option("--ssh", metavar="COMMAND", help="With --hosts: what reaches the other."),
     ] = None,
 ) -> int:
     """Say what on this machine will spoil the numbers; exit with 1 if anything will."""

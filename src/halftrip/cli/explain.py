@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from halftrip.cli import app, inputs
+from halftrip.cli import app, inputs, syntax
 from halftrip.cli.inputs import Text
 from halftrip.cli.output import AsJson, ViewFormat, put_view, view_format
 from halftrip.errors import UsageError
@@ -22,29 +20,29 @@ _MOST_NAMED = 6
 @app.command("explain")
 def explain(
     run: Annotated[
-        Text, typer.Argument(metavar="[RUN]", help="The run file. [the newest one here]")
+        Text, syntax.Argument(metavar="[RUN]", help="The run file. [the newest one here]")
     ] = None,
     at: Annotated[
-        Text, typer.Option("--at", metavar="SIZE", help="Only the bend nearest to this size.")
+        Text, syntax.Option("--at", metavar="SIZE", help="Only the bend nearest to this size.")
     ] = None,
     transport: inputs.Transports = None,
     pattern: inputs.Patterns = None,
     pair: inputs.Pairs = None,
     prove: Annotated[
         bool,
-        typer.Option(
+        syntax.Option(
             "--prove", help="Measure around a bend with another value of what may cause it."
         ),
     ] = False,
     moved: Annotated[
         Text,
-        typer.Option(
+        syntax.Option(
             "--moved", metavar="RUN", help="Prove by this run, measured with another value."
         ),
     ] = None,
     output: Annotated[
         Text,
-        typer.Option("-o", "--output", metavar="FILE", help="With --prove: its run file."),
+        syntax.Option("-o", "--output", metavar="FILE", help="With --prove: its run file."),
     ] = None,
     format_: ViewFormat = "table",
     json: AsJson = False,

@@ -7,9 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from halftrip.cli import app, inputs
+from halftrip.cli import app, inputs, syntax
 from halftrip.cli.inputs import Text
 from halftrip.cli.output import STANDARD_OUTPUT, check_one_of, writing
 from halftrip.errors import UsageError
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
 def export(
     to: Annotated[
         str,
-        typer.Option("--to", metavar="NAME", help="The format.", autocompletion=lambda: [*EXPORTS]),
+        syntax.Option("--to", metavar="NAME", help="The format.", offers=lambda: [*EXPORTS]),
     ],
     run: inputs.RunFile = None,
     transport: inputs.Transports = None,
@@ -37,9 +35,9 @@ def export(
     pair: inputs.Pairs = None,
     output: Annotated[
         Text,
-        typer.Option("-o", "--output", metavar="PATH", help="The file, or base name; -: stdout."),
+        syntax.Option("-o", "--output", metavar="PATH", help="The file, or base name; -: stdout."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace files that exist.")] = False,
+    force: Annotated[bool, syntax.Option("--force", help="Replace files that exist.")] = False,
 ) -> int:
     from halftrip.export.writing import named, write
     from halftrip.report.document import document

@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import Annotated, Any
 
-import typer
-from typer.core import TyperCommand
+import click
 
 from halftrip import __version__
-from halftrip.cli import app
+from halftrip.cli import app, syntax
 from halftrip.cli.inputs import Text
 from halftrip.cli.output import writing
 from halftrip.plan.recipes import purposes
@@ -38,33 +37,22 @@ _STATUSES = (
 )
 
 
-class Command(TyperCommand):
-    """A command whose help has its options in groups, those of `rich_help_panel`, then examples."""
+class Command(syntax.Command):
+    """A command whose help ends with examples."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        sections: dict[str, list[tuple[str, str]]] = {}
-        for parameter in self.get_params(ctx):
-            record = parameter.get_help_record(ctx)
-            if record is not None:
-                kind = "Arguments" if parameter.param_type_name == "argument" else "Options"
-                title = getattr(parameter, "rich_help_panel", None) or kind
-                sections.setdefault(title, []).append(record)
-        # The help itself comes last.
-        for title in (*(title for title in sections if title != "Options"), "Options"):
-            if title in sections:
-                with formatter.section(title):
-                    formatter.write_dl(sections[title])
+        super().format_options(ctx, formatter)
         with formatter.section("Examples"):
             formatter.write_dl(EXAMPLES, col_max=50)
 
 
 @app.command("help")
 def help_(
-    ctx: typer.Context,
-    command: Annotated[Text, typer.Argument(help="The command; none: all of them.")] = None,
-    man: Annotated[bool, typer.Option("--man", help="Print the man page, for man -l -.")] = False,
+    command: Annotated[Text, syntax.Argument(help="The command; none: all of them.")] = None,
+    man: Annotated[bool, syntax.Option("--man", help="Print the man page, for man -l -.")] = False,
 ) -> None:
     """Say how to use a command."""
+    ctx = click.get_current_context()
     root = ctx.find_root()
     with writing():
         if man:
@@ -114,7 +102,7 @@ def _parameters(command: Any, ctx: Any) -> Iterator[str]:
         record = parameter.get_help_record(ctx)
         if record is None:
             continue
-        title = getattr(parameter, "rich_help_panel", None)
+        title = syntax.group_of(parameter)
         if title != group:
             yield f".SS {_quoted(title or 'Options')}"
             group = title

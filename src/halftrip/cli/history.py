@@ -6,9 +6,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-import typer
-
-from halftrip.cli import app, inputs
+from halftrip.cli import app, inputs, syntax
 from halftrip.cli.output import AsJson, ViewFormat, Wide, has_blocks, put_view, view_format
 from halftrip.errors import HalftripError, NotARunError, UsageError
 from halftrip.plan.parsing import share
@@ -28,14 +26,14 @@ _MANY = 8
 def history(
     runs: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[DIR|RUN...]", help="Run files, or directories of them. [.]"),
+        syntax.Argument(metavar="[DIR|RUN...]", help="Run files, or directories of them. [.]"),
     ] = None,
     transport: inputs.Transports = None,
     pattern: inputs.Patterns = None,
     sizes: inputs.Sizes = None,
     pair: inputs.Pairs = None,
     launch_spread: inputs.LaunchSpread = None,
-    every: Annotated[bool, typer.Option("--all", help="Also rows that have not changed.")] = False,
+    every: Annotated[bool, syntax.Option("--all", help="Also rows that have not changed.")] = False,
     wide: Wide = False,
     format_: ViewFormat = "table",
     json: AsJson = False,

@@ -7,9 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from halftrip.cli import app
+from halftrip.cli import app, syntax
 from halftrip.cli.inputs import Text
 from halftrip.cli.output import writing
 from halftrip.registry import IMPORTERS
@@ -31,43 +29,47 @@ _MOST_SAID = 20
 def import_(
     files: Annotated[
         list[str],
-        typer.Argument(
+        syntax.Argument(
             metavar="FILE...", help="What tools have printed, or folders of it; -: stdin."
         ),
     ],
     tool: Annotated[
         Text,
-        typer.Option(
+        syntax.Option(
             "--from",
             metavar="NAME",
             help="Which tool. [recognised]",
-            autocompletion=lambda: [*IMPORTERS],
+            offers=lambda: [*IMPORTERS],
         ),
     ] = None,
     output: Annotated[
-        Text, typer.Option("-o", "--output", metavar="RUN", help="The run file. [FILE.jsonl]")
+        Text, syntax.Option("-o", "--output", metavar="RUN", help="The run file. [FILE.jsonl]")
     ] = None,
-    each: Annotated[bool, typer.Option("--each", help="Make a run of each file.")] = False,
+    each: Annotated[bool, syntax.Option("--each", help="Make a run of each file.")] = False,
     test: Annotated[
-        Text, typer.Option(metavar="NAME", help="Which test it is, where no title says it.")
+        Text,
+        syntax.Option("--test", metavar="NAME", help="Which test it is, where no title says it."),
     ] = None,
     size: Annotated[
-        Text, typer.Option(metavar="SIZE", help="The size of messages, where no row says it.")
+        Text,
+        syntax.Option("--size", metavar="SIZE", help="The size of messages, where no row says it."),
     ] = None,
     memory: Annotated[
-        Text, typer.Option(metavar="KIND", help="The kind of memory, where it is not said.")
+        Text,
+        syntax.Option("--memory", metavar="KIND", help="The kind of memory, where it is not said."),
     ] = None,
     transport: Annotated[
-        Text, typer.Option(metavar="NAME", help="The transport, where it is not said.")
+        Text,
+        syntax.Option("--transport", metavar="NAME", help="The transport, where it is not said."),
     ] = None,
     setting: Annotated[
         list[str] | None,
-        typer.Option(
+        syntax.Option(
             "--set", metavar="NAME=VALUE", help="A setting that is not said; several times."
         ),
     ] = None,
     quiet: Annotated[
-        bool, typer.Option("-q", "--quiet", help="Print the run file's name only.")
+        bool, syntax.Option("-q", "--quiet", help="Print the run file's name only.")
     ] = False,
 ) -> None:
     from halftrip.analysis.expectation import Expectations

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar, get_args
 
-import typer
-
+from halftrip.cli import syntax
 from halftrip.errors import UsageError, system_reason
 from halftrip.plan import parsing
 from halftrip.registry import TRANSPORTS
@@ -23,29 +22,29 @@ if TYPE_CHECKING:
 Text = str | None
 _Read = TypeVar("_Read")
 
-RunFile = Annotated[Text, typer.Argument(metavar="RUN", help="The run file. [newest]")]
+RunFile = Annotated[Text, syntax.Argument(metavar="RUN", help="The run file. [newest]")]
 RunFiles = Annotated[
     list[str] | None,
-    typer.Argument(
+    syntax.Argument(
         metavar="[RUN...]", help="Run files; several: side by side. [the newest one here]"
     ),
 ]
 Transports = Annotated[
-    Text, typer.Option("-t", "--transport", metavar="NAME", help="Only of these.")
+    Text, syntax.Option("-t", "--transport", metavar="NAME", help="Only of these.")
 ]
-Patterns = Annotated[Text, typer.Option("-p", "--pattern", metavar="NAME", help="Only of these.")]
+Patterns = Annotated[Text, syntax.Option("-p", "--pattern", metavar="NAME", help="Only of these.")]
 Sizes = Annotated[
     Text,
-    typer.Option(
+    syntax.Option(
         "-s", "-m", "--sizes", metavar="SIZES", help="Only these: 8,1K..1M (all between)."
     ),
 ]
 Pairs = Annotated[
-    Text, typer.Option("--pair", metavar="PAIR", help="Only these pairs of ranks: 0-1,2-3.")
+    Text, syntax.Option("--pair", metavar="PAIR", help="Only these pairs of ranks: 0-1,2-3.")
 ]
 LaunchSpread = Annotated[
     Text,
-    typer.Option(
+    syntax.Option(
         "--launch-spread",
         metavar="SHARE",
         help="By how much launches of a test differ. [as measured]",

@@ -11,8 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TextIO, TypeVar
 
-import typer
-
+from halftrip.cli import syntax
 from halftrip.entries import Registry
 from halftrip.errors import HalftripError, UsageError, system_reason
 from halftrip.plan.parsing import nearest
@@ -29,8 +28,8 @@ if TYPE_CHECKING:
 _Called = TypeVar("_Called", bound=Callable[..., Any])
 
 # Options of commands that print tables.
-Wide = Annotated[bool, typer.Option("--wide", help="All figures, however long lines get.")]
-AsJson = Annotated[bool, typer.Option("-j", help="As --format json.")]
+Wide = Annotated[bool, syntax.Option("--wide", help="All figures, however long lines get.")]
+AsJson = Annotated[bool, syntax.Option("-j", help="As --format json.")]
 
 
 def listed(names: Iterable[str]) -> str:
@@ -42,12 +41,11 @@ def listed(names: Iterable[str]) -> str:
 
 def one_of(option: str, names: Iterable[str], default: str = "table") -> Any:
     """An option whose value is one of these names."""
-    return typer.Option(
+    return syntax.Option(
         option,
         metavar="NAME",
         help=f"{listed(names)}. [{default}]",
-        show_default=False,
-        autocompletion=lambda: [*names],
+        offers=lambda: [*names],
     )
 
 
@@ -69,11 +67,11 @@ Format = Annotated[str, one_of("--format", FORMATS)]
 STYLE_HELP = f"As {listed(STYLES)} print it."
 Style = Annotated[
     str | None,
-    typer.Option(
+    syntax.Option(
         "--style",
         metavar="NAME",
         help=STYLE_HELP,
-        autocompletion=lambda: [*STYLES],
+        offers=lambda: [*STYLES],
     ),
 ]
 

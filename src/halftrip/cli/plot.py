@@ -7,9 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from halftrip.cli import app, inputs
+from halftrip.cli import app, inputs, syntax
 from halftrip.cli.inputs import Text
 from halftrip.cli.output import check_one_of, listed, put, screen, writing
 from halftrip.errors import NotARunError, UsageError
@@ -34,22 +32,22 @@ _LEAST, _MOST = 50, 4000
 def plot(
     runs: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[RUN...]", help="Run files; several are overlaid. [the newest]"),
+        syntax.Argument(metavar="[RUN...]", help="Run files; several are overlaid. [the newest]"),
     ] = None,
     output: Annotated[
         Text,
-        typer.Option(
+        syntax.Option(
             "-o", "--output", metavar="FILE", help="Name.svg, .png, .pdf or .html. [terminal]"
         ),
     ] = None,
     kind: Annotated[
         Text,
-        typer.Option(
+        syntax.Option(
             "-k",
             "--kind",
             metavar="NAME",
             help=f"{listed(PLOTS)}. [what the runs have most of]",
-            autocompletion=lambda: [*PLOTS],
+            offers=lambda: [*PLOTS],
         ),
     ] = None,
     transport: inputs.Transports = None,
@@ -57,32 +55,32 @@ def plot(
     sizes: inputs.Sizes = None,
     pair: inputs.Pairs = None,
     title: Annotated[
-        Text, typer.Option("--title", metavar="TEXT", help="In place of the title. [what it shows]")
+        Text,
+        syntax.Option("--title", metavar="TEXT", help="In place of the title. [what it shows]"),
     ] = None,
     notes: Annotated[
         str,
-        typer.Option(
+        syntax.Option(
             "--notes",
             metavar="NAME",
             help="Below titles: all, without what marks mean (short), or no. [all]",
-            show_default=False,
-            autocompletion=lambda: [*_NOTES],
+            offers=lambda: [*_NOTES],
         ),
     ] = "all",
     size: Annotated[
         Text,
-        typer.Option(
+        syntax.Option(
             "--size",
             metavar="WxH",
             help="Pixels of each chart, without titles and legends. [640 wide]",
         ),
     ] = None,
     theme: Annotated[
-        Text, typer.Option("--theme", metavar="NAME", help="Of a picture: light or dark. [light]")
+        Text, syntax.Option("--theme", metavar="NAME", help="Of a picture: light or dark. [light]")
     ] = None,
-    tty: Annotated[bool, typer.Option("--tty", help="Draw in the terminal.")] = False,
+    tty: Annotated[bool, syntax.Option("--tty", help="Draw in the terminal.")] = False,
     spec: Annotated[
-        bool, typer.Option("--spec", help="Write the Vega-Lite JSON of it, to change it.")
+        bool, syntax.Option("--spec", help="Write the Vega-Lite JSON of it, to change it.")
     ] = False,
 ) -> int:
     """Draw runs: in the terminal, or into a file."""

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
-from halftrip.cli import app
+from halftrip.cli import app, syntax
 from halftrip.cli.inputs import Text
 from halftrip.cli.output import screen, writing
 from halftrip.plan.recipes import path_of, purposes
@@ -16,7 +14,7 @@ from halftrip.plan.recipes import path_of, purposes
 def recipes(
     recipe: Annotated[
         Text,
-        typer.Argument(help="Print this one; none: list them.", autocompletion=purposes),
+        syntax.Argument(help="Print this one; none: list them.", offers=purposes),
     ] = None,
 ) -> None:
     """List plans that come with halftrip, for halftrip run NAME."""

@@ -9,9 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
-import typer
-
-from halftrip.cli import app, inputs
+from halftrip.cli import app, inputs, syntax
 from halftrip.cli.inputs import Text
 from halftrip.cli.output import STANDARD_OUTPUT, check_one_of, one_of, writing
 from halftrip.errors import UsageError
@@ -30,7 +28,7 @@ def report(
     runs: inputs.RunFiles = None,
     output: Annotated[
         Text,
-        typer.Option(
+        syntax.Option(
             "-o",
             "--output",
             metavar="FILE",
@@ -42,7 +40,7 @@ def report(
     sizes: inputs.Sizes = None,
     pair: inputs.Pairs = None,
     format_: Annotated[str, one_of("--format", FORMATS, "html")] = "html",
-    open_: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    open_: Annotated[bool, syntax.Option("--open", help="Open the page in a browser.")] = False,
 ) -> int:
     """Write one page about runs: the answer, pictures, tables, and how far to trust them.
 

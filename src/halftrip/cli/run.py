@@ -10,9 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TextIO
 
-import typer
-
-from halftrip.cli import app
+from halftrip.cli import app, syntax
 from halftrip.cli.help import Command
 from halftrip.cli.inputs import Text, given, loaded
 from halftrip.cli.output import STYLE_HELP, TABLE, Form, in_job, listed, speaks, with_parameters
@@ -72,12 +70,11 @@ def _flags() -> list[str]:
 
 def _in(group: str, names: str, text: str, metavar: str | None = None, **more: Any) -> Any:
     """An option in a group of the help."""
-    return typer.Option(
+    return syntax.Option(
         *names.split(),
         help=text,
-        rich_help_panel=GROUPS[group],
+        group=GROUPS[group],
         metavar=metavar,
-        show_default=False,
         **more,
     )
 
@@ -85,8 +82,8 @@ def _in(group: str, names: str, text: str, metavar: str | None = None, **more: A
 def run(
     plan: Annotated[
         Text,
-        typer.Argument(
-            help="A plan in TOML, or the name of a recipe; options win.", autocompletion=_plans
+        syntax.Argument(
+            help="A plan in TOML, or the name of a recipe; options win.", offers=_plans
         ),
     ] = None,
     *,
@@ -100,7 +97,7 @@ def run(
             "--again",
             "With --resume: also rows with these verdicts or flags.",
             "NAME",
-            autocompletion=_flags,
+            offers=_flags,
         ),
     ] = None,
     against: Annotated[
@@ -137,7 +134,7 @@ def run(
             "--format",
             f"Print {listed(FORMATS)}. [table]",
             "NAME",
-            autocompletion=lambda: [*FORMATS],
+            offers=lambda: [*FORMATS],
         ),
     ] = "table",
     json: Annotated[bool, _in("output", "-j", "As --format json.")] = False,
@@ -148,7 +145,7 @@ def run(
             "--style",
             STYLE_HELP,
             "NAME",
-            autocompletion=lambda: [*STYLES],
+            offers=lambda: [*STYLES],
         ),
     ] = None,
     report: Annotated[bool, _in("output", "--report", "Also write a page about it.")] = False,
@@ -209,7 +206,7 @@ def _parameters() -> list[inspect.Parameter]:
     titles = [None, *GROUPS.values()]
     return sorted(
         [*known, *own],
-        key=lambda each: titles.index(each.annotation.__metadata__[0].rich_help_panel),
+        key=lambda each: titles.index(each.annotation.__metadata__[0].group),
     )
 
 

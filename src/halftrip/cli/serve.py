@@ -6,9 +6,7 @@ import ipaddress
 import os
 from typing import Annotated
 
-import typer
-
-from halftrip.cli import app, inputs
+from halftrip.cli import app, inputs, syntax
 from halftrip.cli.inputs import Text
 from halftrip.cli.output import writing
 from halftrip.errors import HalftripError, UsageError, system_reason
@@ -27,39 +25,40 @@ _LEAST_MEMORY = 1 << 20
 @app.command("serve")
 def serve(
     bind: Annotated[
-        Text, typer.Option("--bind", metavar="ADDRESS", help="Listen at this address. [all]")
+        Text, syntax.Option("--bind", metavar="ADDRESS", help="Listen at this address. [all]")
     ] = None,
     port: Annotated[
-        Text, typer.Option("--port", metavar="N", help="Listen on this port. [5201]")
+        Text, syntax.Option("--port", metavar="N", help="Listen on this port. [5201]")
     ] = None,
     data_ports: Annotated[
         Text,
-        typer.Option("--data-ports", metavar="FIRST-LAST", help="For measuring. [5202-5299]"),
+        syntax.Option("--data-ports", metavar="FIRST-LAST", help="For measuring. [5202-5299]"),
     ] = None,
     secret_file: Annotated[
-        Text, typer.Option("--secret-file", metavar="FILE", help="The secret. [a new one, printed]")
+        Text,
+        syntax.Option("--secret-file", metavar="FILE", help="The secret. [a new one, printed]"),
     ] = None,
     open_: Annotated[
-        bool, typer.Option("--open", help="Serve everybody who can connect, without a secret.")
+        bool, syntax.Option("--open", help="Serve everybody who can connect, without a secret.")
     ] = False,
     reached_at: Annotated[
         Text,
-        typer.Option(
+        syntax.Option(
             "--reached-at",
             metavar="ADDRESS",
             help="Where clients call, if it is translated to --bind.",
         ),
     ] = None,
-    once: Annotated[bool, typer.Option("--once", help="End after one client.")] = False,
+    once: Annotated[bool, syntax.Option("--once", help="End after one client.")] = False,
     max_clients: Annotated[
-        Text, typer.Option("--max-clients", metavar="N", help="At the same time. [1]")
+        Text, syntax.Option("--max-clients", metavar="N", help="At the same time. [1]")
     ] = None,
     max_time: Annotated[
-        Text, typer.Option("--max-time", metavar="TIME", help="For each client. [10min]")
+        Text, syntax.Option("--max-time", metavar="TIME", help="For each client. [10min]")
     ] = None,
     max_memory: Annotated[
         Text,
-        typer.Option(
+        syntax.Option(
             "--max-memory", metavar="SIZE", help="For each client. [half of what is free]"
         ),
     ] = None,

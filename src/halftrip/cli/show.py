@@ -6,9 +6,7 @@ import inspect
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-import typer
-
-from halftrip.cli import app, inputs
+from halftrip.cli import app, inputs, syntax
 from halftrip.cli.inputs import Text
 from halftrip.cli.output import (
     DOCUMENTS,
@@ -52,19 +50,19 @@ def show(
     *,
     wide: Wide = False,
     rtt: Annotated[
-        bool, typer.Option("--rtt", help="Round trips of pingpong, not their half.")
+        bool, syntax.Option("--rtt", help="Round trips of pingpong, not their half.")
     ] = False,
     expect: Annotated[
-        Text, typer.Option("--expect", metavar="LIST", help="Exit with 1 if one falls short.")
+        Text, syntax.Option("--expect", metavar="LIST", help="Exit with 1 if one falls short.")
     ] = None,
     baseline: Annotated[
-        Text, typer.Option("--baseline", metavar="RUN", help="Exit with 1 if worse than that run.")
+        Text, syntax.Option("--baseline", metavar="RUN", help="Exit with 1 if worse than that run.")
     ] = None,
     tolerance: Annotated[
-        Text, typer.Option("--tolerance", metavar="SHARE", help="How much worse it may be. [10%]")
+        Text, syntax.Option("--tolerance", metavar="SHARE", help="How much worse it may be. [10%]")
     ] = None,
     fail_if_slow: Annotated[
-        bool, typer.Option("--fail-if-slow", help="Exit with 1 if a host or link is slow.")
+        bool, syntax.Option("--fail-if-slow", help="Exit with 1 if a host or link is slow.")
     ] = False,
     format_: Format = "table",
     json: AsJson = False,
@@ -117,7 +115,7 @@ def _flag(name: str, says: str) -> inspect.Parameter:
         _parameter(name),
         inspect.Parameter.KEYWORD_ONLY,
         default=False,
-        annotation=Annotated[bool, typer.Option(f"--{name}", help=says)],
+        annotation=Annotated[bool, syntax.Option(f"--{name}", help=says)],
     )
 
 

@@ -6,7 +6,6 @@ import subprocess
 import sys
 
 import pytest
-import typer
 
 from halftrip.cli import COMMANDS, command_line
 from halftrip.cli.completion import candidates
@@ -29,8 +28,8 @@ def imported(*names):
 
 
 def test_it_has_all_commands_in_their_order():
-    assert list(typer.main.get_command(command_line()).commands) == list(COMMANDS)
-    assert list(typer.main.get_command(command_line("import")).commands) == ["import"]
+    assert list(command_line().commands) == list(COMMANDS)
+    assert list(command_line("import").commands) == ["import"]
 
 
 def test_options_are_declared_without_what_the_commands_need():
@@ -39,11 +38,11 @@ def test_options_are_declared_without_what_the_commands_need():
 
 def test_a_command_is_declared_without_the_others():
     ours = {name for name in imported("fit") if name.startswith("halftrip.cli.")}
-    assert ours == {f"halftrip.cli.{name}" for name in ("fit", "inputs", "output")}
+    assert ours == {f"halftrip.cli.{name}" for name in ("fit", "inputs", "output", "syntax")}
 
 
 def words_after(*typed):
-    return [word for word, _ in candidates(typer.main.get_command(command_line()), typed)]
+    return [word for word, _ in candidates(command_line(), typed)]
 
 
 @pytest.mark.parametrize(
@@ -97,7 +96,7 @@ def test_what_is_offered_is_read():
 
 @pytest.fixture(scope="module")
 def page():
-    commands = typer.main.get_command(command_line())
+    commands = command_line()
     return man_page(commands, commands.make_context("halftrip", [], resilient_parsing=True))
 
 
@@ -109,7 +108,7 @@ def plain(page):
 def test_it_has_every_command_option_recipe_and_example(page):
     text = plain(page)
     assert re.findall(r"^\.SS \"(.*)\"$", text, re.MULTILINE)[: len(GROUPS)] == [*GROUPS.values()]
-    for name, command in typer.main.get_command(command_line()).commands.items():
+    for name, command in command_line().commands.items():
         assert (f'.SH "HALFTRIP {name.upper()}"' in text) is not command.hidden
     for name, option in OPTIONS.items():
         if option.help:

@@ -3,7 +3,6 @@ can be written in each, which is read from the record of a plan, too."""
 
 import msgspec
 import pytest
-import typer
 
 from halftrip.cli import command_line
 from halftrip.plan.layers import make_plan, options_layer, plan_layer, python_layer
@@ -22,7 +21,7 @@ ON_THE_COMMAND_LINE = {name for name, option in OPTIONS.items() if option.help}
 
 def parameters():
     """The parameters of the command `halftrip run`, by name."""
-    command = typer.main.get_command(command_line()).get_command(None, "run")
+    command = command_line().get_command(None, "run")
     return {parameter.name: parameter for parameter in command.params}
 
 
