@@ -111,8 +111,9 @@ def _parameter(parameter: inspect.Parameter) -> click.Parameter:
     several = next((each for each in kinds if get_origin(each) is list), None)
     is_flag = bool in (*kinds, *get_args(several))
     required = parameter.default is inspect.Parameter.empty
-    default = None if required or several else parameter.default
-    more: dict[str, Any] = {"required": required, "metavar": declared.metavar, "default": default}
+    more: dict[str, Any] = {"required": required, "metavar": declared.metavar}
+    if not required:
+        more["default"] = None if several else parameter.default
     if several:
         more["callback"] = _listed
     made: _Option | _Argument
