@@ -11,10 +11,10 @@ import gc
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from keyword import iskeyword
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import click
 
@@ -40,15 +40,19 @@ _OTHERS_SECONDS = 1.5
 # These say something of the others.
 _ABOUT_ALL = ("help", "completion")
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
 
 class Commands(click.Group):
     """All commands, in their order."""
 
-    def command(self, *args: Any, **more: Any) -> Any:
+    def command(  # type: ignore[override]
+        self, *args: Any, **more: Any
+    ) -> Callable[[_Function], _Function]:
         """Declares a command of a function, which, unlike with click's own, stays one."""
         made: Any = super().command(*args, cls=more.pop("cls", syntax.Command), **more)
 
-        def declared(function: Any) -> Any:
+        def declared(function: _Function) -> _Function:
             made(function)
             return function
 
