@@ -120,11 +120,15 @@ def beside_a_sweep() -> None:
     )
 
 
+# Between two launches is a start.
+ONE = ("--ci", "none", "--launches", "1")
+
+
 def change_of_configuration() -> None:
     """From the last sample of a configuration to the first of the next, less its warm-up, once
     buffers and paths are there."""
     for transport in ("shm", "tcp", "mpi"):
-        found = halftrip_run("-t", transport, "-s", "8,64,1K,4K", "--slices", "50", "--ci", "none")
+        found = halftrip_run("-t", transport, "-s", "8,64,1K,4K", "--slices", "50", *ONE)
         slices = sorted(found.measurements, key=lambda m: m.at)
         # The first slice of each configuration opens its path and makes its buffers.
         costs = [

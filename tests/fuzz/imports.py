@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from halftrip.analysis.summaries import summarize_measurement
 from halftrip.cli.export import export
 from halftrip.cli.show import ShowRequest
 from halftrip.errors import HalftripError, UsageError
@@ -72,14 +73,18 @@ def known() -> Times:
 
 
 def said(records: list[Record]) -> Times:
-    """The times of a message one way, by pattern and size."""
+    """The times of a message one way, or bandwidths where no time is known, by pattern and size."""
     found: Times = {}
     for each in records:
         if isinstance(each, Measurement):
             configuration = each.configuration
-            messages = each.iterations * configuration.messages_per_iteration
             key = configuration.pattern, configuration.known_size
-            found.setdefault(key, set()).update((each.samples / messages).tolist())
+            time = summarize_measurement(each).latency
+            amounts = {time} if each.reported else {*(each.one_way_times).tolist()}
+            if each.reported and each.reported.bandwidth is not None:
+                # The size may be lost, without which there is none.
+                found.setdefault((key[0], None), set()).add(each.reported.bandwidth)
+            found.setdefault(key, set()).update(each for each in amounts if each == each)
     return found
 
 
@@ -113,6 +118,8 @@ def log(draw: random.Random) -> bytes:
                     lines[place] = lines[place][: draw.randrange(len(lines[place]) + 1)] + b"\n"
                 case 4:
                     lines[place:] = [lines[place][: draw.randrange(len(lines[place]) + 1)]]
+                    # Nothing comes behind it.
+                    break
                 case _:
                     lines.insert(place, draw.choice(NOISE).encode() + b"\n")
             lines = lines or [b"\n"]

@@ -2,13 +2,17 @@
 
 import contextlib
 import re
+import signal
 import subprocess
 
 import psutil
 import pytest
 
+from halftrip.cli import doctor_loops
 from halftrip.cli.doctor_loops import compare
+from halftrip.job.view import NoView
 from halftrip.job.worker import PROCESS_NAME
+from halftrip.telemetry.load import CoreLoad, Load, Program
 from harness.files import ROOT
 from harness.limits import END_SECONDS, until
 from harness.loops import LIMIT, check_ratios
@@ -31,7 +35,7 @@ def test_a_disturbance_is_found_with_its_path_and_how_large_it_is(tmp_path, monk
     subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
     for name, value in preloading(library).items():
         monkeypatch.setenv(name, value)
-    compared, _ = compare(("shm", "pipe"), launches=2, slices=3)
+    compared, *_ = compare(("shm", "pipe"), launches=2, slices=3)
     small = {(each.row.path, each.row.pattern): each for each in compared if each.row.size == 8}
     # One read of 20 us more in each message. Paths without it are not blamed.
     disturbed = small["pipe", "pingpong"]
@@ -49,6 +53,29 @@ def test_a_path_without_a_bare_loop_is_named(shell):
     result = shell.call("doctor", "--loops", "-t", "pipe,zmq")
     assert result.status == 2
     assert "zmq" in result.err
+
+
+class Interrupting(NoView):
+    """As Ctrl-C does, a signal comes to all, in the second launch."""
+
+    visible = True
+
+    def update(self, done, total, what, later=0):
+        if what.startswith("launch 2"):
+            every = psutil.Process().children(recursive=True)
+            bare = [each for each in every if each.name() == "bare_loops"]
+            for each in (*bare, psutil.Process()):
+                each.send_signal(signal.SIGINT)
+
+
+def test_a_signal_leaves_the_rows_that_have_two_turns(monkeypatch):
+    load = Load(0.2, [CoreLoad(0, 0.9, None, [Program("thief", 9, 0.9)])], [])
+    monkeypatch.setattr(doctor_loops, "look", lambda cores: load)
+    found = compare(("pipe",), launches=3, slices=2, view=Interrupting())
+    assert (str(found.ended), found.missing) == ("stopped by SIGINT", {})
+    assert len(found.ratios) == 6
+    assert {each.turns for each in found.ratios} <= {2, 3}
+    assert found.load.startswith("in 2 of 2 looks between launches others had these cores: core 0 ")
 
 
 def test_a_killed_rank_is_one_line_and_leaves_nothing(shell):

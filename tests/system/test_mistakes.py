@@ -31,6 +31,8 @@ MISTAKES = [
     (("show",), "no run file (halftrip-*.jsonl) in this directory; name one"),
     (("doctor", "--load", "long"), "--load: 'long' is not a time; write 0.3s, 300ms, 2min or"),
     (("fly",), "fly: no such command; allowed: run, show, doctor"),
+    (("agnet",), "import, export, serve, help, recipes, completion\n"),
+    (("loggp",), "loggp: no such command; it is a recipe: halftrip run loggp"),
 ]
 
 

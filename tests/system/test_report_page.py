@@ -73,6 +73,13 @@ def check(opened, path):
 @pytest.mark.extended
 def test_the_page_of_a_run(opened, measured):
     check(opened, measured)
+    # On a phone, the first figure is within the window, and nothing covers what is read.
+    page = seen(opened, measured, min(WIDTHS)).page
+    head = page.locator("section#table thead th", has_text="latency").first
+    right = "each => each.offsetLeft + each.offsetWidth - each.closest('.wide').clientWidth"
+    assert head.evaluate(right) <= 0
+    position = "each => getComputedStyle(each).position"
+    assert page.locator("#choice").evaluate(position) == "static"
 
 
 @pytest.mark.extended

@@ -14,6 +14,8 @@ Whole = TypeVar("Whole")
 # The ranks of columns: those of the highest are left out first where there is no room. A brief
 # table has the first two.
 ALWAYS, BRIEF, MORE = 0, 1, 2
+# The column that says how far to trust a line.
+VERDICT = "verdict"
 
 
 # The tables of rows: of those whose result is a latency or a bandwidth, and, beside these, of

@@ -18,6 +18,7 @@ from halftrip.analysis.summaries import (
     is_over_all_time,
     stated_interval,
     summarize_configuration,
+    with_known_times,
 )
 from halftrip.analysis.usage import (
     MessageCost,
@@ -116,6 +117,11 @@ class Row(NamedTuple):
         return used_by_ends(self.configuration, self.usage, self.delivered)
 
     @property
+    def timed(self) -> Summary:
+        """The summary, without times that are of no known message."""
+        return with_known_times(self.summary, self.configuration, self.reported)
+
+    @property
     def known_one_way(self) -> OneWay | None:
         """The times there and back, where the clocks are known well enough."""
         return self.one_way if self.one_way is not None and self.one_way.is_known else None
@@ -131,6 +137,12 @@ class Row(NamedTuple):
         which both windows were under way."""
         return self.configuration.directions * self.summary.bandwidth
 
+    @property
+    def all_pairs_bandwidth(self) -> float | None:
+        """That of all pairs at once, where an imported table has that sum."""
+        is_sum = self.source is not None and self.source.statistic == "sum"
+        return self.configuration.concurrency * self.bandwidth if is_sum else None
+
     def over_time(self, value: float) -> Estimate:
         """As that of the summary; without an interval where it is over all the time."""
         return Estimate(value) if self.is_over_all_time else self.summary.over_time(value)
@@ -145,7 +157,7 @@ class Row(NamedTuple):
         if self.is_over_all_time:
             size = self.configuration.size
             return self.bandwidth / size if size else math.nan
-        latency = self.summary.latency
+        latency = self.timed.latency
         return (
             self.configuration.directions * self.delivered / latency * 1e9
             if latency > 0

@@ -17,7 +17,7 @@ from halftrip.analysis.figures import (
 )
 from halftrip.analysis.setting_figures import CONFIGURATION
 from halftrip.analysis.states import HostStates, RunStates, State
-from halftrip.analysis.summaries import summarize_configuration
+from halftrip.analysis.summaries import summarize_measurement
 from halftrip.analysis.usage import UsedByEnds, count_suspect, used_by_ends
 from halftrip.results.counts import delivered_share
 from halftrip.results.records import Measurement
@@ -37,7 +37,7 @@ class MeasuredSlice(NamedTuple):
     @classmethod
     def of(cls, run: Run, measurement: Measurement, states: RunStates) -> MeasuredSlice:
         """A measurement of a run with these states."""
-        return cls(run, measurement, states, summarize_configuration([measurement]))
+        return cls(run, measurement, states, summarize_measurement(measurement))
 
     @property
     def state(self) -> State | None:

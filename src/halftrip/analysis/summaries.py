@@ -28,8 +28,9 @@ def configuration_times(
     some of those whose times are `of`. Without the intervals `within` slices it takes half of the
     time. `known` is `slice_times` of these slices."""
     messages = measurements[0].configuration.messages_per_iteration
-    # Samples are whole nanoseconds.
+    # Samples are whole nanoseconds, and what was printed has a last digit.
     unit = 1.0 / (messages * max(measurement.iterations for measurement in measurements))
+    unit = max([unit, *(each.reported.step for each in measurements if each.reported)])
     return series.configuration_times(measurements, unit, within, of, known)
 
 
@@ -66,6 +67,12 @@ def summarize_configuration(
     return summary._replace(bandwidth=bandwidth)
 
 
+def summarize_measurement(found: Measurement) -> Summary:
+    """The summary of a measurement alone, without times that are of no known message."""
+    reported = [found.reported] if found.reported is not None else []
+    return with_known_times(summarize_configuration([found]), found.configuration, reported)
+
+
 def first_message(measurements: Sequence[Measurement]) -> float:
     """The time of a message in the very first iteration, ns; NaN where it is not known."""
     first = measurements[0].first
@@ -89,6 +96,17 @@ def with_reported(summary: Summary, reported: Sequence[Reported]) -> Summary:
     low, high = stated_estimate(summary.latency, reported)[1:]
     most = spread.get("max", math.nan)
     return summary._replace(low=low, high=high, p90=p90, p99=p99, p999=p999, max=most)
+
+
+def with_known_times(
+    summary: Summary, configuration: Configuration, reported: Sequence[Reported]
+) -> Summary:
+    """The summary without times where another tool has reported a bandwidth alone: of messages of
+    no known size or rate nobody knows what one took."""
+    known = not reported or configuration.size_known or not configuration.is_rate
+    if known or any(each.rate is not None for each in reported):
+        return summary
+    return summary._replace(latency=math.nan, low=math.nan, high=math.nan)
 
 
 def stated_interval(reported: Sequence[Reported]) -> StatedInterval | None:

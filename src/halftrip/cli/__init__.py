@@ -23,8 +23,7 @@ from halftrip.cli import syntax
 from halftrip.cli.output import flush, in_job, prepare_streams, speaks, writing
 from halftrip.errors import SHORTAGES, HalftripError, Interrupted, UsageError, shortage
 from halftrip.plan.parsing import nearest
-
-_Called = TypeVar("_Called", bound=Callable[..., Any])
+from halftrip.plan.recipes import names as recipe_names
 
 # In the order of the help.
 COMMANDS = (
@@ -41,15 +40,19 @@ _OTHERS_SECONDS = 1.5
 # These say something of the others.
 _ABOUT_ALL = ("help", "completion")
 
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
 
 class Commands(click.Group):
     """All commands, in their order."""
 
-    def command(self, *args: Any, **more: Any) -> Callable[[_Called], _Called]:  # type: ignore[override]
+    def command(  # type: ignore[override]
+        self, *args: Any, **more: Any
+    ) -> Callable[[_Function], _Function]:
         """Declares a command of a function, which, unlike with click's own, stays one."""
         made: Any = super().command(*args, cls=more.pop("cls", syntax.Command), **more)
 
-        def declared(function: _Called) -> _Called:
+        def declared(function: _Function) -> _Function:
             made(function)
             return function
 
@@ -61,19 +64,28 @@ class Commands(click.Group):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name = args[0]
         if self.get_command(ctx, name) is None and not ctx.resilient_parsing:
-            raise UsageError(f"{name}: no such command; {nearest(name, self.list_commands(ctx))}")
+            raise UsageError(f"{name}: no such command; {self._instead(ctx, name)}")
         return super().resolve_command(ctx, args)
+
+    def _instead(self, ctx: Any, name: str) -> str:
+        """What to type instead of a name that no command has."""
+        if name in recipe_names():
+            return f"it is a recipe: halftrip run {name}"
+        return nearest(name, [*self._for_users(ctx)])
+
+    def _for_users(self, ctx: Any) -> dict[str, Any]:
+        """The commands by name, without those that only programs call."""
+        commands = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        return {name: each for name, each in commands if each is not None and not each.hidden}
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """The commands, each with the whole first paragraph of its help, in several lines where
         that is long."""
-        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
             formatter.write_dl(
                 [
                     (name, " ".join((each.help or "").partition("\n\n")[0].split()))
-                    for name, each in commands
-                    if each is not None and not each.hidden
+                    for name, each in self._for_users(ctx).items()
                 ]
             )
 
@@ -194,9 +206,7 @@ def mistake(error: click.ClickException) -> str:
         for form in (*parameter.opts, *parameter.secondary_opts)
         if form.startswith("--")
     ]
-    # Dashes are alike in all names.
-    close = nearest(name.strip("-"), [each.strip("-") for each in names])
-    close = close.replace("did you mean ", "did you mean --")
+    close = nearest(name, names)
     if not close.startswith("did"):
         close = f"{ctx.command_path} --help"
     return f"{name}: no such option; {close}"

@@ -19,6 +19,7 @@ from halftrip.cli.output import (
 )
 from halftrip.errors import UsageError
 from halftrip.plan.parsing import share
+from halftrip.registry import TRANSPORTS
 from halftrip.texts import printable
 from halftrip.units import parse_share
 
@@ -34,7 +35,11 @@ _SLOWER_STATUS, _UNTOLD_STATUS = 1, 3
 @app.command("compare")
 def compare(
     files: Annotated[
-        list[str], syntax.Argument(metavar="BASE NEW...", help="Run files; the first is the base.")
+        list[str],
+        syntax.Argument(
+            metavar="BASE NEW... [ROW...]",
+            help="Run files; the first is the base. Names of rows, as 'shm 8 B': only these.",
+        ),
     ],
     transport: inputs.Transports = None,
     pattern: inputs.Patterns = None,
@@ -89,7 +94,9 @@ def compare(
     same = inputs.given("--threshold", share, threshold)
     spread = inputs.given("--launch-spread", share, launch_spread)
     compared = inputs.given("--quantile", _quantile, quantile)
-    sides = _sides(files, by, inputs.selection_of(transport, pattern, sizes, pair))
+    rows = [each for each in files if _names_rows(each)]
+    selection = inputs.selection_of(transport, pattern, sizes, pair)._replace(rows=rows or None)
+    sides = _sides([each for each in files if each not in rows], by, selection)
     found = comparison.compare(
         sides[0],
         sides[1:],
@@ -124,6 +131,11 @@ def print_comparisons(
     from halftrip.views.compare import compare as view
 
     put_view(view(found, every), format_, wide)
+
+
+def _names_rows(word: str) -> bool:
+    """Whether a word of the command line is no file, but begins as the names of rows do."""
+    return word.split(" ", 1)[0] in TRANSPORTS and not os.path.exists(word)
 
 
 def _quantile(text: str) -> float:

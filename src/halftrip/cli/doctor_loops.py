@@ -18,7 +18,7 @@ from halftrip import api
 from halftrip.analysis.loop_ratios import LoopRatio, LoopRow, LoopTimes, loop_ratio
 from halftrip.cli.output import in_job, put_view
 from halftrip.control.network import host_identity
-from halftrip.errors import HalftripError, Unavailable, UsageError
+from halftrip.errors import HalftripError, Interrupted, Unavailable, UsageError
 from halftrip.job.bare_loops import (
     BETWEEN_HOSTS,
     LARGEST_DATAGRAM,
@@ -30,6 +30,7 @@ from halftrip.job.bare_loops import (
     no_idle_core,
 )
 from halftrip.job.launchers.ssh import SshLauncher, is_this_host
+from halftrip.job.signals import catching, interrupt
 from halftrip.job.view import NoView, RunView
 from halftrip.plan.layers import make_plan, python_layer
 from halftrip.report.progress import ProgressLine
@@ -37,6 +38,7 @@ from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import STREAM
 from halftrip.results.records import Measurement
 from halftrip.telemetry import topology
+from halftrip.telemetry.load import Load, look
 from halftrip.views.doctor import loops
 
 # By size, the window of a stream of so large messages: what takes milliseconds needs no more.
@@ -57,16 +59,22 @@ def examine_loops(transports: str | None, format_: str, hosts: str | None, ssh: 
     """Prints the ratios of all paths that are here, or of those that `transports` names, in a
     format, and returns the exit status: 1 if halftrip adds something to one of them, or none is
     known. With `hosts`, two of them, the paths are those between these. Raises UsageError for a
-    path that has no bare loop, for hosts that cannot be, and in a job."""
+    path that has no bare loop, for hosts that cannot be, and in a job; and what ended the
+    measurement early, after printing what it had."""
     if in_job():
         raise UsageError("--loops: starts ranks of its own; call it outside of a job")
     between = None if hosts is None else _between(hosts, ssh)
     possible = PATHS if between is None else BETWEEN_HOSTS
     names = possible if transports is None else _named(transports, possible)
     with ProgressLine(Console(stderr=True)) as line:
-        ratios, missing = compare(names, between=between, view=line)
-    put_view(loops(ratios, missing), format_)
-    return int(not ratios or any(each.word == "slower" for each in ratios))
+        found = compare(names, between=between, view=line)
+    ended = found.ended
+    if ended is None or found.ratios:
+        said = "" if ended is None else str(ended)
+        put_view(loops(found.ratios, found.missing, found.load, said), format_)
+    if ended is not None:
+        raise ended
+    return int(not found.ratios or any(each.word == "slower" for each in found.ratios))
 
 
 def _named(transports: str, possible: Sequence[str]) -> tuple[str, ...]:
@@ -99,6 +107,16 @@ def _between(hosts: str, ssh: str | None) -> Between:
     return Between(keys, OtherHost(names[1], launcher.ssh))
 
 
+class Compared(NamedTuple):
+    """The ratios of paths, and the reasons of those that are not here; who had the cores meanwhile,
+    and what ended the measurement early."""
+
+    ratios: list[LoopRatio]
+    missing: dict[str, str]
+    load: str = ""
+    ended: Interrupted | None = None
+
+
 def compare(
     paths: Sequence[str],
     launches: int = LAUNCHES,
@@ -106,32 +124,56 @@ def compare(
     seconds: float = SECONDS,
     between: Between | None = None,
     view: RunView | None = None,
-) -> tuple[list[LoopRatio], dict[str, str]]:
-    """The ratios of these paths, and the reasons of those that are not here. Before or after each
-    slice of halftrip the bare loop of its row runs for as long, on the same two cores. There are
-    fewer launches than asked for where more would take longer than a minute. `view` shows the
-    progress. Raises HalftripError if the ranks fail."""
-    cores = _cores() if between is None else _cores_between(between)
+) -> Compared:
+    """Compares these paths. Before or after each slice of halftrip the bare loop of its row runs
+    for as long, on the same two cores. There are fewer launches than asked for where more would
+    take longer than a minute. `view` shows the progress. Raises HalftripError if the ranks fail; a
+    signal, or a death, leaves what was measured before."""
     missing: dict[str, str] = {}
     turns: dict[LoopRow, list[LoopTimes]] = {}
-    other = None if between is None else between.other
-    began = time.monotonic()
-    for launch in range(launches):
-        gone = time.monotonic() - began
-        if launch and gone + gone / launch > LONGEST:
-            break
-        beside = _Beside(cores, seconds, missing, view or NoView(), (launch, launches))
-        with no_idle_core(cores, other), beside:
-            beside.start([path for path in paths if path not in missing], other)
-            if not beside.paths:
-                break
-            keys = _plan(beside.paths, slices, seconds)
-            keys |= {"cores": ",".join(map(str, cores))}
-            keys |= {} if between is None else between.keys
-            _measure(beside, keys, missing, turns)
+    looks: list[Load] = []
+    ended = None
+    known: dict[str, str] = {}
+    try:
+        with catching(interrupt):
+            cores = _cores() if between is None else _cores_between(between)
+            other, here = None, cores
+            if between is not None:
+                other, here = between.other, cores[:1]
+            began = time.monotonic()
+            for launch in range(launches):
+                gone = time.monotonic() - began
+                if launch and gone + gone / launch > LONGEST:
+                    break
+                known = dict(missing)
+                looks.append(look(cores=here))
+                beside = _Beside(cores, seconds, missing, view or NoView(), (launch, launches))
+                with no_idle_core(cores, other), beside:
+                    beside.start([path for path in paths if path not in missing], other)
+                    if not beside.paths:
+                        break
+                    keys = _plan(beside.paths, slices, seconds)
+                    keys |= {"cores": ",".join(map(str, cores))}
+                    keys |= {} if between is None else between.keys
+                    _measure(beside, keys, missing, turns)
+            looks.append(look(cores=here))
+    except Interrupted as error:
+        # A signal of the terminal ends bare loops, too, which are then no paths that are not here.
+        ended, missing = error, known
     rows = sorted(turns, key=lambda row: (list(paths).index(row.path), *row[1:]))
     found = [row for row in rows if len(turns[row]) > 1 and row.path not in missing]
-    return [loop_ratio(row, turns[row]) for row in found], missing
+    ratios = [loop_ratio(row, turns[row]) for row in found]
+    return Compared(ratios, missing, _load(looks), ended)
+
+
+def _load(looks: Sequence[Load]) -> str:
+    """Who had the cores when nothing of halftrip's ran; empty where nobody had much of one."""
+    used = [(each, lines) for each in looks if (lines := each.lines(each.allowed))]
+    if not used:
+        return ""
+    worst, lines = max(used, key=lambda each: sum(core.busy for core in each[0].cores))
+    said = f"in {len(used)} of {len(looks)} looks between launches others had these cores"
+    return f"{said}: {'; '.join(lines)}; {worst.advice(worst.allowed)}"
 
 
 def _cores() -> list[int]:
@@ -145,7 +187,9 @@ def _cores() -> list[int]:
 
 def _cores_between(between: Between) -> list[int]:
     """The core that a rank on each host takes."""
-    run = _run({**between.keys, "transport": "tcp", "sizes": "8", "iterations": 1}, NoView())
+    run, ended = _run({**between.keys, "transport": "tcp", "sizes": "8", "iterations": 1}, NoView())
+    if ended is not None:
+        raise ended
     cores = {each.rank: each.core for each in run.environments}
     return [core for _, core in sorted(cores.items()) if core is not None]
 
@@ -241,9 +285,11 @@ def _measure(
     missing: dict[str, str],
     turns: dict[LoopRow, list[LoopTimes]],
 ) -> None:
-    """Adds the turns of one launch of the plan with these keys."""
-    run = _run(keys, beside)
-    beside.finish()
+    """Adds the turns of one launch of the plan with these keys, or of what was measured of it.
+    Raises what ended it early."""
+    run, ended = _run(keys, beside)
+    if ended is None:
+        beside.finish()
     for skip in run.skips:
         missing.setdefault(skip.transport, skip.reason)
     for configuration, measurements in run.by_configuration.items():
@@ -252,12 +298,22 @@ def _measure(
         # A slice that failed has no measurement, and ends the row.
         of_row = [_turn(bare[m.slice], m) for m in measurements if m.slice < len(bare)]
         turns.setdefault(row, []).extend(of_row)
+    if ended is not None:
+        raise ended
 
 
-def _run(keys: dict[str, Any], view: RunView) -> api.Run:
+def _run(keys: dict[str, Any], view: RunView) -> tuple[api.Run, Interrupted | None]:
+    """The run, and what ended it early. Raises that where it has not begun."""
     plan = make_plan(python_layer(keys))
     with tempfile.TemporaryDirectory(prefix="halftrip-") as directory:
-        return api.load(api.measure(plan, Path(directory) / "run.jsonl", view, sys.argv))
+        path, ended = Path(directory) / "run.jsonl", None
+        try:
+            api.measure(plan, path, view, sys.argv)
+        except Interrupted as error:
+            if not path.exists():
+                raise
+            ended = error
+        return api.load(path), ended
 
 
 def _turn(bare: BareTimes, measurement: Measurement) -> LoopTimes:

@@ -12,7 +12,7 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from halftrip.analysis.summaries import summarize_configuration
+from halftrip.analysis.summaries import summarize_measurement
 from halftrip.export.names import row_name
 from halftrip.render.json import text
 from halftrip.report.document import Document
@@ -55,7 +55,7 @@ def _context(document: Document) -> dict[str, Any]:
 
 def _figures(found: Measurement) -> dict[str, Any]:
     """The figures of a repetition."""
-    summary = summarize_configuration([found])
+    summary = summarize_measurement(found)
     usage = found.usage[0] if found.usage else None
     messages = usage.iterations * found.configuration.messages_per_iteration if usage else 0
     figures = {

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import shlex
 import shutil
 import tempfile
 import time
@@ -110,7 +111,9 @@ def check(directory: Path = SHARED_MEMORY, proc: Path = Path("/proc")) -> Check:
                 left[path] = status.st_size
     if not left:
         return Check(name, "ok", "none is left of a dead job")
-    names = " ".join(str(path) for path in list(left)[:_MOST_NAMED])
-    more = f" and {len(left) - _MOST_NAMED} more" if len(left) > _MOST_NAMED else ""
     found = f"{len(left)} of dead jobs, up to {sum(left.values()) / 1e6:.0f} MB"
-    return Check(name, "warning", found, f"no process here maps them: rm {names}{more}")
+    advice = "no process here maps them"
+    if len(left) > _MOST_NAMED:
+        advice += f"; the first {_MOST_NAMED}"
+    command = shlex.join(["rm", *map(str, list(left)[:_MOST_NAMED])])
+    return Check(name, "warning", found, advice, commands=[command])

@@ -13,7 +13,7 @@ from halftrip.plots.compare import comparisons
 from halftrip.render.blocks import Block, Fold, Items, Paragraph, Picture, Section
 from halftrip.report.document import Document
 from halftrip.results.configuration import Configuration
-from halftrip.views import compare, layers, models, pairs
+from halftrip.views import compare, compare_rows, layers, models, pairs
 
 # So many sizes of a curve are a sweep.
 _SWEEP = 5
@@ -61,9 +61,9 @@ def _changes(subjects: Sequence[Subject]) -> list[Block]:
     for each in found:
         shown, every = (compare.shown_rows(each, is_every) for is_every in (False, True))
         if shown:
-            blocks.append(compare.table_of_changes(each, shown))
+            blocks += compare_rows.tables(each, shown)
         if len(shown) < len(every):
-            blocks.append(Fold("All rows that both have", [compare.table_of_changes(each, every)]))
+            blocks.append(Fold("All rows that both have", compare_rows.tables(each, every)))
         blocks.append(Items([*compare.left_out(each, every), *compare.around(each)]))
     return blocks
 

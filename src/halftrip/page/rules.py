@@ -4,11 +4,13 @@ Computing Systems (SC'15), decided from what is in it."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from halftrip.page.asked import counted, named
-from halftrip.render.blocks import CheckLine
+from halftrip.render.blocks import Block, CheckLine
+from halftrip.render.plain import lines_of, unfolded
 from halftrip.report.document import Document
 from halftrip.views.side_by_side import letters
 
@@ -24,9 +26,11 @@ class _Judged(NamedTuple):
     how: str
 
 
-def rules(documents: Sequence[Document]) -> list[CheckLine]:
-    """The twelve rules in their order; of several runs, how each keeps them."""
-    found = []
+def rules(documents: Sequence[Document], shown: Iterable[Block] = ()) -> list[CheckLine]:
+    """The twelve rules in their order; of several runs, how each keeps them. `shown` is what the
+    page says of them."""
+    ratios = any(_RATIO.search(line) for block in unfolded(shown) for line in lines_of(block))
+    found = [CheckLine(_OF_SPEEDUP, *(_WITH_RATIOS if ratios else _WITHOUT_RATIOS))]
     for asks, judge in _RULES:
         judged = [judge(document) for document in documents]
         worst = max((each.kept for each in judged), key=_ORDER.index)
@@ -46,10 +50,22 @@ def _is_simulated(document: Document) -> bool:
     return bool(document.rows) and all(row.configuration.is_simulated for row in document.rows)
 
 
-def _speedup(_: Document) -> _Judged:
-    return _Judged(
-        "does not apply", "No speedup is reported: all figures are absolute, in us and bytes/s."
-    )
+# How a ratio of times or rates is written, wherever one is.
+_RATIO = re.compile(r"\btimes (?:as|its)\b")
+_OF_SPEEDUP = "Say what a speedup is relative to, and how fast that is."
+_WITHOUT_RATIOS: tuple[Kept, list[str]] = (
+    "does not apply",
+    ["No speedup is reported: all figures are absolute, in us and bytes/s."],
+)
+_WITH_RATIOS: tuple[Kept, list[str]] = (
+    "kept",
+    [
+        (
+            "What is so many times as fast, or takes as many times as long, stands beside what "
+            "that is relative to; tables have the figures of both, in us and bytes/s."
+        )
+    ],
+)
 
 
 def _subset(document: Document) -> _Judged:
@@ -82,7 +98,13 @@ def _means(document: Document) -> _Judged:
     )
 
 
-def _ratios(_: Document) -> _Judged:
+def _ratios(document: Document) -> _Judged:
+    if document.run.sides is not None:
+        return _Judged(
+            "in part",
+            "Launches that were taken in turn are compared by the geometric mean of the ratios of "
+            "their rounds, so that what drifts from round to round does not count.",
+        )
     return _Judged(
         "kept", "No ratios are averaged; widths of intervals are shares of their own row's figure."
     )
@@ -212,7 +234,6 @@ def _plots(document: Document) -> _Judged:
 
 
 _RULES: tuple[tuple[str, Callable[[Document], _Judged]], ...] = (
-    ("Say what a speedup is relative to, and how fast that is.", _speedup),
     ("Give a reason for whatever is left out: parts of a benchmark, or of the machine.", _subset),
     ("Average costs, such as times, by the arithmetic mean, rates by the harmonic one.", _means),
     ("Do not average ratios; average what they are made of.", _ratios),

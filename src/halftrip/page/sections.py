@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 from halftrip.errors import UsageError
@@ -72,7 +73,8 @@ def report(shown: Sequence[ReportedRun], title: str) -> Page:
     """The report of some runs; several are beside each other."""
     one = shown[0] if len(shown) == 1 else None
     made = [*(_of_several(shown) if one is None else _of_one(one))]
-    made.append(_rules([each.document for each in shown]))
+    said = [block for each in made for block in each.blocks]
+    made.append(_rules([each.document for each in shown], said))
     line = counted(len(shown), "run") if one is None else " · ".join(screen.heading(one.document))
     return Page(title, line, [each for each in made if each.blocks])
 
@@ -285,18 +287,22 @@ def _flags(document: Document) -> list[Block]:
     if not document.rows:
         return []
     blocks: list[Block] = []
-    for group in flag_groups(document):
-        rows = counted(len(group.seen), "row")
-        made = text_table(f"{group.name}: {rows}", ["row", "seen"], group.seen)
-        blocks.append(Paragraph(group.advice, group.name))
-        blocks.append(Fold(f"{rows} with {group.name}", _shortened([made])))
+    for name, found in groupby(flag_groups(document), key=lambda each: each.name):
+        of_name = [*found]
+        lines = [(*line, group.advice) for group in of_name for line in group.seen]
+        rows = counted(len(lines), "row")
+        names = ["row", "seen", *["what to do"] * (len(of_name) > 1)]
+        made = text_table("What was seen", names, [line[: len(names)] for line in lines])
+        advice = [f"{counted(len(each.seen), 'row')}: {each.advice}" for each in of_name]
+        blocks.append(Paragraph(". ".join(advice) if len(advice) > 1 else of_name[0].advice, name))
+        blocks.append(Fold(f"{rows} with {name}", _shortened([made])))
     if blocks:
         return blocks
     total = counted(len(document.rows), "row")
     return [Paragraph(f"No flags: none of the {total} gives a reason to doubt it.")]
 
 
-def _rules(documents: Sequence[Document]) -> Section:
+def _rules(documents: Sequence[Document], shown: Sequence[Block]) -> Section:
     said = (
         "The twelve rules of Hoefler and Belli, Scientific Benchmarking of Parallel Computing "
         "Systems (SC'15), in short, and how this report keeps them."
@@ -304,5 +310,5 @@ def _rules(documents: Sequence[Document]) -> Section:
     return Section(
         "rules",
         "Twelve rules of good measuring",
-        [Paragraph(said), Checks(rules(documents), numbered=True)],
+        [Paragraph(said), Checks(rules(documents, shown), numbered=True)],
     )

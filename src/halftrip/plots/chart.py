@@ -192,7 +192,6 @@ def _log_axis(title: str, label: str, values: Iterable[float]) -> alt.Axis:
         title=title,
         labelExpr=f"{is_labelled} ? {label} : ''",
         labelOverlap="greedy",
-        labelSeparation=4,
         tickCount=8,
         gridOpacity=alt.condition(is_labelled, alt.value(1), alt.value(0.25)),
     )
@@ -203,7 +202,7 @@ def si_axis(title: str, unit: str, values: Iterable[float], is_log: bool = True)
     label = f"format(datum.value, '.3~s') + '{unit}'"
     if is_log:
         return _log_axis(title, label, values)
-    return alt.Axis(title=title, labelExpr=label, tickCount=6)
+    return alt.Axis(title=title, labelExpr=label, labelOverlap="greedy", tickCount=6)
 
 
 def ratio_axis(title: str, values: Iterable[float]) -> alt.Axis:

@@ -47,7 +47,7 @@ def config(theme: Theme) -> dict[str, Any]:
             "heatmap": ["#F8E3A8", "#EFA24A", "#C2410C", "#5B1A02"],
         },
         "axis": {**labels, "gridColor": grid, "domainColor": lesser, "tickColor": lesser,
-                 "titleFontWeight": "normal", "titlePadding": 8},
+                 "titleFontWeight": "normal", "titlePadding": 8, "labelSeparation": 6},
         "legend": {**labels, "symbolStrokeWidth": 2, "titleFontWeight": "normal"},
         "title": {
             "anchor": "start", "color": ink, "subtitleColor": lesser, "fontSize": 15,

@@ -80,16 +80,19 @@ class Column(NamedTuple):
     says: str = ""
     key: str = ""
     value: Callable[..., Any] | None = None
+    # Its cells have the mark of their line where there is no room for the verdicts.
+    is_marked: bool = False
 
 
 class TableLine(NamedTuple):
-    """The texts of the cells of a line, their values, its style, and whether it begins a
-    section."""
+    """The texts of the cells of a line, their values, its style, whether it begins a section, and
+    the mark of its verdict."""
 
     cells: Sequence[str]
     style: str = ""
     begins_section: bool = False
     values: Sequence[Any] = ()
+    mark: str = ""
 
 
 class Table(NamedTuple):
@@ -174,12 +177,14 @@ class Picture(NamedTuple):
 
 
 class CheckLine(NamedTuple):
-    """Something that should be so, the word for whether it is, and what was found."""
+    """Something that should be so, the word for whether it is, what was found, and what to do, also
+    as `commands` to be copied."""
 
     asks: str
     state: str
     found: Sequence[str]
     advice: str | None = None
+    commands: Sequence[str] = ()
 
 
 class Checks(NamedTuple):
@@ -259,10 +264,11 @@ def table(
     style: Callable[[_Row], str] = lambda _: "",
     section: Callable[[_Row], object] = lambda _: None,
     say_once: bool = False,
+    mark: Callable[[_Row], str] = lambda _: "",
 ) -> Table:
     """The table with a line for each of these, with the columns that say something. Another
-    `section` than that of the line before begins a new one. With `say_once`, lesser columns that
-    say the same in all lines are left out."""
+    `section` than that of the line before begins a new one; `mark` is that of its verdict. With
+    `say_once`, lesser columns that say the same in all lines are left out."""
     every = [(column, [printable(column.cell(row)) for row in rows]) for column in columns]
     unknown = [column for column, cells in every if not set(cells) - {NOTHING, ""}]
     zero = [column for column, cells in every if column.is_rare and set(cells) <= _ZERO]
@@ -283,6 +289,7 @@ def table(
                 style(row),
                 n > 0 and sections[n] != sections[n - 1],
                 [cells[n] if c.value is None else c.value(row) for c, cells in shown],
+                mark(row),
             )
             for n, row in enumerate(rows)
         ],

@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import Any
 
 from halftrip.render import blocks
-from halftrip.render.plain import title_of
+from halftrip.render.plain import advice_of, title_of
 from halftrip.texts import printable, printable_lines
 
 # The classes of verdicts, and of rules that are kept.
@@ -197,7 +197,8 @@ def _checks(block: blocks.Checks) -> str:
 
 def _check(check: blocks.CheckLine) -> str:
     state = f'<b class="{_CLASSES.get(check.state, "")}">{escaped(check.state)}</b>'
-    found = "<br>".join(map(prose, filter(None, [*check.found, check.advice])))
+    said = [*map(prose, filter(None, [*check.found, advice_of(check)]))]
+    found = "<br>".join([*said, *(f"<code>{escaped(each)}</code>" for each in check.commands)])
     return f"<li><p>{escaped(check.asks)} {state}</p><p>{found}</p></li>"
 
 

@@ -34,9 +34,15 @@ def _after(term: str, text: str) -> str:
     return f"{term}: {text}" if term else text
 
 
+def advice_of(check: blocks.CheckLine) -> str:
+    """What to do, which commands follow, if there are any; empty where there is nothing to do."""
+    return f"{check.advice or ''}{':' if check.commands else ''}"
+
+
 def found_by(check: blocks.CheckLine) -> str:
     """What was found, and what to do, in one line; what is no sentence ends with a semicolon."""
-    parts = [*filter(None, [*check.found, check.advice])]
+    parts = [*filter(None, [*check.found, advice_of(check)])]
+    parts += check.commands
     ended = [part if part.endswith((".", ":", ";")) else f"{part};" for part in parts[:-1]]
     return " ".join([*ended, *parts[-1:]])
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+import shlex
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -11,9 +13,12 @@ from typing import Any
 from rich.console import Group
 from rich.text import Text
 
-from halftrip.analysis.figure import ALWAYS
+from halftrip.analysis.figure import ALWAYS, VERDICT
 from halftrip.render import blocks
-from halftrip.texts import printable
+from halftrip.render.plain import advice_of
+from halftrip.report.fields import word
+from halftrip.report.numbers import MARKS_OF_ROWS, NOTHING
+from halftrip.texts import printable, printable_lines
 
 # What is not torn apart at the end of a line.
 _TOGETHER = re.compile(r"([±>] )?\d (%|[num]?s|GB/s|MB/s)(?![a-z])|\b(core|rank|process) \d")
@@ -26,6 +31,10 @@ _GAPS = (3, 2)
 # The columns of checks, of which the last has at least this width.
 _GAP_OF_CHECKS = 2
 _LEAST_WIDTH_OF_CHECKS = 30
+# Names of lines stand beside their figures in so many columns or more.
+_LEAST_WIDTH_OF_NAMES = 24
+# A shell reads on in the next line.
+_GOES_ON = " \\"
 _COLOURS = {"ok": "green", "warning": "yellow", "unknown": "dim"}
 
 
@@ -137,7 +146,7 @@ class _Screen:
         if block.titling == "apart":
             lines.append(Text())
         room = None if self._wide else self._width
-        kept, gap = _fitting(block, room)
+        block, kept, gap = _fitted(block, room)
         part = block.only(kept)
         self._shown = part.columns
         found = _table_lines(part, " " * gap)
@@ -148,7 +157,61 @@ class _Screen:
         if left_out:
             said = f"no room for {', '.join(filter(None, left_out))}: --wide"
             lines += text_lines(said, self._width, "dim")
+            if VERDICT in left_out and any(line.mark for line in block.lines):
+                lines += text_lines(MARKS_OF_ROWS, self._width, "dim")
         return lines
+
+
+def _fitted(table: blocks.Table, room: int | None) -> tuple[blocks.Table, list[int], int]:
+    """A table, the numbers of the columns that there is room for, and how far apart they stand.
+    Where one that always stands there would be left out, what tells lines apart is in one column;
+    where it is still the verdict, figures have its mark."""
+    kept, gap = _fitting(table, room)
+    if any(c.rank == ALWAYS and n not in kept for n, c in enumerate(table.columns)):
+        table = _named_lines(table, sys.maxsize if room is None else room)
+        kept, gap = _fitting(table, room)
+    if VERDICT in [c.name for n, c in enumerate(table.columns) if n not in kept]:
+        table = table._replace(lines=[_marked(line, table.columns) for line in table.lines])
+        kept, gap = _fitting(table, room)
+    return table, kept, gap
+
+
+def _named_lines(table: blocks.Table, room: int) -> blocks.Table:
+    """The table with the texts in front of its figures in one column, in several lines where there
+    is too little room beside the figures that always stand there. A word without a name, such as
+    the verdict of a comparison, stays in front of them."""
+    begin = 0 if table.columns[0].name else 1
+    named = [*itertools.takewhile(_is_name, table.columns[begin:])]
+    end = begin + len(named)
+    if len(named) < 2 or end == len(table.columns):
+        return table
+    others = [*range(begin), *range(end, len(table.columns))]
+    sizes = _widths(table)
+    room -= sum(sizes[n] + 1 for n in others if table.columns[n].rank == ALWAYS)
+    lines = []
+    for line in table.lines:
+        cells = zip(named, line.cells[begin:end], strict=True)
+        name = " ".join(word(c.name, cell) for c, cell in cells if cell not in ("", NOTHING))
+        first, *more = wrapped("", name, max(room, _LEAST_WIDTH_OF_NAMES), 2) or [""]
+        whole = [*line.cells[:begin], first, *line.cells[end:]]
+        lines.append(line._replace(cells=whole, values=()))
+        empty = [""] * (len(whole) - 1)
+        lines += [
+            blocks.TableLine([*empty[:begin], each, *empty[begin:]], line.style) for each in more
+        ]
+    columns = [*table.columns[:begin], named[0]._replace(name="row"), *table.columns[end:]]
+    return table._replace(columns=columns, lines=lines)
+
+
+def _is_name(column: blocks.Column) -> bool:
+    return column.is_text and column.value is None and column.name != VERDICT
+
+
+def _marked(line: blocks.TableLine, columns: Sequence[blocks.Column]) -> blocks.TableLine:
+    cells = zip(line.cells, columns, strict=True)
+    return line._replace(
+        cells=[cell + (line.mark if c.is_marked and cell != NOTHING else "") for cell, c in cells]
+    )
 
 
 def _fitting(table: blocks.Table, room: int | None) -> tuple[list[int], int]:
@@ -199,7 +262,8 @@ def _table_lines(table: blocks.Table, gap: str) -> list[Text]:
 
 
 def _checks(checks: Sequence[blocks.CheckLine], width: int) -> list[Text]:
-    """A line for each check, what was found beside it, and what to do below that."""
+    """A line for each check, what was found beside it, and what to do below that; commands have
+    lines of their own, as they are copied."""
     first = max(len(check.state) for check in checks) + _GAP_OF_CHECKS
     second = first + max(len(check.asks) for check in checks) + _GAP_OF_CHECKS
     room = max(width - second, _LEAST_WIDTH_OF_CHECKS)
@@ -208,12 +272,23 @@ def _checks(checks: Sequence[blocks.CheckLine], width: int) -> list[Text]:
         label = f"{check.state.ljust(first)}{check.asks.ljust(second - first)}"
         found = [line for text in check.found for line in wrapped("", text, room, 0)]
         lines = [Text(line) for line in found or [""]]
-        if check.advice is not None:
-            lines += [Text(line, style="italic") for line in wrapped("", check.advice, room, 0)]
+        lines += [Text(line, style="italic") for line in wrapped("", advice_of(check), room, 0)]
         for number, line in enumerate(lines):
             begin = Text(label if number == 0 else " " * second)
             begin.stylize(_COLOURS.get(check.state, ""), 0, len(check.state) if not number else 0)
             begin.append_text(line)
             begin.rstrip()
             parts.append(begin)
+        parts += [Text(line) for each in check.commands for line in _command(each, width)]
     return parts
+
+
+def _command(command: str, width: int) -> list[str]:
+    """A command in lines that a shell takes for one, with an end between words only."""
+    room = width - len(_GOES_ON)
+    lines = [" " * _INDENT]
+    for each in map(shlex.quote, shlex.split(command)):
+        if lines[-1].strip() and len(lines[-1]) + len(each) > room:
+            lines.append(" " * 2 * _INDENT)
+        lines[-1] += f"{each} "
+    return printable_lines(f"{_GOES_ON}\n".join(line.rstrip() for line in lines)).splitlines()

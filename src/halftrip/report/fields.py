@@ -163,20 +163,33 @@ def curve_name(configuration: Configuration, varying: Sequence[Field], names: Na
     return " ".join(words) + _hosts(configuration, varying, names)
 
 
+def is_called(configuration: Configuration, name: str) -> bool:
+    """Whether `name_of` may call a configuration so, whatever others there are."""
+    size = format_size(configuration.known_size)
+    known = [configuration.transport, size, f"{size} B"]
+    for field in _fields([configuration]):
+        value = field.of(configuration)
+        known += [word(field.name, value), f"{field.name} {value}"] if value else []
+    left = f" {' '.join(name.split())} "
+    for each in sorted(known, key=len, reverse=True):
+        left = left.replace(f" {each} ", " ", 1)
+    return not left.strip()
+
+
 def _words(configuration: Configuration, varying: Sequence[Field], names: Names) -> list[str]:
     """The transport, and what these fields are; without ranks that are called by their hosts."""
     values = (
-        _word(field, field.of(configuration))
+        word(field.name, field.of(configuration))
         for field in varying
         if not (field.name == _RANKS and names.are_hosts)
     )
     return [configuration.transport, *filter(None, values)]
 
 
-def _word(field: Field, value: str) -> str:
+def word(field: str, value: str) -> str:
     """A value in a name: a number, yes and no say nothing without the name of their field."""
     is_bare = value[:1].isdigit() or value in ("yes", "no")
-    return f"{field.name} {value}" if is_bare and field.name != _RANKS else value
+    return f"{field} {value}" if is_bare and field != _RANKS else value
 
 
 def _hosts(configuration: Configuration, varying: Sequence[Field], names: Names) -> str:

@@ -19,8 +19,9 @@ _FEWEST_DIGITS, _MOST_DIGITS = 2, 5
 # How large the units are in which people read figures; others are as they are.
 _SCALES = {"us": 1e3, "MB/s": 1e6, "GB/s": 1e9, "10^6/s": 1e6, "GHz": 1e9, "MiB": 1 << 20}
 _MARKS: dict[Word, str] = {"ok": "", "caution": "~", "no": "!"}
+MARKS_OF_ROWS = "~ caution   ! no"
 # Of several runs.
-MARKS_SAY = "~ caution   ! no: see show --why of that run"
+MARKS_SAY = f"{MARKS_OF_ROWS}: see show --why of that run"
 # Where an interval ends is not told beyond so many times the figure, nor below that part of it.
 FARTHEST = 100.0
 # An interval has two digits up to 35 of them, else one, and the figure ends where it does (Particle

@@ -8,18 +8,21 @@ from typing import NamedTuple
 from halftrip.analysis.rows import Row
 from halftrip.errors import UsageError
 from halftrip.report.document import Document
+from halftrip.report.fields import is_called
 from halftrip.results.configuration import Configuration
 from halftrip.results.records import Skip
 from halftrip.units import format_size
 
 
 class Selection(NamedTuple):
-    """What to show; None: everything. `sizes` are ranges of bytes, both ends included."""
+    """What to show; None: everything. `sizes` are ranges of bytes, both ends included; `rows` are
+    names of rows, as views print them."""
 
     transports: Sequence[str] | None = None
     patterns: Sequence[str] | None = None
     sizes: Sequence[tuple[int, int]] | None = None
     pairs: Sequence[tuple[int, int]] | None = None
+    rows: Sequence[str] | None = None
 
     def has(self, configuration: Configuration) -> bool:
         """Whether this configuration is shown."""
@@ -34,6 +37,7 @@ class Selection(NamedTuple):
                 )
             )
             and (self.pairs is None or set(configuration.pair) in map(set, self.pairs))
+            and (self.rows is None or any(is_called(configuration, name) for name in self.rows))
         )
 
     def has_skip(self, skip: Skip) -> bool:

@@ -35,14 +35,15 @@ _STEAL_SHARE = 0.01
 
 
 class Check(msgspec.Struct, frozen=True):
-    """The answer to one question: what was found, and what to do if it is a warning. `load` is what
-    was seen of the cores, where that was the question."""
+    """The answer to one question: what was found, and what to do if it is a warning, with the
+    `commands` that do it. `load` is what was seen of the cores, where that was the question."""
 
     name: str
     state: CheckState
     found: str
     advice: str | None = None
     load: Load | None = None
+    commands: list[str] = []
 
 
 def unknown(name: str, why: str = "the kernel does not say") -> Check:
@@ -71,7 +72,8 @@ def governor(reader: Reader) -> Check:
         return unknown("frequency governor", "none to choose (a virtual machine, as a rule)")
     if name == "performance":
         return Check("frequency governor", "ok", name)
-    return Check("frequency governor", "warning", name, "cpupower frequency-set -g performance")
+    advice, command = "the clock rate follows the load", "cpupower frequency-set -g performance"
+    return Check("frequency governor", "warning", name, advice, commands=[command])
 
 
 def turbo(reader: Reader) -> Check:

@@ -32,13 +32,13 @@ _VERSION_MARK = "halftrip finds "
 def check() -> Check:
     """Starts two ranks with the mpiexec that a run would use."""
     if importlib.util.find_spec("mpi4py") is None:
-        return Check(_NAME, "warning", "mpi4py is not installed", install_command("mpi"))
+        said, advice = "mpi4py is not installed", "install it"
+        return Check(_NAME, "warning", said, advice, commands=[install_command("mpi")])
     try:
         mpiexec = launcher.find_mpiexec()
     except Unavailable as error:
-        return Check(
-            _NAME, "warning", str(error), f"{install_command('mpi')}, or name one with --mpiexec"
-        )
+        advice = "name one with --mpiexec, or install one"
+        return Check(_NAME, "warning", str(error), advice, commands=[install_command("mpi")])
     command = (*launcher.full_command(mpiexec), "-n", "2", *RUN_MODULE)
     path = (str(mpiexec.library),) if mpiexec.library is not None else ()
     try:

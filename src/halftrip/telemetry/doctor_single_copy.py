@@ -76,11 +76,12 @@ def judge(tried: Tried, scope: str | None) -> Check:
             found = f"{found}; ptrace_scope {scope or 'unknown'}"
         took = f"4 MiB take {tried.single / 1e6:.2f} ms, a copy within a process {copied}"
         return Check(_NAME, "ok", f"{found}: {took}")
-    advice = "allow process_vm_readv in this container"
-    if scope not in {None, "0", "1"}:
-        advice = "sysctl kernel.yama.ptrace_scope=0"
+    advice = "MPI has to copy large messages twice"
+    commands = ["sysctl kernel.yama.ptrace_scope=0"] if scope not in {None, "0", "1"} else []
+    if not commands:
+        advice += ": allow process_vm_readv in this container"
     found = f"tried: {os.strerror(tried.allowed).lower()}; a second copy of 4 MiB takes {copied}"
-    return Check(_NAME, "warning", found, f"MPI has to copy large messages twice: {advice}")
+    return Check(_NAME, "warning", found, advice, commands=commands)
 
 
 def attempt() -> Tried:

@@ -1,25 +1,31 @@
-"""The Intel MPI Benchmarks: PingPong, PingPing, Uniband and Biband of IMB-MPI1 with two processes.
+"""The Intel MPI Benchmarks: PingPong, PingPing, Sendrecv, Exchange, Uniband and Biband of IMB-MPI1
+between two processes, also of several groups at once (-multi), and Unidir_Put and Unidir_Get of
+IMB-EXT and IMB-RMA are read; PingPong, PingPing, Uniband and Biband are printed.
 
 t[usec] is the mean of half round trips, for PingPing the mean time of one of two messages that
-cross. 1 MB is 10^6 bytes since version 2018, 2^20 before; where a text has no version, nothing is
-taken from Mbytes/sec. Uniband and Biband send windows of 64 messages, and Biband's figures are the
-sum of both directions.
+cross, and that of a put or get. Where the times of all processes are told apart, that of the
+slowest counts, t_max, of which Mbytes/sec is made. In Sendrecv each process sends one message and
+receives one, in Exchange two, and Mbytes/sec is the sum. 1 MB is 10^6 bytes since version 2018,
+2^20 before; where a text has no version, nothing is taken from Mbytes/sec. Uniband and Biband send
+windows of 64 messages; Biband's figures are the sum of both directions, and those of more processes
+the sum of all pairs, of which a row is the mean.
 """
 
 from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from halftrip.analysis.rows import Row
 from halftrip.report.document import Document
-from halftrip.results.configuration import Configuration
+from halftrip.results.configuration import UNKNOWN, Configuration, Places
 from halftrip.results.patterns import Mode, Pattern
+from halftrip.results.reported import Statistic, Variant
 from halftrip.tools.lines import Lines, count, number, positive, quoted, whole, wrong
 from halftrip.tools.printing import PrintedCurve, curves, exchanges, texts
 from halftrip.tools.tables import (
@@ -43,17 +49,23 @@ _FAMILY_LINE = "#    Intel(R) MPI Benchmarks {}, MPI-1 part"
 _DATE = re.compile(r"# Date\s+: (?P<date>.*\S)\s*")
 _DATE_LINE, _DATE_FORMAT = "# Date                  : {}", "%a %b %d %H:%M:%S %Y"
 _TITLE = re.compile(r"# Benchmarking (?P<name>.*\S)\s*")
-_PROCESSES = re.compile(r"# #processes = (?P<count>\d+)\s*")
+_PROCESSES = re.compile(r"# (?:\( )?#processes = (?P<count>\d+)(?: \)|; rank order.*)?\s*")
 _TITLE_LINES = (_RULE, "# Benchmarking {} ", "# #processes = 2 ", _RULE)
-_GROUPS = re.compile(r"# \(\s*\d+ groups? of ")
-_HEADING = re.compile(r"\s*#bytes\s+#repetitions\s.*")
+_MULTI = "Multi-"
+_GROUPS = re.compile(r"# \(\s*(?P<groups>\d+) groups? of (?P<processes>\d+) processes each .*")
+_GROUP_RANKS = re.compile(r"# Group +(?P<group>\d+): +(?P<one>\d+) +(?P<other>\d+)\s*")
+_MODE = re.compile(r"# +MODE: (?P<mode>AGGREGATE|NON-AGGREGATE)\s*")
+_HEADING = re.compile(r"\s*(?:Group\s+)?#bytes\s+#repetitions\s.*")
 _ENDS = re.compile(r"#|.*#bytes")
-_ROW = re.compile(r"\s*\d+\s+\d+(\s+[\d.]+){2}\s*", re.ASCII)
+_ROW = re.compile(r"\s*\d+\s+\d+(\s+[\d.]+){2,5}\s*", re.ASCII)
 _SIZE, _COUNT, _TIME, _BYTES, _RATE = (
     "#bytes", "#repetitions", "t[usec]", "Mbytes/sec", "Msg/sec",
 )  # fmt: skip
 _TIME_NAMES = (_SIZE, _COUNT, _TIME, _BYTES)
 _RATE_NAMES = (_SIZE, _COUNT, _BYTES, _RATE)
+_RANGES = ("t_min[usec]", "t_max[usec]", "t_avg[usec]")
+_RANGE_NAMES = (_SIZE, _COUNT, *_RANGES, _BYTES)
+_GROUP = "Group"
 _WINDOW = 64
 _FIRST_DECIMAL = 2018
 # Characters of what is kept of a text beside its tables.
@@ -61,20 +73,50 @@ _MOST_PROSE = 1 << 15
 
 
 class _Benchmark(NamedTuple):
-    """A benchmark of IMB-MPI1 between two processes: its pattern, how many messages of it are in
-    flight, and the names of its columns."""
+    """A benchmark between two processes: its pattern, how many messages of it are in flight, the
+    names of its columns, and how it synchronizes, if that is not as halftrip does."""
 
     pattern: Pattern
     window: int
     names: Sequence[str]
+    synchronization: str = ""
+
+    @property
+    def mode(self) -> Mode:
+        if self.pattern in ("put", "get"):
+            return "onesided"
+        return "nonblocking" if self.window > 1 else "blocking"
 
 
-_BENCHMARKS = {
+_PRINTED = {
     "PingPong": _Benchmark("pingpong", 1, _TIME_NAMES),
     "PingPing": _Benchmark("pingping", 1, _TIME_NAMES),
     "Uniband": _Benchmark("stream", _WINDOW, _RATE_NAMES),
     "Biband": _Benchmark("bidirectional", _WINDOW, _RATE_NAMES),
 }
+_BENCHMARKS = _PRINTED | {
+    "Sendrecv": _Benchmark("exchange", 1, _RANGE_NAMES),
+    "Exchange": _Benchmark("bidirectional", 2, _RANGE_NAMES),
+    # Of IMB-EXT, then of IMB-RMA.
+    "Unidir_Put": _Benchmark("put", 1, _TIME_NAMES, "fence"),
+    "Unidir_Get": _Benchmark("get", 1, _TIME_NAMES, "fence"),
+    "Unidir_put": _Benchmark("put", 1, _TIME_NAMES),
+    "Unidir_get": _Benchmark("get", 1, _TIME_NAMES),
+}
+_PARTS = re.compile(r".*\b(MPI-1|MPI-2|MPI-RMA) part\b.*")
+
+
+class _Said(NamedTuple):
+    """What is said above the rows of a table: the line of the heading and the names in it, how many
+    pairs were active at once, of how many a rate is the sum, and the ranks of each by the number of
+    its group."""
+
+    heading: int
+    names: Sequence[str]
+    pairs: int
+    summed: int
+    ranks: Mapping[str, tuple[int, int]]
+    variant: Variant
 
 
 # Reads.
@@ -85,40 +127,44 @@ def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
     name = title["name"] if title is not None else lines.test
     if name is None:
         wrong(first, "a heading without the name of its benchmark above it; --test NAME says it")
+    is_multi, name = name.startswith(_MULTI), name.removeprefix(_MULTI)
     if name not in _BENCHMARKS:
         wrong(first, f"{quoted(name)} is not read here: {', '.join(_BENCHMARKS)} are")
     benchmark = _BENCHMARKS[name]
     version, unit = _version(lines, first)
-    heading = _heading(lines, first, name)
+    said = _said(lines, first, name, is_multi)
     # Columns are aligned: of whole messages per second, nothing else tells that digits are lost.
-    width = len(lines[heading].rstrip()) if "  " in lines[heading].strip() else 0
+    heading = lines[said.heading]
+    width = len(heading.rstrip()) if "  " in heading.strip() else 0
 
     def read_row(n: int, line: str) -> TableRow:
-        if benchmark.names is _RATE_NAMES and len(line.rstrip()) < width:
+        if _RATE in said.names and len(line.rstrip()) < width:
             wrong(n, "a row that is shorter than its heading")
-        return _row(n, line, benchmark, unit)
+        return _row(n, line, benchmark, said, unit)
 
-    rows = lines.rows(heading, read_row, _ENDS, decimals=True)
+    rows = lines.rows(said.heading, read_row, _ENDS, decimals=True)
     above = first
     while above > 1 and (lines[above - 1].startswith("#") or not lines[above - 1].strip()):
         above -= 1
-    comments = [lines[n] for n in range(above, heading + 1)]
-    last = rows[-1].line if rows else heading
+    comments = [lines[n] for n in range(above, said.heading + 1)]
+    last = rows[-1].line if rows else said.heading
     end = itertools.takewhile(
         lambda line: line.startswith("#") or not line.strip(),
         (line for _, line in lines.below(last)),
     )
-    facts = {"title": _kept(first, comments), "end": _kept(last, [*end])}
+    facts = {"title": _kept(first, comments), "end": _kept(last, [*end]), "name": name}
     when = lines.above(first, "# Date ", _DATE)
     dated = None if when is None else date(first, when["date"], _DATE_FORMAT)
-    pattern, window, _ = benchmark
+    window = benchmark.window
     # One buffer to send and one to receive, which the nonblocking messages of a window share.
-    mode: Mode = "nonblocking" if window > 1 else "blocking"
+    places: Places = "own" if window == 1 else "same" if window == _WINDOW else "unknown"
     configuration = settings(
-        "mpi", pattern, mode, window=window, buffers="separate", cache="hot",
-        places="same" if window > 1 else "own",
+        "mpi", benchmark.pattern, benchmark.mode, window=window, buffers="separate", cache="hot",
+        places=places, concurrency=said.pairs,
+        variant=said.variant,
     )  # fmt: skip
-    return [ToolTable(TOOL, first, configuration, "mean", rows, version, date=dated, facts=facts)]
+    how: Statistic = "sum" if said.summed > 1 else "mean"
+    return [ToolTable(TOOL, first, configuration, how, rows, version, date=dated, facts=facts)]
 
 
 def _version(lines: Lines, first: int) -> tuple[str | None, float | None]:
@@ -126,8 +172,8 @@ def _version(lines: Lines, first: int) -> tuple[str | None, float | None]:
     family = lines.above(first, "MPI Benchmarks ", _FAMILY)
     if family is None:
         return None, None
-    if "MPI-1" not in family["part"]:
-        wrong(first, f"{quoted(family[0].strip('# '))}: of IMB, only MPI-1 is read here")
+    if _PARTS.fullmatch(family["part"]) is None:
+        wrong(first, f"{quoted(family[0].strip('# '))}: of IMB, only MPI-1, EXT and RMA are read")
     version = family["version"]
     major = version.partition(".")[0]
     if not major.isdecimal() or len(major) > len(str(_FIRST_DECIMAL)):
@@ -135,46 +181,97 @@ def _version(lines: Lines, first: int) -> tuple[str | None, float | None]:
     return version, 1e6 if int(major) >= _FIRST_DECIMAL else float(1 << 20)
 
 
-def _heading(lines: Lines, first: int, name: str) -> int:
-    """The number of the line with the names of the columns."""
-    names = _BENCHMARKS[name].names
-    for n, line in lines.below(first - 1):
-        if line.lstrip().startswith(_SIZE):
-            if tuple(line.split()) != tuple(names):
-                wrong(n, f"not the columns of {name}: {' '.join(names)}")
-            return n
-        processes = _PROCESSES.fullmatch(line)
-        if processes is not None and processes["count"] != "2":
-            wrong(n, f"{processes['count']} processes: only those of a pair are known")
-        if _GROUPS.match(line):
-            wrong(n, "several groups at once: what each of them did is not printed")
-        if _ROW.fullmatch(line):
-            break
-    return wrong(first, f"it ends before the heading of {name}")
+def _said(lines: Lines, first: int, name: str, is_multi: bool) -> _Said:
+    """What stands above the rows, down to the line with the names of the columns."""
+    benchmark = _BENCHMARKS[name]
+    lacks = f"it ends before the heading of {name}"
+    heading, _ = lines.next(first - 1, _HEADING, _ROW, lacks)
+    # Where a title is lost, so is this.
+    processes, pairs, summed = 0 if _TITLE.match(lines[first]) else 2, 1, 1
+    for n, found in lines.matches(_PROCESSES, heading, first):
+        processes = whole(n, found["count"])
+    for n, found in lines.matches(_GROUPS, heading, first):
+        processes, pairs = whole(n, found["processes"]), count(n, found["groups"], "no groups")
+    if is_multi != (pairs > 1):
+        wrong(heading, "several groups at once, or one, where the title says otherwise")
+    if _RATE in benchmark.names and not is_multi and processes and processes % 2 == 0:
+        pairs, processes = processes // 2, 2
+        summed = pairs
+    if processes != 2:
+        wrong(heading, f"{processes or 'unknown'} processes: only those of a pair are known")
+    names = tuple(lines[heading].split())
+    # With -multi 1, each group has rows, else these are of the slowest, and may have all times.
+    has_groups = names[0] == _GROUP
+    is_range = names == _RANGE_NAMES and benchmark.names is _TIME_NAMES
+    if names[has_groups:] != benchmark.names and not is_range:
+        wrong(heading, f"not the columns of {name}: {' '.join(benchmark.names)}")
+    ranks = {
+        found["group"]: (whole(n, found["one"]), whole(n, found["other"]))
+        for n, found in lines.matches(_GROUP_RANKS, heading, first)
+    }
+    variant = _variant(lines, first, heading, benchmark, is_multi and not has_groups)
+    return _Said(heading, names, pairs, summed, ranks if is_multi else {"0": (0, 1)}, variant)
 
 
-def _row(line: int, row: str, benchmark: _Benchmark, unit: float | None) -> TableRow:
-    figures = below(line, benchmark.names, row.split())
+def _variant(
+    lines: Lines, first: int, heading: int, benchmark: _Benchmark, is_slowest: bool
+) -> Variant:
+    """What tells a table from the usual one."""
+    found = {"pair": "slowest"} if is_slowest else {}
+    if benchmark.synchronization:
+        found["synchronization"] = benchmark.synchronization
+    if benchmark.mode == "onesided":
+        # Aggregate: many are on their way before they are synchronized.
+        said = next((each["mode"] for _, each in lines.matches(_MODE, heading, first)), UNKNOWN)
+        if said != "NON-AGGREGATE":
+            found["mode"] = said.lower()
+    return tuple(sorted(found.items()))
+
+
+def _row(line: int, row: str, benchmark: _Benchmark, said: _Said, unit: float | None) -> TableRow:
+    figures = below(line, said.names, row.split())
     size = whole(line, figures[_SIZE])
     repetitions = count(line, figures[_COUNT], "no repetitions")
+    pair: dict[str, Any] = {}
+    if _GROUP in figures:
+        if figures[_GROUP] not in said.ranks:
+            wrong(line, f"no line above says which ranks group {quoted(figures[_GROUP])} has")
+        pair = {"settings": {"pair": said.ranks[figures[_GROUP]]}}
     printed = number(line, figures[_BYTES])
+    directions = 1 if benchmark.pattern in ("pingpong", "pingping", "stream", "put", "get") else 2
     bandwidth = None if unit is None else unit * printed
-    if benchmark.names is _TIME_NAMES:
+    if _RATE not in figures:
+        name = _TIME if _TIME in figures else _RANGES[1]
+        sent = size * directions * benchmark.window
+        if name != _TIME:
+            _check_range(line, figures, sent, bandwidth, unit)
         # The bandwidth of no bytes is none; below some size, so is what is left of it.
         return timed(
-            line, size, figures[_TIME], 1e3, figures,
-            iterations=repetitions, bandwidth=bandwidth or None,
+            line, size, figures[name], 1e3 / benchmark.window, figures,
+            iterations=repetitions, bandwidth=(bandwidth or 0.0) / directions or None, **pair,
         )  # fmt: skip
-    directions = 2 if benchmark.pattern == "bidirectional" else 1
     rate = positive(line, figures[_RATE], "no messages")
     # Both are rounded: a figure that has lost digits fits no longer.
     if bandwidth and abs(size * rate - bandwidth) > 0.01 * bandwidth + (unit or 0.0) / 100 + size:
         wrong(line, f"{figures[_RATE]} messages of {size} bytes are not {figures[_BYTES]} MB")
-    ns = 1e9 * directions / rate
+    parts = directions * said.summed
     return by_rate(
-        line, size, ns, figures[_RATE], figures, iterations=repetitions,
-        bandwidth=(bandwidth or size * rate) / directions, rate=rate / directions,
+        line, size, 1e9 * parts / rate, figures[_RATE], figures, iterations=repetitions,
+        bandwidth=(bandwidth or size * rate) / parts, rate=rate / parts, **pair,
     )  # fmt: skip
+
+
+def _check_range(
+    line: int, figures: Mapping[str, str], sent: int, bandwidth: float | None, unit: float | None
+) -> None:
+    """Raises WrongLineError for times that are out of order, or of which the bandwidth, bytes per
+    second, of so many bytes is not made."""
+    least, most, mean = (number(line, figures[name]) for name in _RANGES)
+    if not least <= mean <= most:
+        wrong(line, f"{_RANGES[2]} of {figures[_RANGES[2]]} is not between the two others")
+    moved = 1e-6 * most * (bandwidth or 0.0)
+    if unit is not None and abs(moved - sent) > 0.01 * sent + most * unit * 1e-8 + 1:
+        wrong(line, f"{sent} bytes in {figures[_RANGES[1]]} us are not {figures[_BYTES]} MB/s")
 
 
 def _kept(line: int, comments: Sequence[str]) -> str:
@@ -191,13 +288,13 @@ def render(document: Document) -> str:
     """A text for each setting, with a table for each benchmark. Raises UsageError for a run without
     one."""
     needs = "ping-pong, pingping, or stream or bidirectional stream of 64 messages"
-    found = curves(document, TOOL, lambda each: _benchmark(each) is not None, needs, "-p pingpong")
+    found = curves(document, TOOL, lambda each: _printed(each) is not None, needs, "-p pingpong")
     return texts(map(_text, _by_setting(found)))
 
 
-def _benchmark(configuration: Configuration) -> str | None:
-    """The benchmark that measures a configuration."""
-    for name, (pattern, window, _) in _BENCHMARKS.items():
+def _printed(configuration: Configuration) -> str | None:
+    """The benchmark that measures a configuration, of those that are printed."""
+    for name, (pattern, window, *_) in _PRINTED.items():
         directions = 1 if pattern in ("pingpong", "stream") else 2
         if (configuration.pattern, configuration.window) == (pattern, window):
             return name if configuration.directions == directions else None
@@ -209,7 +306,8 @@ def _by_setting(found: Sequence[PrintedCurve]) -> list[dict[str, PrintedCurve]]:
     the kind of call, which is the benchmark's."""
     found_texts: list[tuple[tuple[Configuration, bool], dict[str, PrintedCurve]]] = []
     for curve in found:
-        name = _benchmark(curve.configuration)
+        own = curve.source.facts.get("name") if curve.is_own and curve.source else None
+        name = own or _printed(curve.configuration)
         assert name is not None
         setting = msgspec.structs.replace(
             curve.configuration,
@@ -229,16 +327,16 @@ def _by_setting(found: Sequence[PrintedCurve]) -> list[dict[str, PrintedCurve]]:
 
 
 def _text(by_name: dict[str, PrintedCurve]) -> list[str]:
-    names = [name for name in _BENCHMARKS if name in by_name]
-    first = by_name[names[0]]
+    first = next(iter(by_name.values()))
     if first.is_own:
         # In the order in which they were printed.
         own = sorted(by_name.values(), key=lambda each: each.source.place if each.source else 0)
         end = own[-1].fact("end").split("\n")
         return [*(line for curve in own for line in _table("", curve)), *end]
+    names = [name for name in _PRINTED if name in by_name]
     # What all its tables have in common.
     rows = [row for name in names for row in by_name[name].rows]
-    head = _head(first._replace(rows=rows), names)
+    head = _head(by_name[names[0]]._replace(rows=rows), names)
     return [*head, *(line for name in names for line in _table(name, by_name[name])), *_END_LINES]
 
 
@@ -265,7 +363,7 @@ def _table(name: str, curve: PrintedCurve) -> list[str]:
         return [*title, *map(_line, [names, *(curve.cells(row, names) for row in curve.rows)])]
     title = ["", *(line.format(name) for line in _TITLE_LINES)]
     rows = [_figures(curve, row) for row in curve.rows]
-    return [*title, *map(_line, [_BENCHMARKS[name].names, *rows])]
+    return [*title, *map(_line, [_PRINTED[name].names, *rows])]
 
 
 def _line(figures: Sequence[str]) -> str:

@@ -1,5 +1,5 @@
-"""iperf3, as it prints with --json: the bandwidth of TCP or UDP connections in all is read, that of
-TCP is printed.
+"""iperf3, as it prints with --json or --json-stream: the bandwidth of TCP or UDP connections in all
+is read, that of TCP is printed. What it prints without either is read in `iperf3_text`.
 
 Bits are those that the receiver got, of all streams, over the whole test; those of each interval,
 which the client has counted at its end, are slices of a second curve. With --bidir, the figure is
@@ -11,22 +11,24 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from halftrip.analysis.rows import Row
 from halftrip.report.document import Document
 from halftrip.results.configuration import Configuration
-from halftrip.results.patterns import Pattern
 from halftrip.results.records import Measurement
+from halftrip.tools import iperf3_text
 from halftrip.tools.lines import Lines, Value, last_place, number, wrong
 from halftrip.tools.printing import PrintedCurve, as_it_was, curves, texts, whole_text
-from halftrip.tools.tables import Format, TableRow, ToolTable, settings
+from halftrip.tools.tables import Format, TableRow, ToolTable, by_bandwidth
 
-TOOL = "iperf3"
+TOOL = iperf3_text.TOOL
 _JSON = r'"version":\s*"iperf 3'
 _REVERSE = "_bidir_reverse"
 _ENDS = ("local_host", "remote_host")
 _LATEST = 1 << 40
+# Of intervals, s.
+_OVERLAP = 0.01
 _PRINTED_VERSION = "3.12"
 _WAYS = {"stream": ("",), "bidirectional": ("", _REVERSE)}
 
@@ -34,12 +36,44 @@ _WAYS = {"stream": ("",), "bidirectional": ("", _REVERSE)}
 # Reads.
 
 
+class _Test(NamedTuple):
+    """The objects of a test: those of its intervals, and what is said at its begin and end."""
+
+    start: Value
+    intervals: Sequence[Value]
+    end: Value
+
+
 def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
+    return _json(lines, first) if lines.is_json else iperf3_text.read(lines, first)
+
+
+def _test_of(lines: Lines) -> _Test:
+    """The objects, as --json or --json-stream has them. Raises WrongLineError for a test that has
+    failed."""
     found = lines.json
-    error = found.get("error")
+    if not found.is_list:
+        _check_error(lines, found.get("error"))
+        return _Test(found["start"], [*found["intervals"]], found["end"])
+    events: dict[str, list[Value]] = {"start": [], "interval": [], "end": [], "error": []}
+    for each in found:
+        events.setdefault(each["event"].text, []).append(each["data"])
+    _check_error(lines, next(iter(events["error"]), None))
+    for name in ("start", "end"):
+        if len(events[name]) != 1:
+            wrong(0, f"{len(events[name])} events {name!r}, where a test has one: cut off or lost")
+    intervals = [each.named(f"intervals[{n}]") for n, each in enumerate(events["interval"])]
+    _check_order(intervals)
+    return _Test(events["start"][0], intervals, events["end"][0].named("end"))
+
+
+def _check_error(lines: Lines, error: Value | None) -> None:
     if error is not None:
-        wrong(lines.first(r'.*"error":') or 0, f"iperf3 has failed: {error.text}")
-    start, end = found["start"], found["end"]
+        wrong(lines.first(r'.*"error"') or 0, f"iperf3 has failed: {error.text}")
+
+
+def _json(lines: Lines, first: int) -> Sequence[ToolTable]:
+    start, measured, end = _test_of(lines)
     test = start["test_start"]
     size, streams = test["blksize"].whole, test["num_streams"].whole
     transport = test["protocol"].text.lower()
@@ -47,7 +81,6 @@ def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
         wrong(0, f"{streams} streams of {transport} with blocks of {size}")
     both = end.get(f"sum_received{_REVERSE}") is not None
     direction = "both" if both else "to client" if _says(test, "reverse") else "to server"
-    pattern: Pattern = "bidirectional" if both else "stream"
     facts = {
         "protocol": test["protocol"].text, "streams": str(streams), "direction": direction,
         **whole_text(lines),
@@ -59,11 +92,9 @@ def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
     whole = end.get("sum_received") or end["sum"]
     suffixes = ("", _REVERSE) if both else ("",)
     totals = [whole, *(end[f"sum_received{each}"] for each in suffixes[1:])]
-    _check_streams(end, found["intervals"])
+    _check_streams(end, measured)
     intervals = [
-        [each[f"sum{suffix}"] for suffix in suffixes]
-        for each in found["intervals"]
-        if not _omitted(each)
+        [each[f"sum{suffix}"] for suffix in suffixes] for each in measured if not _omitted(each)
     ]
     rows_of = {"whole test": [_row(size, totals, 0)]}
     if len(intervals) > 1:
@@ -72,11 +103,8 @@ def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
     return [
         ToolTable(
             TOOL, line,
-            settings(
-                transport, pattern,
-                variant=(("direction", direction), ("over", over), ("streams", str(streams))),
-            ),
-            "mean", rows, version=version, hosts=hosts, date=date, facts=facts,
+            iperf3_text.configuration(transport, direction, over, streams), "mean", rows,
+            version=version, hosts=hosts, date=date, facts=facts,
         )
         for over, rows in rows_of.items()
     ]  # fmt: skip
@@ -87,7 +115,20 @@ def _says(test: Value, name: str) -> bool:
     return found is not None and found.whole == 1
 
 
-def _check_streams(whole: Value, intervals: Value) -> None:
+def _check_order(intervals: Sequence[Value]) -> None:
+    """Raises WrongLineError for an interval that begins before the last one ended, as one does
+    whose line stands there twice."""
+    ended = 0.0
+    for each in intervals:
+        if _omitted(each):
+            continue
+        begins = each["sum"]["start"]
+        if begins.number < ended - _OVERLAP:
+            wrong(0, f"{begins.path}: an interval at {begins.digits} s, behind one to {ended} s")
+        ended = each["sum"]["end"].number
+
+
+def _check_streams(whole: Value, intervals: Sequence[Value]) -> None:
     """Raises WrongLineError where the bandwidth of a stream, in all or in an interval, is no
     number: sums beside it are not to be trusted."""
     streams = [stream for each in intervals for stream in each.get("streams") or ()]
@@ -122,11 +163,8 @@ def _row(size: int, sums: Sequence[Value], slice_: int) -> TableRow:
             wrong(0, f"{cell.path}: nothing was received")
         bits += cell.number * (1 - share)
         step = max(step, last_place(cell.digits))
-    bandwidth = bits / 8 / len(sums)
-    ns = 1e9 * size / bandwidth
-    return TableRow(
-        0, size, ns, figures, slice=slice_, step=ns * step / bits, bandwidth=bandwidth
-    )  # fmt: skip
+    parts = 8 * len(sums)
+    return by_bandwidth(0, size, bits / parts, step / parts, figures, slice=slice_)
 
 
 def _date(start: Value) -> str | None:
@@ -226,4 +264,7 @@ def _sums(
     return {f"{name}{way}": sums | {"omitted": False} for way in ways}
 
 
-FORMAT = Format("iperf3 --json", _read, json=_JSON)
+FORMAT = Format(
+    "iperf3", _read, marks=iperf3_text.MARKS, begins=iperf3_text.BEGINS, joined=True, json=_JSON,
+    follows=r'\{\s*"event"\s*:',
+)  # fmt: skip

@@ -131,10 +131,10 @@ class Lines:
         return ((number, self[number]) for number in range(line + 1, len(self) + 1))
 
     def matches(
-        self, pattern: re.Pattern[str], before: int | None = None
+        self, pattern: re.Pattern[str], before: int | None = None, after: int = 0
     ) -> Iterator[tuple[int, re.Match[str]]]:
-        """What the lines say that match, each behind its number, above the line number `before`."""
-        for n in range(1, len(self) + 1 if before is None else before):
+        """What the lines say that match, each behind its number, between these two."""
+        for n in range(after + 1, len(self) + 1 if before is None else before):
             if found := pattern.fullmatch(self[n]):
                 yield n, found
 
@@ -346,6 +346,18 @@ class Value:
             wrong(0, f"{self.path or 'the whole'} is no list")
         for place, each in enumerate(self._held):
             yield Value(f"{self.path}[{place}]", each)
+
+    @classmethod
+    def listed(cls, values: Sequence[Value]) -> Value:
+        return cls("", [each._held for each in values])
+
+    def named(self, path: str) -> Value:
+        """The same value, as if it were there."""
+        return Value(path, self._held)
+
+    @property
+    def is_list(self) -> bool:
+        return isinstance(self._held, list)
 
     @property
     def is_true(self) -> bool:

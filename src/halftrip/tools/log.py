@@ -326,6 +326,9 @@ def _json_sections(log: Log, formats: Mapping[str, Format]) -> Iterator[Section]
                 continue
             try:
                 value, last = _object(log, first, place, prefix, key)
+                follows = formats[tool].follows
+                if last >= number and follows and re.match(follows, line[place:]):
+                    value, last = _followed(log, value, last, formats[tool], prefix, key)
             except WrongLineError as error:
                 problem, broken = error, broken + 1
                 if broken > _MOST_BROKEN:
@@ -340,6 +343,25 @@ def _json_sections(log: Log, formats: Mapping[str, Format]) -> Iterator[Section]
                 break
         if problem is not None:
             yield Section(tool, Lines(log, range(number, number + 1)), 1, problem)
+
+
+def _followed(
+    log: Log, value: Value, last: int, of: Format, prefix: str, key: Key
+) -> tuple[Value, int]:
+    """The list of an object and of those that go on with it below its `last` line, each in a line
+    of its own, up to the next one with the mark, and the number of the last line. Raises
+    WrongLineError for one that is none."""
+    values = [value]
+    marked = log.with_mark(of.json or "")
+    place = bisect_right(marked, last)
+    end = marked[place] if place < len(marked) else len(log) + 1
+    going_on = log.with_mark(of.follows or "")
+    begin = re.compile(f"{prefix}(?={of.follows})")
+    for number in going_on[bisect_right(going_on, last) : bisect_left(going_on, end)]:
+        if found := begin.match(log[number]):
+            value, last = _object(log, number, found.end(), prefix, key)
+            values.append(value)
+    return Value.listed(values), last
 
 
 def _object(log: Log, first: int, place: int, prefix: str, key: Key) -> tuple[Value, int]:

@@ -50,8 +50,10 @@ def _text(lines: Lines, first: int) -> Sequence[ToolTable]:
     known, count = _preamble(lines, first)
     # The nearest line above that names a program does, or else one below.
     numbers = [*range(first - 1, 0, -1), *range(first + 1, len(lines) + 1)]
-    if not any(_names(n, lines[n]) for n in numbers):
-        wrong(first, f"no line says that it is of {_PROGRAM}: a collective would look alike")
+    if lines.test is not None:
+        _check_program(first, lines.test)
+    elif not any(_names(n, lines[n]) for n in numbers):
+        wrong(first, f"no line says that it is of {_PROGRAM}; --test {_PROGRAM} does")
     found = lines.rows(first, lambda n, line: _line(n, line, count))
     rows = [row for of_line in found for row in of_line]
     return [_table(first, rows, **known)]

@@ -33,7 +33,15 @@ from halftrip.tools.lines import (
     whole,
     wrong,
 )
-from halftrip.tools.tables import Format, TableRow, ToolTable, by_rate, settings, spreads
+from halftrip.tools.tables import (
+    Format,
+    TableRow,
+    ToolTable,
+    by_bandwidth,
+    by_rate,
+    settings,
+    spreads,
+)
 
 TOOL = "netperf"
 _BANNER = re.compile(
@@ -116,6 +124,9 @@ _TRANSACTIONS = "Trans"
 _TESTS = {"REQUEST/RESPONSE": "RR", "STREAM": "STREAM", "MAERTS": "MAERTS"}
 _DIRECTIONS = {"SEND": "STREAM", "RECV": "MAERTS"}
 _LEVEL = re.compile(r" @ (\d+)% conf\.")
+# Of the classic text: what was asked for; where that was not reached, a warning says what was.
+_ASKED = re.compile(r" \+/-(?P<half>\d+\.\d+)% @ ")
+_REACHED = re.compile(r"!!! Confidence intervals: Throughput +: *(?P<width>\d+\.\d+)%\s*")
 # How far a rate and the mean latency may be from each other's inverse.
 _INVERSE = 0.1
 
@@ -167,6 +178,8 @@ def _classic(lines: Lines, first: int) -> _Said | None:
     values = {name: (n, cell) for name, cell in cells.items()}
     unit = match.groupdict().get("unit")
     values["THROUGHPUT_UNITS"] = at, f"{unit or _TRANSACTIONS}/s"
+    if width := _width(lines, first, at):
+        values["THROUGHPUT_CONFID"] = width
     if "Messages Okay" in names:
         n = _next(lines, n)
         arrived = _cells(lines, n, _ARRIVED)
@@ -180,6 +193,16 @@ def _classic(lines: Lines, first: int) -> _Said | None:
         values.update({name: (n, cell) for name, cell in arrived.items()})
         cells |= arrived
     return _Said(n, values, cells)
+
+
+def _width(lines: Lines, first: int, heading: int) -> tuple[int, str] | None:
+    """The whole width of the interval of the throughput, per cent of it, behind its line."""
+    for n, found in lines.matches(_REACHED, heading, first):
+        return n, found["width"]
+    asked = _ASKED.search(lines[first])
+    if asked is None or any(lines[n].startswith("!!!") for n in range(first, heading)):
+        return None
+    return first, repr(2 * float(asked["half"]))
 
 
 def _next(lines: Lines, at: int) -> int:
@@ -358,9 +381,8 @@ def _stream(said: _Said, size: int | None) -> TableRow:
     bandwidth = _UNITS[unit] * positive(line, cell, f"{key} of 0")
     if not size:
         wrong(line, f"{key} without LOCAL_SEND_SIZE says nothing of a message: select both")
-    ns = 1e9 * size / bandwidth
-    step = ns * _UNITS[unit] * last_place(cell) / bandwidth
-    return TableRow(said.line, size, ns, said.figures, step=step, bandwidth=bandwidth)
+    step = _UNITS[unit] * last_place(cell)
+    return by_bandwidth(said.line, size, bandwidth, step, said.figures)
 
 
 _BY_LAYOUT = "|".join(

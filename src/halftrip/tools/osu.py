@@ -1,9 +1,12 @@
-"""The OSU micro-benchmarks (OMB): two-sided point-to-point of version 4 and later is read,
+"""The OSU micro-benchmarks (OMB): point-to-point of version 4 and later, put and get are read,
 osu_latency, osu_bw and osu_bibw of version 7.4 are printed.
 
-Latency is the mean of half round trips, 1 MB is 10^6 bytes, and a window is sent from one buffer,
-unless the heading says otherwise. The tails of a bandwidth are those of the windows: "P99" is that
-of the best one per cent.
+Latency is the mean of half round trips, of a put or get the mean with its synchronization, which
+brings data one way. 1 MB is 10^6 bytes, and a window is sent from one buffer, unless the heading
+says otherwise; each put or get of a window has a place of its own. Of several pairs at once,
+osu_mbw_mr prints the sum, of which a row is the mean of a pair, and osu_multi_lat the mean, without
+their number. The tails of a bandwidth are those of the windows: "P99" is that of the best one per
+cent.
 """
 
 from __future__ import annotations
@@ -16,10 +19,10 @@ import numpy as np
 
 from halftrip.analysis.rows import Row
 from halftrip.report.document import Document
-from halftrip.results.configuration import UNKNOWN, Configuration
+from halftrip.results.configuration import UNKNOWN, Configuration, Places
 from halftrip.results.patterns import Mode, Pattern
-from halftrip.results.reported import Spread
-from halftrip.tools.lines import Lines, last_place, number, quoted, whole, window, wrong
+from halftrip.results.reported import Spread, Statistic, Variant
+from halftrip.tools.lines import Lines, count, last_place, number, quoted, whole, window, wrong
 from halftrip.tools.printing import PrintedCurve, curves, single_times, texts
 from halftrip.tools.tables import (
     Format,
@@ -33,26 +36,56 @@ from halftrip.tools.tables import (
 
 TOOL = "osu"
 _VERSION = "7.4"
-# Of OMB, unless it is told otherwise.
+# Of OMB, unless it is told otherwise; of put and get before version 5.4.
 _WINDOW = 64
+_OLD_WINDOW, _WITH_OLD_WINDOW = 32, (5, 3)
 # Where the buffers of a rank are, by the letter in a comment; what devices there are, by the title.
-_BUFFERS = re.compile(r"# Send Buffer on \w+ \((\w)\) and Receive Buffer on \w+ \((\w)\)\s*")
+_BUFFERS = re.compile(
+    r"# (?:Send Buffer|Rank 0 Memory) on \w+ \((\w)\)"
+    r" and (?:Receive Buffer|Rank 1 Memory) on \w+ \((\w)\)\s*"
+)
 _DEVICES = {"-CUDA": "cuda", "-ROCM": "rocm", "-SYCL": "sycl"}
+# What the ends of a ping-pong have several of, and the lines that say how many, the sender first.
+_SHARED = {
+    "multi-threaded": ("threads", re.compile(r"# Number of (?:Send|Receiv)er threads: (\d+)\s*")),
+    "multi-process": (
+        "forked processes",
+        re.compile(r"# Number of forked processes in (?:send|receiv)er: (\d+)\s*"),
+    ),
+}
 # The titles that are printed, and those that are read.
 _TITLES: dict[str, Pattern] = {
     "Latency": "pingpong",
     "Bandwidth": "stream",
     "Bi-Directional Bandwidth": "bidirectional",
 }
-_KINDS: dict[str, Pattern] = {**_TITLES, "Multiple Bandwidth / Message Rate": "stream"}
+_OF_PAIRS = "multiple bandwidth / message rate"
+# By the verb and the kind: get has a small letter.
+_KINDS: dict[tuple[str | None, str], Pattern] = {
+    **{(None, kind.lower()): pattern for kind, pattern in _TITLES.items()},
+    (None, _OF_PAIRS): "stream",
+    **{(None, f"{kind} latency"): "pingpong" for kind in ("multi", *_SHARED)},
+    **{("Put", kind): "put" for kind in ("latency", "bandwidth")},
+    **{("Get", kind): "get" for kind in ("latency", "bandwidth")},
+    ("Put", "bi-directional bandwidth"): "bidirectional",
+}
+_READ = ", ".join((*_TITLES, "Multi-threaded Latency", "Multiple Bandwidth / Message Rate"))
 _BEGIN = re.compile(r"# OSU \w")
-_TITLE = re.compile(r"# OSU MPI(?P<memory>-\w+)? (?P<kind>.+?) Test(?: v(?P<version>[\w.]+))?\s*")
+_TITLE = re.compile(
+    r"# OSU MPI(?:_(?P<verb>[A-Z][a-z_]+))?(?P<memory>-\w+)? (?P<kind>.+?) Test"
+    r"(?: v(?P<version>[\w.]+))?\s*"
+)
+# The usual ones, which halftrip has, too, make no variant.
+_ONE_SIDED = {
+    "window creation": (re.compile(r"# Window creation: MPI_Win_(\S+)\s*"), "allocate"),
+    "synchronization": (re.compile(r"# Synchronization: MPI_Win_(\S+)\s*"), "flush"),
+}
 # As osu_mbw_mr says it; osu_bw says nothing of the window that it was given.
 _GROUP = re.compile(r"# \[ pairs: (?P<pairs>\d+) \] \[ window size: (?P<window>\d+) \]\s*")
 _GROUP_LINE = "# [ pairs: 1 ] [ window size: {} ]"
 # The columns: of each kind, the first is printed.
 _SIZE = "# Size"
-_HEADING = re.compile(r"# Size\s.*")
+_HEADING = re.compile(r"# Size\s+(?!\[).*")
 _ROW = re.compile(r"\s*\d+\s+\d")
 # Comments that stand below a heading, as version 7.1 has the datatype there.
 _ENDS = re.compile(r"# (?!Datatype)")
@@ -66,6 +99,8 @@ _TIME_TAILS: dict[str, Spread] = {
 _RATE_TAILS = ("P50 Tail BW(MB/s)", "P90 Tail BW(MB/s)", "P99 Tail BW(MB/s)")
 _SHARES = (0.5, 0.9, 0.99)
 _VALIDATION = "Validation"
+# Or more digits.
+_PRECISION = 0.01
 
 
 def _columns(heading: str) -> list[str]:
@@ -85,44 +120,89 @@ def _line(first: str, others: Sequence[str]) -> str:
 
 def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
     title = _title(lines, first)
-    if title.kind not in _KINDS:
-        wrong(first, f"no point-to-point test that is read here: {', '.join(_KINDS)}")
-    pattern = _KINDS[title.kind]
-    in_flight = 1 if pattern == "pingpong" else _WINDOW
+    kind = title.kind.lower()
+    if (title.verb, kind) not in _KINDS:
+        wrong(first, f"no point-to-point test that is read here: {_READ}, of MPI_Put and MPI_Get")
+    pattern = _KINDS[title.verb, kind]
+    is_latency = kind.endswith("latency")
     lacks = f"it ends before the heading {_SIZE}"
     heading, _ = lines.next(first - 1, _HEADING, _ROW, lacks)
     said = [lines[n].rstrip() for n in range(first, heading) if lines[n].startswith("#")]
+    pairs, in_flight = 0 if kind == _OF_PAIRS else 1, 1 if is_latency else _window(title)
     for n in range(first + 1, heading):
-        in_flight = _window(n, lines[n]) or in_flight
-    memory = _memory(title, said)
+        if title.verb is None and any(of.fullmatch(lines[n]) for of, _ in _ONE_SIDED.values()):
+            wrong(n, f"a line of MPI_Put or MPI_Get below {title.kind}: a title is lost")
+        if group := _GROUP.fullmatch(lines[n]):
+            pairs = count(n, group["pairs"], "no pairs")
+            in_flight = window(n, group["window"])
+    if not pairs:
+        wrong(heading, "no line [ pairs: ... ] says of how many pairs it has the sum")
+    variant, above = _variant(lines, first, heading, title)
     # The buffers of a window are one, and those to send and receive are two (osu_latency.c); its
     # messages are nonblocking (osu_bw.c).
-    mode: Mode = "blocking" if pattern == "pingpong" else "nonblocking"
+    mode: Mode = "blocking" if is_latency else "nonblocking"
+    places: Places = "same" if in_flight > 1 and title.verb is None else "own"
     configuration = settings(
-        "mpi", pattern, mode, memory, window=in_flight, buffers="separate", cache="hot",
-        places="same" if in_flight > 1 else "own",
+        "mpi", pattern, "onesided" if pattern in ("put", "get") else mode, _memory(title, said),
+        variant, window=in_flight, buffers="separate", cache="hot", places=places,
+        concurrency=pairs,
     )  # fmt: skip
     names = _columns(lines[heading])
-    if (pattern == "pingpong") != any(name in _TIMES for name in names):
+    is_sum = _RATES[1] in names
+    if is_latency != any(name in _TIMES for name in names) or is_sum != (kind == _OF_PAIRS):
         wrong(heading, f"below {', '.join(names)}, which are no columns of {title.kind}")
     rows = lines.rows(
         heading, lambda n, line: _row(n, line, names, configuration), _ENDS, decimals=True
     )
-    facts = {"title": "\n".join(said), "heading": lines[heading].rstrip()}
-    return [ToolTable(TOOL, first, configuration, "mean", rows, version=title.version, facts=facts)]
+    facts = {"title": "\n".join([*above, *said]), "heading": lines[heading].rstrip()}
+    how: Statistic = "sum" if pairs > 1 and not is_latency else "mean"
+    return [ToolTable(TOOL, first, configuration, how, rows, version=title.version, facts=facts)]
+
+
+def _window(title: _Title) -> int:
+    """The usual window of a bandwidth, which no line of osu_bw tells."""
+    version = tuple(int(part) for part in re.findall(r"\d{1,6}", title.version or "")[:2])
+    is_old = title.verb is not None and version and version <= _WITH_OLD_WINDOW
+    return _OLD_WINDOW if is_old else _WINDOW
+
+
+def _variant(
+    lines: Lines, first: int, heading: int, title: _Title
+) -> tuple[Variant, Sequence[str]]:
+    """What tells a test from the usual one, and the lines above its title that say so."""
+    kind = title.kind.lower().removesuffix(" latency")
+    if kind == "multi":
+        return (("pairs", UNKNOWN),), ()
+    if kind in _SHARED:
+        name, pattern = _SHARED[kind]
+        # They are printed before the title.
+        numbers = [*lines.matches(pattern, heading)][-2:]
+        ends = [str(whole(n, found[1])) for n, found in numbers]
+        above = [found[0].rstrip() for n, found in numbers if n < first]
+        return ((name, ":".join(ends) if len(ends) == 2 else UNKNOWN),), above
+    if title.verb is None:
+        return (), ()
+    found = {"verb": "put"} if _KINDS[title.verb, title.kind.lower()] == "bidirectional" else {}
+    for name, (pattern, usual) in _ONE_SIDED.items():
+        said = next((each for _, each in lines.matches(pattern, heading, first)), None)
+        how = said[1].lower() if said is not None else UNKNOWN
+        if how != usual:
+            found[name] = how
+    return tuple(sorted(found.items())), ()
 
 
 class _Title(NamedTuple):
     kind: str
     version: str | None
     device: str = "device"
+    verb: str | None = None
 
 
 def _title(lines: Lines, first: int) -> _Title:
     found = _TITLE.fullmatch(lines[first])
     if found is not None:
         device = _DEVICES.get(found["memory"] or "", "device")
-        return _Title(found["kind"], found["version"], device)
+        return _Title(found["kind"], found["version"], device, found["verb"])
     if lines[first].startswith(_SIZE):
         if lines.test is None:
             wrong(first, "no title: # OSU MPI ... Test; --test NAME says which it is")
@@ -139,16 +219,6 @@ def _memory(title: _Title, said: Sequence[str]) -> tuple[str, str]:
     return "host", "host"
 
 
-def _window(line: int, text: str) -> int | None:
-    """The window that a comment names."""
-    group = _GROUP.fullmatch(text)
-    if group is None:
-        return None
-    if group["pairs"] != "1":
-        wrong(line, f"{group['pairs']} pairs at once: only their sum is printed")
-    return window(line, group["window"])
-
-
 def _row(line: int, text: str, names: Sequence[str], configuration: Configuration) -> TableRow:
     figures = below(line, names, text.split())
     if figures.get(_VALIDATION, "Pass") not in ("Pass", "Fail"):
@@ -156,7 +226,9 @@ def _row(line: int, text: str, names: Sequence[str], configuration: Configuratio
     if figures.get(_VALIDATION) == "Fail":
         wrong(line, "its validation failed: these figures are of broken messages")
     size = whole(line, figures[names[0]])
-    values = {name: number(line, cell) for name, cell in figures.items() if name != _VALIDATION}
+    values = {
+        name: _value(line, name, cell) for name, cell in figures.items() if name != _VALIDATION
+    }
     for name in _TIMES:
         if name in values:
             step = 1e3 * last_place(figures[name])
@@ -166,15 +238,26 @@ def _row(line: int, text: str, names: Sequence[str], configuration: Configuratio
     if not rates:
         wrong(line, f"below {', '.join(names)}, which have neither a latency nor a bandwidth")
     name = rates[0]
-    bandwidth = 1e6 * values[name] / configuration.directions
+    # All pairs and directions together.
+    parts = configuration.directions * configuration.concurrency
+    bandwidth = 1e6 * values[name] / parts
     rate = values.get("Messages/s")
     # Both are rounded: a figure that has lost digits fits no longer.
     if rate is not None and abs(size * rate - 1e6 * values[name]) > 1e4 * (1 + values[name]) + size:
         wrong(line, f"{figures['Messages/s']} messages of {size} bytes are not {figures[name]} MB")
     if not bandwidth > 0 and not rate:
         wrong(line, "no bandwidth")
+    if rate is not None:
+        rate /= parts
     ns = 1e9 / rate if rate else 1e9 * size / bandwidth
     return by_rate(line, size, ns, figures[name], figures, bandwidth=bandwidth, rate=rate)
+
+
+def _value(line: int, name: str, cell: str) -> float:
+    value = number(line, cell)
+    if name in (*_TIMES, *_RATES) and last_place(cell) > _PRECISION:
+        wrong(line, f"its figures have other decimals than are printed: {cell}")
+    return value
 
 
 # Prints.

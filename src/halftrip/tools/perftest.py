@@ -60,6 +60,7 @@ _DEVICE = re.compile(r"(?:allocated GPU buffer address|cuMemAlloc\(\) of a) .*")
 _POST_LIST = " Post List"
 _HEADING_BEGIN = re.compile(r"\s*#bytes +#iterations ")
 _DEPTH = re.compile(r"\s*TX depth\s*: (?P<depth>\d+)\b.*")
+_PAIRS = re.compile(r"\s*Number of qps\s*: (?P<pairs>\d+)\b.*")
 _HEADING = re.compile(rf"{_HEADING_BEGIN.pattern}.*")
 _ROW_BEGIN = re.compile(r"\s*\d+ +\d+ +\d")
 _JSON = r'"test_info"\s*:'
@@ -109,9 +110,10 @@ def _text(lines: Lines, first: int) -> ToolTable:
     lacks = "it ends before the heading #bytes #iterations"
     heading, _ = lines.next(first - 1, _HEADING, _ROW_BEGIN, lacks)
     depths = [whole(n, found["depth"]) for n, found in lines.matches(_DEPTH, before=heading)]
+    pairs = [whole(n, found["pairs"]) for n, found in lines.matches(_PAIRS, before=heading)]
     on_device = any(True for _ in lines.matches(_DEVICE, before=heading))
     depth = next(reversed(depths), _DEFAULT_DEPTH)
-    configuration = _configuration(first, title, depth, on_device)
+    configuration = _configuration(first, title, depth, next(reversed(pairs), 1), on_device)
     names = _columns(heading, lines[heading])
     rows = lines.rows(
         heading, lambda n, line: _row(n, below(n, names, line.split()), configuration),
@@ -144,7 +146,8 @@ def _json(lines: Lines, first: int) -> ToolTable:
     test, said = info.get("test"), info.get("TX_depth")
     title = "" if test is None else test.text.strip()
     title = title if title.endswith("Test") else f"{title} Test"
-    configuration = _configuration(first, title, _DEFAULT_DEPTH if said is None else said.whole)
+    depth, pairs = _DEFAULT_DEPTH if said is None else said.whole, info.get("Number_of_qps")
+    configuration = _configuration(first, title, depth, 1 if pairs is None else pairs.whole)
     figures = {
         column: cell.cell
         for name, column in _OF_JSON.items()
@@ -157,7 +160,9 @@ def _json(lines: Lines, first: int) -> ToolTable:
 # Both.
 
 
-def _configuration(line: int, title: str, depth: int, on_device: bool = False) -> Configuration:
+def _configuration(
+    line: int, title: str, depth: int, pairs: int, on_device: bool = False
+) -> Configuration:
     # JSON has underscores where the text has spaces.
     title = " ".join(title.replace("_", " ").split()).replace("RDMA ", "RDMA_")
     is_list, title = _POST_LIST in title, title.replace(_POST_LIST, "")
@@ -168,7 +173,8 @@ def _configuration(line: int, title: str, depth: int, on_device: bool = False) -
         wrong(line, f"a TX depth of {depth}")
     window = depth if "BW" in title else 1
     places = "own" if window == 1 else "unknown"
-    variant = (*((("post list", "several"),) if is_list else ()), *test.variant)
+    several = (("queue pairs", str(pairs)),) if pairs != 1 else ()
+    variant = (*((("post list", "several"),) if is_list else ()), *several, *test.variant)
     memory = ("cuda", UNKNOWN) if on_device else ("host", "host")
     return settings("verbs", test.pattern, test.mode, memory, variant, window=window, places=places)
 

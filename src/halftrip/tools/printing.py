@@ -117,13 +117,14 @@ def is_pingpong(configuration: Configuration) -> bool:
 def curves(
     document: Document, style: str, wanted: Callable[[Configuration], bool], needs: str, how: str
 ) -> list[PrintedCurve]:
-    """The curves that a style prints, those that are `wanted`, in the order of tables, or of what
-    was imported. Raises StyleError where there are none: `needs` is what the style needs, `how` how
-    to measure it."""
+    """The curves that a style prints, those that are `wanted` or that its tool has printed itself,
+    in the order of tables, or of what was imported. Raises StyleError where there are none: `needs`
+    is what the style needs, `how` how to measure it."""
     groups: dict[Configuration, list[Row]] = {}
     for row in document.rows:
         # No older tool has delays.
-        if wanted(row.configuration) and not row.configuration.delay:
+        is_own = row.source is not None and row.source.tool == style
+        if (is_own or wanted(row.configuration)) and not row.configuration.delay:
             check_size(row, style)
             groups.setdefault(row.configuration.curve, []).append(row)
     if not groups:

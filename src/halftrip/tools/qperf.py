@@ -2,7 +2,8 @@
 
 A latency is that of a message one way, as its message rate shows, which counts both directions. KB,
 MB and GB are powers of 1000, KiB and MiB of 1024. The size is printed with -vu; else it is not
-known. Those of a loop (-oo msg_size) ascend.
+known, and a bandwidth has its message rate beside it (-vvs) or stands alone. Sizes of a loop (-oo
+msg_size) ascend.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ import re
 from collections.abc import Sequence
 
 from halftrip.tools.lines import Lines, WrongLineError, last_place, positive, quoted, whole, wrong
-from halftrip.tools.tables import Format, TableRow, ToolTable, loops, settings
+from halftrip.tools.tables import Format, TableRow, ToolTable, by_bandwidth, loops, settings
 
 TOOL = "qperf"
 _TEST = re.compile(r"(?P<name>[a-z][a-z0-9_]{0,40}_(lat|bw)|conf):\s*", re.ASCII)
 _FIGURE = re.compile(r"\s+(?P<name>[a-z_]+)\s+=\s+(?P<value>\S.*?)\s*")
 _TIMES = {"ns": 1.0, "us": 1e3, "ms": 1e6, "sec": 1e9}
 _RATES = {"bytes/sec": 1.0, "KB/sec": 1e3, "MB/sec": 1e6, "GB/sec": 1e9, "TB/sec": 1e12}
+_MESSAGES = {"/sec": 1.0, "K/sec": 1e3, "M/sec": 1e6, "G/sec": 1e9}
 _SIZE = re.compile(r"(?P<size>\d+) bytes|\S+ [KMG]iB \((?P<exact>[\d,]+)\)", re.ASCII)
 _RESULTS = ("latency", "bw", "recv_bw", "send_bw")
 _HOSTS = ("loc_node", "rem_node")
@@ -74,14 +76,17 @@ def _row(line: int, name: str, figures: _Figures) -> TableRow:
         wrong(line, f"not the figures of {name}: lines are lost")
     size = _size(figures)
     if name.endswith("_lat"):
-        at, _, value, step = _cell(line, figures, ("latency",), _TIMES)
+        at, value, step = _cell(line, figures, ("latency",), _TIMES)
         return TableRow(at, size, value, cells, step=step)
     # What arrived, where it says both.
-    at, place, value, step = _cell(line, figures, ("recv_bw", "bw"), _RATES)
-    if not size:
-        wrong(line, f"{place} without msg_size says nothing of a message: print it with -vu")
-    ns = 1e9 * size / value
-    return TableRow(at, size, ns, cells, step=ns * step / value, bandwidth=value)
+    at, value, step = _cell(line, figures, ("recv_bw", "bw"), _RATES)
+    if size is not None or "msg_rate" not in figures:
+        return by_bandwidth(at, size, value, step, cells)
+    # How many messages there were, whatever size they had.
+    _, rate, step = _cell(line, figures, ("msg_rate",), _MESSAGES)
+    return TableRow(
+        at, None, 1e9 / rate, cells, step=1e9 * step / rate**2, bandwidth=value, rate=rate
+    )
 
 
 def _size(figures: _Figures) -> int | None:
@@ -96,9 +101,8 @@ def _size(figures: _Figures) -> int | None:
 
 def _cell(
     line: int, figures: _Figures, names: Sequence[str], units: dict[str, float]
-) -> tuple[int, str, float, float]:
-    """The first of these figures that is there: its line, name, value, and the unit of its last
-    digit."""
+) -> tuple[int, float, float]:
+    """The first of these figures that is there: its line, value, and the unit of its last digit."""
     for name in names:
         if name in figures:
             at, cell = figures[name]
@@ -106,7 +110,7 @@ def _cell(
             if unit not in units:
                 wrong(at, f"{quoted(cell)} is in none of {', '.join(units)}")
             value = units[unit] * positive(at, text, f"{name} of 0")
-            return at, name, value, units[unit] * last_place(text)
+            return at, value, units[unit] * last_place(text)
     return wrong(line, f"no {' or '.join(names)} below it: cut off, or not finished")
 
 

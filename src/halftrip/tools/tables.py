@@ -13,6 +13,9 @@ from halftrip.results.patterns import Mode, Pattern
 from halftrip.results.reported import Listing, Spread, StatedInterval, Statistic, Variant
 from halftrip.tools.lines import Lines, WrongLineError, last_place, number, positive, quoted, wrong
 
+# Bytes, so that a time has as many nanoseconds as its bandwidth has digits.
+_BLOCK = 1 << 17
+
 
 class TableRow(NamedTuple):
     """A row of another tool's table.
@@ -74,6 +77,25 @@ def by_rate(
     return TableRow(line, size, ns, figures, step=step, **known)
 
 
+def by_bandwidth(
+    line: int,
+    size: int | None,
+    bandwidth: float,
+    step: float,
+    figures: Mapping[str, str],
+    **known: Any,
+) -> TableRow:
+    """The row of a bandwidth, bytes per second, whose last digit is of the unit `step`; `known` are
+    other fields of it. Of messages whose size is not known its time is no message's: of several
+    rows, the times tell the ratio alone. Raises WrongLineError for empty messages."""
+    if size == 0:
+        wrong(line, "a bandwidth of messages of no bytes")
+    ns = 1e9 * (size or _BLOCK) / bandwidth
+    return TableRow(
+        line, size, ns, figures, step=ns * step / bandwidth, bandwidth=bandwidth, **known
+    )
+
+
 def spreads(
     line: int, figures: Mapping[str, str], names: Mapping[str, Spread], unit: float = 1e3
 ) -> dict[Spread, float]:
@@ -113,7 +135,8 @@ class Format(NamedTuple):
     another, as where a title got lost; of several kinds of them each does, and its last group says
     which it is. `joined`: tables that no other tool's stands between are read together. `marks` are
     patterns, texts at best, of which each of these lines has one: others are not looked at. `json`
-    is the pattern of a text that objects of JSON have, where the tool prints such.
+    is the pattern of a text that objects of JSON have, where the tool prints such; `follows` is how
+    further objects begin that go on with such a one, each in a line: their value is a list.
 
     `read` makes tables of the lines from above a table, of which it is told the first, down to the
     next one, and raises WrongLineError.
@@ -126,6 +149,7 @@ class Format(NamedTuple):
     heading: re.Pattern[str] | None = None
     joined: bool = False
     json: str | None = None
+    follows: str | None = None
 
 
 def loops(lines: Lines, rows: Sequence[TableRow]) -> list[list[TableRow]]:

@@ -20,7 +20,7 @@ from halftrip.results.configuration import (
     Wait,
 )
 from halftrip.tools.lines import wrong
-from halftrip.tools.tables import TableRow, ToolTable
+from halftrip.tools.tables import TableRow, ToolTable, by_bandwidth
 from halftrip.units import format_size, parse_size
 
 # The settings that may be unknown, by their values: of the whole, and of each end.
@@ -91,7 +91,7 @@ class Told:
                 continue
             if name in _OF_ALL and getattr(configuration, name) == UNKNOWN:
                 changes[name] = value
-            elif name not in _OF_ALL and name not in variant:
+            elif name not in _OF_ALL and variant.get(name, UNKNOWN) == UNKNOWN:
                 variant[name] = value
             else:
                 continue
@@ -104,6 +104,11 @@ class Told:
             return row
         self._unused.discard("--size")
         bandwidth = row.bandwidth
+        if row.rate is None and bandwidth is not None:
+            # Its time was no message's.
+            step = bandwidth * row.step / row.ns
+            timed = by_bandwidth(row.line, self._size, bandwidth, step, row.figures)
+            return row._replace(size=self._size, ns=timed.ns, step=timed.step)
         if row.rate is not None:
             of_size = self._size * row.rate
             if bandwidth is None:

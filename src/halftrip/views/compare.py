@@ -9,26 +9,13 @@ from collections.abc import Iterable, Sequence
 
 from halftrip.analysis.compared_run import named, unlike
 from halftrip.analysis.comparison import Comparison
-from halftrip.analysis.figure import ALWAYS, BRIEF, MORE
 from halftrip.analysis.flags.flag import counted
 from halftrip.analysis.row_change import RowChange
-from halftrip.render.blocks import (
-    SPACE,
-    Block,
-    Column,
-    Items,
-    Paragraph,
-    Table,
-    View,
-    table,
-)
-from halftrip.report.fields import FIELDS, Field, common, name_of, varying_within_patterns
-from halftrip.report.numbers import NOTHING, number, p_value, signed, supported_digits, within_reach
+from halftrip.render.blocks import SPACE, Block, Items, Paragraph, View
 from halftrip.results.configuration import Configuration
-from halftrip.stats.estimate import Estimate
 from halftrip.units import significant
-from halftrip.views.columns import SIZE, TRANSPORT, setting_column
 from halftrip.views.compare_fields import content, differences, records
+from halftrip.views.compare_rows import figure, row_name, tables
 from halftrip.views.single_figures import CANNOT_TELL, more_of, what_it_takes
 from halftrip.views.states import BOTH_STATES
 
@@ -39,7 +26,6 @@ _MOST_CHANGES = 12
 _MOST_NAMED = 3
 # Nobody takes more.
 _MOST_LAUNCHES = 500
-_STYLES = {"slower": "bold red", "faster": "green", "cannot tell": "yellow", "same": ""}
 
 
 def compare(comparisons: Sequence[Comparison], every: bool = False) -> View:
@@ -55,7 +41,7 @@ def compare(comparisons: Sequence[Comparison], every: bool = False) -> View:
         ]
         shown = shown_rows(comparison, every)
         if shown:
-            blocks += [SPACE, table_of_changes(comparison, shown)]
+            blocks += [each for made in tables(comparison, shown) for each in (SPACE, made)]
         notes = left_out(comparison, shown)
         if notes:
             blocks += [SPACE, Items(notes, "dim")]
@@ -267,45 +253,6 @@ def shown_rows(comparison: Comparison, every: bool = False) -> list[RowChange]:
     return shown
 
 
-def _title(comparison: Comparison, rows: Sequence[RowChange]) -> str:
-    """What the rows have in common."""
-    configurations = [row.configuration for row in rows]
-    simulated = all(each.is_simulated for each in configurations)
-    what = ", ".join(dict.fromkeys(map(comparison.base.statistic, configurations)))
-    if comparison.quantile is not None:
-        what = f"quantile {comparison.quantile:g}"
-    found = common(configurations, simulated)
-    states = {row.state for row in rows}
-    if len(states) == 1:
-        found += [f"state {state}" for state in states if state]
-    if comparison.new.by:
-        found = [each for each in found if not each.startswith(f"{comparison.new.by} ")]
-    return ", ".join([f"one-way latency ({what}) or bandwidth", *found])
-
-
-def table_of_changes(comparison: Comparison, rows: Sequence[RowChange]) -> Table:
-    """The rows, each with its figures in both runs, their ratio, and its interval."""
-    columns = [
-        Column("", "", lambda row: row.word, is_text=True, rank=ALWAYS),
-        *map(setting_column, [TRANSPORT, *_fields(comparison)]),
-        SIZE,
-        *([_STATE] if len({row.state for row in rows}) > 1 else []),
-        Column("base", "", lambda row: figure(row, "base"), rank=ALWAYS),
-        Column("new", "", lambda row: figure(row, "new"), rank=ALWAYS),
-        Column("new / base", "", factor, rank=ALWAYS),
-        Column("95 %", "", bounds, rank=BRIEF),
-        Column("p", "", lambda row: p_value(row.p_adjusted), rank=MORE + 1),
-        Column("launches", "", _launches, rank=MORE),
-        Column("why", "", lambda row: row.reason, is_text=True, rank=MORE),
-        Column("to tell", "launches", _to_tell, rank=MORE),
-    ]
-    shown = table(rows, columns, style=lambda row: _STYLES[row.word])
-    return shown.titled(_title(comparison, rows), "above")
-
-
-_STATE = Column("state", "", lambda row: row.state, is_text=True, rank=ALWAYS)
-
-
 def left_out(comparison: Comparison, shown: Sequence[RowChange]) -> list[str]:
     """Rows that the table has not, by why; and what its figures are."""
     said = []
@@ -347,62 +294,5 @@ def _more(rest: Sequence[RowChange]) -> str:
     return f"of {rows}, {same} {are} the same and {_rows(rest) - same} cannot be told"
 
 
-def row_name(comparison: Comparison, configuration: Configuration) -> str:
-    """A name that tells a row from the others."""
-    return name_of(configuration, _fields(comparison), comparison.base.run.names)
-
-
-def _fields(comparison: Comparison) -> list[Field]:
-    """The fields that tell rows apart; what only goes with the pattern does not."""
-    every = [
-        *(row.configuration for row in comparison.rows),
-        *comparison.only_base,
-        *comparison.only_new,
-    ]
-    patterns = {each.pattern for each in every}
-    pattern = [field for field in FIELDS if field.name == "pattern" and len(patterns) > 1]
-    return [*pattern, *varying_within_patterns(every, ("pattern",))]
-
-
 def _percent(share: float) -> str:
     return f"{round(100 * share, 2):g} %"
-
-
-def figure(row: RowChange, side: str) -> str:
-    """The figure of a side with its unit."""
-    repeats = getattr(row, side)
-    value = row.figures[side == "new"]
-    estimate = repeats.estimate
-    width = estimate.half_width / estimate.value if estimate.value > 0 else math.nan
-    digits = supported_digits(width)
-    if row.configuration.is_rate:
-        return f"{number(value, digits, 1e6)} MB/s"
-    return f"{number(value, digits, 1e3)} us"
-
-
-def _digits(row: RowChange) -> int:
-    low, high = row.bounds
-    return supported_digits((high - low) / 2 / row.factor if row.factor > 0 else math.nan)
-
-
-def factor(row: RowChange) -> str:
-    """How many times as large the figure is, in the digits that its interval supports."""
-    return number(row.factor, _digits(row) + 1)
-
-
-def bounds(row: RowChange) -> str:
-    """The interval of `factor`."""
-    low, high = row.bounds
-    if not (low > 0 and math.isfinite(high)):
-        return NOTHING
-    _, *ends = within_reach(Estimate(row.factor, low, high))
-    return " to ".join(signed(each, _digits(row) + 1) for each in ends)
-
-
-def _launches(row: RowChange) -> str:
-    counts = dict.fromkeys((row.base.launches, row.new.launches))
-    return " and ".join(map(str, counts))
-
-
-def _to_tell(row: RowChange) -> str:
-    return NOTHING if row.launches is None else f"{row.launches:,}"

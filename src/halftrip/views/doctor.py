@@ -26,7 +26,8 @@ from halftrip.units import format_size, significant
 
 
 class CheckResult(Protocol):
-    """What was looked at, whether it is well, what was found there, and what to do."""
+    """What was looked at, whether it is well, what was found there, and what to do, also as
+    commands."""
 
     @property
     def name(self) -> str: ...
@@ -36,12 +37,14 @@ class CheckResult(Protocol):
     def found(self) -> str: ...
     @property
     def advice(self) -> str | None: ...
+    @property
+    def commands(self) -> Sequence[str]: ...
 
 
 def doctor(checks: Sequence[CheckResult]) -> View:
     """A line for each check, and what to do below it."""
     shown = [
-        blocks.CheckLine(each.name, each.state, each.found.split("\n"), each.advice)
+        blocks.CheckLine(each.name, each.state, each.found.split("\n"), each.advice, each.commands)
         for each in checks
     ]
     records: list[dict[str, Any]] = [msgspec.to_builtins(each) for each in checks]
@@ -53,8 +56,10 @@ def doctor(checks: Sequence[CheckResult]) -> View:
 _STYLES = {"slower": "yellow", "unknown": "dim"}
 
 
-def loops(ratios: Sequence[LoopRatio], missing: Mapping[str, str]) -> View:
-    """A line for each path, pattern and size."""
+def loops(
+    ratios: Sequence[LoopRatio], missing: Mapping[str, str], load: str = "", interrupted: str = ""
+) -> View:
+    """A line for each path, pattern and size; `load`: who had the cores meanwhile."""
     columns = [
         Column("path", "", lambda each: each.row.path, True, rank=ALWAYS),
         Column("pattern", "", lambda each: each.row.pattern, True, rank=ALWAYS),
@@ -74,13 +79,13 @@ def loops(ratios: Sequence[LoopRatio], missing: Mapping[str, str]) -> View:
             section=lambda each: (each.row.path, each.row.pattern),
         )
         blocks += [made.titled("Bare loops"), SPACE, Legend(_legend(ratios))]
-    blocks.append(Items([f"{path}: left out: {reason}" for path, reason in missing.items()]))
-    return View(
-        blocks,
-        partial(_content_of_loops, ratios, missing),
-        lambda: _content_of_loops(ratios, missing)["loops"],
-        "Bare loops",
-    )
+    said = [f"{path}: left out: {reason}" for path, reason in missing.items()]
+    if interrupted:
+        said.append(f"interrupted: {interrupted}; rows have two turns or more")
+    blocks.append(Items([*said, load] if load else said))
+    about = {"left_out": dict(missing), "load": load or None, "interrupted": interrupted or None}
+    rows = partial(_rows_of_loops, ratios)
+    return View(blocks, lambda: {"loops": rows(), **about}, rows, "Bare loops")
 
 
 def _legend(ratios: Sequence[LoopRatio]) -> list[str]:
@@ -121,23 +126,20 @@ def _verdict(each: LoopRatio) -> str:
     return "not known"
 
 
-def _content_of_loops(ratios: Sequence[LoopRatio], missing: Mapping[str, str]) -> dict[str, Any]:
-    """The same as an object for JSON; names end in units."""
-    return {
-        "loops": [
-            {
-                **each.row._asdict(),
-                "bare_ns": each.bare,
-                "halftrip_ns": each.halftrip,
-                **_keys("ratio", each.ratio),
-                **_keys("p99_ratio", each.p99),
-                "turns": each.turns,
-                "verdict": each.word,
-            }
-            for each in ratios
-        ],
-        "left_out": dict(missing),
-    }
+def _rows_of_loops(ratios: Sequence[LoopRatio]) -> list[dict[str, Any]]:
+    """The same for programs; names end in units."""
+    return [
+        {
+            **each.row._asdict(),
+            "bare_ns": each.bare,
+            "halftrip_ns": each.halftrip,
+            **_keys("ratio", each.ratio),
+            **_keys("p99_ratio", each.p99),
+            "turns": each.turns,
+            "verdict": each.word,
+        }
+        for each in ratios
+    ]
 
 
 def _keys(name: str, ratio: Ratio | None) -> dict[str, float | None]:

@@ -32,6 +32,16 @@ def namer(configurations: Sequence[Configuration], names: Names) -> Callable[[Co
     return lambda each: curve_name(each, fields, names)
 
 
+# Stands where an interval leaves out nothing.
+NOT_TOLD = "not told"
+
+
+def is_told(found: Estimate | None, most: float | None) -> bool:
+    """Whether the interval of a figure leaves out any of what it may be anyway: from 0 to
+    `most`, in base units (None: not known)."""
+    return found is None or most is None or found.low > 0 or found.high < most
+
+
 def estimate_column(
     name: str,
     unit: str,
@@ -39,16 +49,19 @@ def estimate_column(
     scale: float,
     rank: int = ALWAYS,
     text: Callable[[Estimate | None, float], str] = with_interval,
+    most: Callable[[Any], float | None] = lambda _: None,
 ) -> Column:
-    """The column of a figure with its interval, in a unit of `scale` base units."""
+    """The column of a figure with its interval, in a unit of `scale` base units; that of a line is
+    at `most` so large, as far as that is known."""
 
     def value(line: Any) -> Estimate:
         found = of(line)
         return Estimate(math.nan) if found is None else Estimate(*(each / scale for each in found))
 
-    return Column(
-        name, unit, lambda line: text(of(line), scale), is_text=True, rank=rank, value=value
-    )
+    def cell(line: Any) -> str:
+        return text(of(line), scale) if is_told(of(line), most(line)) else NOT_TOLD
+
+    return Column(name, unit, cell, is_text=True, rank=rank, value=value)
 
 
 def reason_lines(reasons: Sequence[tuple[str, str, str]]) -> list[str]:

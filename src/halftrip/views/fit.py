@@ -43,8 +43,8 @@ _OVER = {
 }
 _OF_LINES = [
     (
-        "one line: t = s + n / B; n-half: s B, where half of B is reached; off: the time less the "
-        "line's, at the size where it is worst."
+        "one line: t = s + n / B; n-half: s B, where half of B is reached (not told: anywhere up "
+        "to the largest size); off: the time less the line's, at the size where it is worst."
     ),
     (
         "ordinary: every ns counts alike; relative: every per cent; robust: as relative, and "
@@ -201,12 +201,19 @@ def _line_columns(fits: Sequence[CurveFit]) -> list[Column]:
         *_of_curve(fits),
         Column("one line", "", lambda line: line.what.method, True, rank=ALWAYS),
         *_of_a_line(lambda line: line.what.line),
-        estimate_column("n-half", "bytes", lambda line: line.what.n_half, 1.0, BRIEF, _bytes),
+        estimate_column(
+            "n-half", "bytes", lambda line: line.what.n_half, 1.0, BRIEF, _bytes, _largest
+        ),
         Column("off", "%", lambda line: _off(line.what), rank=ALWAYS),
         Column("at", "bytes", lambda line: _worst(line.what), rank=BRIEF),
         Column("", "", lambda line: "fits" if line.what.unfit is None else "unfit", True,
                rank=ALWAYS, key="fits"),
     ]  # fmt: skip
+
+
+def _largest(line: _Of) -> float:
+    assert line.fit.curve.times is not None
+    return float(line.fit.curve.times.sizes[-1])
 
 
 def _off(line: Hockney) -> str:

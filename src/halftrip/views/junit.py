@@ -9,7 +9,7 @@ from halftrip.analysis.comparison import Comparison
 from halftrip.analysis.row_change import RowChange
 from halftrip.results.configuration import Configuration
 from halftrip.texts import printable
-from halftrip.views import compare as shown
+from halftrip.views.compare_rows import bounds, factor, figure, row_name
 
 
 def junit(comparisons: Sequence[Comparison]) -> str:
@@ -41,7 +41,7 @@ def junit(comparisons: Sequence[Comparison]) -> str:
 def _named(
     suite: ET.Element, comparison: Comparison, configuration: Configuration, state: str = ""
 ) -> ET.Element:
-    name = shown.row_name(comparison, configuration)
+    name = row_name(comparison, configuration)
     return ET.SubElement(
         suite,
         "testcase",
@@ -53,8 +53,8 @@ def _named(
 def _case(suite: ET.Element, comparison: Comparison, row: RowChange) -> None:
     case = _named(suite, comparison, row.configuration, row.state)
     said = (
-        f"{shown.figure(row, 'new')}, was {shown.figure(row, 'base')}: "
-        f"{shown.factor(row)} times as much (95 %: {shown.bounds(row)})"
+        f"{figure(row, 'new')}, was {figure(row, 'base')}: "
+        f"{factor(row)} times as much (95 %: {bounds(row)})"
     )
     if row.word == "slower":
         ET.SubElement(case, "failure", message=printable(said), type="slower")

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from halftrip.analysis.figure import ALWAYS, MORE
 from halftrip.analysis.layers import ONE_WAY_OF
 from halftrip.analysis.loggp import MISFIT, LogGPFit, Overheads, Parameter
 from halftrip.analysis.setting_figures import curve_fields
 from halftrip.render.blocks import SPACE, Block, Column, Items, Legend, table
+from halftrip.report.numbers import with_interval
 from halftrip.results.configuration import Configuration
 from halftrip.results.names import Names
 from halftrip.stats.estimate import Estimate
 from halftrip.units import format_size, significant
 from halftrip.views.estimates import (
+    NOT_TOLD,
     estimate_column,
     estimate_fields,
     finite,
     interval_lines,
+    is_told,
     namer,
     reason_lines,
 )
@@ -38,7 +41,10 @@ def blocks(fits: Sequence[LogGPFit], names: Names) -> list[Block]:
     told = [fit for fit in fits if fit.overheads or fit.gap.estimate]
     found: list[Block] = []
     if told:
-        found.append(table(told, _parameter_columns(named)).titled("LogGP"))
+        each = [(fit, shown) for fit in told for shown in _parameters(fit)]
+        one_by_one = table(each, _narrow_columns(named), section=lambda line: line[0].path)
+        made = table(told, _parameter_columns(named, told[0])).titled("LogGP")
+        found.append(made._replace(instead=[one_by_one]))
     sized = [(fit, each) for fit in fits for each in fit.overheads if len(fit.overheads) > 1]
     if sized:
         made = table(sized, _overhead_columns(named), section=lambda line: line[0].path)
@@ -68,29 +74,80 @@ def _figures(fit: LogGPFit) -> list[tuple[str, Parameter]]:
     return found
 
 
-def _parameter_columns(named: Callable[[Configuration], str]) -> list[Column]:
-    def of_smallest(name: str, pick: Callable[[Overheads], Parameter]) -> Column:
-        def of(fit: LogGPFit) -> Estimate | None:
-            return None if fit.smallest is None else pick(fit.smallest).estimate
+class _Shown(NamedTuple):
+    """A parameter of a path: its name, the unit in which it is shown, so many base units, its
+    figure, and what it cannot exceed (None: not known)."""
 
-        return estimate_column(name, "us", of, 1e3)
+    name: str
+    unit: str
+    scale: float
+    estimate: Estimate | None
+    most: float | None
 
+
+def _parameters(fit: LogGPFit) -> list[_Shown]:
+    """All of a path. What a message of a size takes is no less than any of its parts."""
+    halves = {each.size: each.half.value for each in fit.overheads if each.half is not None}
+    first, last = (f(halves, default=0) for f in (min, max))
+    half = halves.get(first)
+    ends = fit.smallest
     return [
-        Column("path", "", lambda fit: named(fit.path), True, rank=ALWAYS),
-        estimate_column("L", "us", lambda fit: fit.latency.estimate, 1e3),
-        of_smallest("o_s", lambda each: each.send),
-        of_smallest("o_r", lambda each: each.receive),
-        estimate_column("g", "us", lambda fit: fit.gap.estimate, 1e3),
-        estimate_column("G", "ns/B", lambda fit: fit.per_byte.estimate, 1.0),
+        _Shown("L", "us", 1e3, fit.latency.estimate, halves.get(fit.size or 0, half)),
+        _Shown("o_s", "us", 1e3, None if ends is None else ends.send.estimate, half),
+        _Shown("o_r", "us", 1e3, None if ends is None else ends.receive.estimate, half),
+        _Shown("g", "us", 1e3, fit.gap.estimate, half),
+        _Shown("G", "ns/B", 1.0, fit.per_byte.estimate, halves[last] / last if last else None),
     ]
 
 
+def _parameter_columns(named: Callable[[Configuration], str], fit: LogGPFit) -> list[Column]:
+    def column(place: int, name: str, unit: str, scale: float) -> Column:
+        def shown(fit: LogGPFit) -> _Shown:
+            return _parameters(fit)[place]
+
+        estimate, most = (lambda fit: shown(fit).estimate), (lambda fit: shown(fit).most)
+        return estimate_column(name, unit, estimate, scale, most=most)
+
+    return [
+        Column("path", "", lambda fit: named(fit.path), True, rank=ALWAYS),
+        *(
+            column(place, name, unit, scale)
+            for place, (name, unit, scale, *_) in enumerate(_parameters(fit))
+        ),
+    ]
+
+
+def _narrow_columns(named: Callable[[Configuration], str]) -> list[Column]:
+    """A line for each parameter of each path."""
+
+    def text(line: tuple[LogGPFit, _Shown]) -> str:
+        _, shown = line
+        told = is_told(shown.estimate, shown.most)
+        return with_interval(shown.estimate, shown.scale) if told else NOT_TOLD
+
+    return [
+        Column("path", "", lambda line: named(line[0].path), True, rank=ALWAYS),
+        Column("", "", lambda line: line[1].name, True, rank=ALWAYS),
+        Column("figure", "", text, True, rank=ALWAYS),
+        Column("unit", "", lambda line: line[1].unit, True, rank=ALWAYS),
+    ]
+
+
+def _half(of: Overheads) -> float | None:
+    return None if of.half is None else of.half.value
+
+
 def _overhead_columns(named: Callable[[Configuration], str]) -> list[Column]:
+    def end(name: str, of: Callable[[Overheads], Parameter]) -> Column:
+        return estimate_column(
+            name, "us", lambda line: of(line[1]).estimate, 1e3, most=lambda line: _half(line[1])
+        )
+
     return [
         Column("path", "", lambda line: named(line[0].path), True, rank=ALWAYS),
         Column("size", "bytes", lambda line: format_size(line[1].size), rank=ALWAYS),
-        estimate_column("o_s", "us", lambda line: line[1].send.estimate, 1e3),
-        estimate_column("o_r", "us", lambda line: line[1].receive.estimate, 1e3),
+        end("o_s", lambda each: each.send),
+        end("o_r", lambda each: each.receive),
         estimate_column("half a round trip", "us", lambda line: line[1].half, 1e3, MORE),
         estimate_column("by LogGP", "us", lambda line: line[1].predicted.estimate, 1e3, MORE),
     ]
@@ -99,6 +156,18 @@ def _overhead_columns(named: Callable[[Configuration], str]) -> list[Column]:
 def _notes(fit: LogGPFit, name: str) -> list[str]:
     """Where the model does not fit."""
     found = [two_ways(fit.path.transport)] if fit.path.transport in ONE_WAY_OF else []
+    untold = [each.name for each in _parameters(fit) if not is_told(each.estimate, each.most)]
+    untold += [
+        f"{end} of {format_size(each.size)}"
+        for each in fit.overheads[1:]
+        for end, of in (("o_s", each.send), ("o_r", each.receive))
+        if not is_told(of.estimate, _half(each))
+    ]
+    if untold:
+        found.append(
+            f"{name}: {', '.join(untold)} {NOT_TOLD}: the interval holds all from 0 to what a "
+            "message takes; measure longer, as with --time 1s, or where nobody else has the cores."
+        )
     if fit.misfit is not None and fit.misfit_at is not None and fit.misfit > MISFIT:
         off = significant(fit.misfit, 2) if math.isfinite(fit.misfit) else "many"
         found.append(
@@ -117,12 +186,14 @@ def _notes(fit: LogGPFit, name: str) -> list[str]:
             "than in a ping-pong, which LogGP does not have."
         )
     latency = fit.latency.estimate
-    if latency is not None and not latency.is_apart_from(0.0):
+    if latency is None or "L" in untold:
+        return found
+    if not latency.is_apart_from(0.0):
         found.append(
             f"{name}: L cannot be told from 0: as far as they are known, the overheads are all of "
             "the time; measure longer, as with --time 1s, to know more."
         )
-    elif latency is not None and latency.value < 0:
+    elif latency.value < 0:
         found.append(
             f"{name}: L is below 0: part of the overheads overlaps with the transfer, which LogGP "
             "does not have."

@@ -268,7 +268,7 @@ def _causes(rows: Sequence[Row]) -> str:
 
 
 _FIGURES = (
-    Column("sizes", "bytes", _ends, is_text=True, rank=ALWAYS),
+    Column("sizes", "bytes", _ends, rank=ALWAYS),
     Column("latency", "us", _latency_of_smallest, rank=ALWAYS),
     Column("peak", "MB/s", _peak_of, rank=ALWAYS),
     Column("cause", "", _causes, is_text=True, rank=BRIEF),

@@ -11,10 +11,13 @@ from halftrip.analysis.rows import Row, in_every_state
 from halftrip.render.blocks import Column, Legend, Table, table
 from halftrip.report.document import Document
 from halftrip.report.fields import common, varying
+from halftrip.report.numbers import mark
 from halftrip.results.run import Run
 from halftrip.views import columns, states
 from halftrip.views.columns import is_round_trip
 
+# The figures that rows are about.
+_MAIN = ("latency_ns", "round_trip_ns", "total_bandwidth_bytes_per_s")
 _STYLES = {"ok": "", "caution": "yellow", "no": "red"}
 
 
@@ -55,7 +58,8 @@ def _row_table(document: Document, rows: Sequence[Row], brief: bool) -> RowTable
     shown = [*path_columns(rows), *_figures(rows, rtt), columns.VERDICT, columns.CAUSE]
     if brief:
         shown = [column for column in shown if column.rank <= BRIEF]
-    made = table(rows, shown, lambda row: _STYLES[row.verdict.word], _section, say_once=True)
+    shown = [each._replace(is_marked=each.key in _MAIN) for each in shown]
+    made = table(rows, shown, lambda row: _STYLES[row.verdict.word], _section, True, mark)
     return RowTable(rows, made.titled(_heading(document.run, rows, brief)), rtt)
 
 
@@ -154,7 +158,7 @@ def _legend(table_rows: Sequence[Row], shown: Sequence[Column], rtt: bool) -> li
         )
     if any(row.configuration.delay for row in table_rows):
         lines.append(_DELAY_SAYS)
-    if any(row.configuration.concurrency > 1 for row in table_rows):
+    if any(row.configuration.concurrency > 1 and not row.source for row in table_rows):
         lines.append(_AGGREGATE_SAYS)
     return lines
 

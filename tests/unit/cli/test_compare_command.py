@@ -108,6 +108,18 @@ def test_nothing_slower_is_status_0(files):
     assert compare(files, "a.jsonl", "b.jsonl", "--threshold", "20%").status == 0
 
 
+def test_rows_are_chosen_by_the_names_that_are_printed(files):
+    for names, status, said in (
+        (["shm 8 B", "shm 1K"], 0, "All 2 rows are the same"),
+        (["shm spin 64 B"], 1, "The only row is slower"),
+        (["shm"], 1, "Of 3 rows, 1 slower"),
+    ):
+        result = compare(files, "a.jsonl", "b.jsonl", *names)
+        assert (result.status, said in result.out) == (status, True)
+    said = compare(files, "a.jsonl", "b.jsonl", "shm 9 B").err
+    assert said == "halftrip: a.jsonl: it has none of the rows that were chosen\n"
+
+
 def test_one_launch_is_said_and_is_status_3_if_it_is_strict(files):
     result = compare(files, "c.jsonl", "c2.jsonl")
     assert result.status == 0

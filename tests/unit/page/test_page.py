@@ -255,6 +255,24 @@ def test_a_run_keeps_what_it_can_of_the_rules():
     assert kept(runs.run(*without, copy_times=()))[11] == "not kept"
 
 
+def test_the_first_rule_fits_what_the_page_says():
+    one, two = (runs.in_launches(*each) for each in (("shm", 8, 100.0), ("tcp", 8, 5000.0)))
+    for measured, state in ((one, "does not apply"), ([*one, *two], "kept")):
+        made = report_of(runs.run(*measured))
+        assert f"another. **{state}**" in section(made, "rules").replace(
+            "how fast that is", "another"
+        )
+        assert ("times as fast" in section(made, "answer")) == (state == "kept")
+
+
+def test_a_flag_has_one_entry_whatever_is_to_be_done_about_it():
+    said = section(report_of(load(ROOT / "tests/golden/formats/1.jsonl")), "flags")
+    names = re.findall(r"^\*\*([a-z-]+):\*\*", said, re.MULTILINE)
+    assert "disturbed" in names
+    assert len(set(names)) == len(names)
+    assert "| what to do |" in said
+
+
 def test_several_runs_keep_a_rule_as_the_worst_of_them():
     documents = [
         document(runs.run(*runs.in_launches("shm", 8, 100.0, launches=6))),

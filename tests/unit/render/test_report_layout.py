@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,7 @@ from halftrip.render import html, markdown
 from halftrip.render import json as as_json
 from halftrip.render.blocks import Column, Table, TableLine, View, table, text_table
 from halftrip.render.latex import tabular
+from halftrip.render.plain import lines_of
 from halftrip.render.terminal import lines
 from halftrip.report.document import document
 from halftrip.results.run_file import encode, load, newest
@@ -81,6 +83,15 @@ def test_what_is_left_out_ranks_below_what_is_shown(table, width):
         assert max(shown, default=0) <= min(by_name[name] for name in left_out)
     if any(rank > ALWAYS for rank in shown):
         assert max(map(len, lines[:said])) <= width
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 200])
+def test_figures_stand_beside_their_verdict_or_have_its_mark(width):
+    lines = text_of(VIEWS.load("details")(document(RUN)), width).splitlines()
+    for figure, mark, verdict in (("1.01", "~", "caution"), ("4.00", "!", "no")):
+        (line,) = [each for each in lines if f" {figure}" in each]
+        assert f"{figure}{mark}" in line or verdict in line.split()
+    assert max(map(len, lines)) <= width
 
 
 @settings(max_examples=50)
@@ -223,7 +234,7 @@ def of_loops():
     ratio = LoopRatio(
         LoopRow("pipe", "pingpong", 8), 100.0, 102.0, Ratio(1.02, 1.0, 1.04), None, 12
     )
-    return loops([ratio], {"mpi": "no mpiexec"})
+    return loops([ratio], {"mpi": "no mpiexec"}, "others had core 0", "stopped by SIGINT")
 
 
 EVERY = {
@@ -272,6 +283,16 @@ def test_what_a_check_found_and_its_advice_are_told_apart(capsys):
         found.append(capsys.readouterr().out)
     assert found[0] == "- governor **warning**: powersave; on all; set it\n"
     assert "\\item governor \\textbf{warning}: powersave; on all; set it\n" in found[1]
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_a_command_has_lines_of_its_own_that_a_shell_reads(width):
+    command = shlex.join(["rm", *(f"/dev/shm/segment.{n}" for n in range(5)), "/tmp/a b"])
+    view = doctor([Check("segments", "warning", "six", "nobody has them", commands=[command])])
+    _, copied = text_of(view, width).split("nobody has them:\n")
+    assert max(map(len, copied.splitlines())) <= width
+    assert shlex.split(copied.replace(" \\\n", " ")) == shlex.split(command)
+    assert command in lines_of(view.blocks[0])[0]
 
 
 def test_objects_within_a_record_are_json_in_csv():

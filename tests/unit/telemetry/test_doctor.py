@@ -168,7 +168,7 @@ def test_a_hypervisor_that_never_counted_steal_may_not_tell_of_it(
 def test_what_was_tried_decides_on_single_copies(tried, scope, state, said):
     check = doctor_single_copy.judge(tried, scope)
     assert check.state == state
-    assert said in f"{check.found} {check.advice}"
+    assert said in f"{check.found} {check.advice} {' '.join(check.commands)}"
 
 
 def test_single_copies_are_tried_here():

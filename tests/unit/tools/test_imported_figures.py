@@ -17,6 +17,32 @@ ROWS = [
     # The message rate has more digits than the bandwidth.
     ("osu", "mbw-mr", 0, (), {"rate": 8371594.13, "one_way": 1e9 / 8371594.13}),
     ("osu", "mbw-mr", 0, (("size: 64", "size: 16"),), {"window": 16}),
+    # The mean of four pairs, of which the sum is printed.
+    ("osu", "several-pairs", 0, (), STREAM | {
+        "concurrency": 4, "rate": 33486376.52 / 4, "bandwidth": 267.89e6 / 4, "window": 64,
+    }),
+    ("osu", "several-pairs", 2, (), PING | {"variant": (("pairs", "unknown"),), "one_way": 490.0}),
+    ("osu", "several-pairs", 4, (), PING | {"variant": (("threads", "1:2"),), "one_way": 980.0}),
+    ("osu", "several-pairs", 4, (
+        ("Multi-threaded", "Multi-process"), ("Sender threads", "forked processes in sender"),
+        ("Receiver threads", "forked processes in receiver"),
+    ), {"variant": (("forked processes", "1:2"),)}),
+    ("osu", "several-pairs", 4, (("# Number of Sender threads: 1\n", ""),), {
+        "variant": (("threads", "unknown"),),
+    }),
+    ("osu", "one-sided", 0, (), {
+        "pattern": "put", "mode": "onesided", "one_way": 1490.0, "window": 1,
+        "variant": (("synchronization", "fence"), ("window creation", "create")),
+    }),
+    ("osu", "one-sided", 2, (), {
+        "pattern": "get", "window": 64, "bandwidth": 62.53e6, "places": "own", "variant": (),
+    }),
+    ("osu", "one-sided", 2, (("Get Bandwidth Test v7.4", "Get Bandwidth Test v5.3.2"),), {
+        "window": 32,
+    }),
+    ("osu", "one-sided", 2, (("Get Bandwidth", "Put Bi-directional Bandwidth"),), BOTH | {
+        "bandwidth": 62.53e6 / 2, "variant": (("verb", "put"),),
+    }),
     ("imb", "four-benchmarks", 0, (), PING | {"size": 0, "bandwidth": None}),
     ("imb", "four-benchmarks", 1, (), PING | {
         "size": 8, "iterations": 1000, "counted": True, "one_way": 350.0, "bandwidth": 22.61e6,
@@ -29,6 +55,25 @@ ROWS = [
     }),
     # The sum of both directions.
     ("imb", "four-benchmarks", 11, (), BOTH | {"rate": 5e6, "one_way": 200.0, "bandwidth": 40e6}),
+    # The slowest of both, which send and receive a message each, or two.
+    ("imb", "ranges", 1, (), {
+        "pattern": "exchange", "mode": "blocking", "one_way": 800.0, "bandwidth": 1280e6,
+    }),
+    ("imb", "ranges", 3, (), BOTH | {"window": 2, "one_way": 800.0, "bandwidth": 1280e6}),
+    *(
+        ("imb", "four-benchmarks", 1, (("PingPong", title), ("MPI-1 part", part)), {
+            "pattern": pattern, "mode": "onesided", "variant": variant, "one_way": 350.0,
+        })
+        for title, part, pattern, variant in (
+            ("Unidir_Put", "MPI-2 part", "put",
+             (("mode", "unknown"), ("synchronization", "fence"))),
+            ("Unidir_get", "MPI-RMA part", "get", (("mode", "unknown"),)),
+        )
+    ),
+    # Of two pairs, Uniband and Biband are the only ones.
+    ("imb", "four-benchmarks", 1, (("processes = 2 ", "processes = 4 "),), STREAM | {
+        "concurrency": 2, "rate": 8371594 / 2, "bandwidth": 66.97e6 / 2,
+    }),
     # A megabyte depends on the version.
     *(
         ("imb", "four-benchmarks", 2, (("2021.3", version),), {"bandwidth": 1852.41 * unit})
@@ -92,6 +137,35 @@ ROWS = [
         "bandwidth": 27.8e6, "sample": round(1e9 * 64 / 27.8e6),
     }),
     ("qperf", "sizes", 2, (), {"size": 1024, "sample": 2 * 10400}),
+    # Of an unknown size.
+    ("qperf", "with-rates", 0, (), STREAM | {
+        "known_size": None, "bandwidth": 2.66e9, "rate": 40500.0, "one_way": 1e9 / 40500,
+    }),
+    ("qperf", "with-rates", 1, (), PING | {"known_size": None, "one_way": 17700.0}),
+    ("fi_pingpong", "tcp", 1, (), PING | {
+        "transport": "libfabric", "size": 1024, "one_way": 11750.0, "iterations": 10_000,
+    }),
+    ("mpi4py-bench", "numpy", 0, (), PING | {
+        "transport": "mpi4py", "size": 8, "one_way": 1095.9227, "spread": {"stddev": 27983.0},
+        "iterations": 10_000, "unknown": ("object",),
+    }),
+    ("mpi4py-bench", "numpy", 0, (
+        (" | Time Mean [s] ± StdDev [s]  Samples", ""),
+        (" | 1.0959227e-06 ± 2.7983e-05    10000", ""),
+    ), {"bandwidth": 7.3e6, "counted": False}),
+    ("mpi-benchmarks-jl", "pingpong", 1, (), PING | {
+        "transport": "mpi", "size": 8, "one_way": 1291.143, "iterations": 1000, "buffers": "same",
+    }),
+    ("mpi-benchmarks-jl", "pingpong", 1, (("IMB Pingpong", "IMB Pingping"),), {
+        "pattern": "pingping", "buffers": "separate",
+    }),
+    ("iperf3", "stream.jsonl", 0, (), STREAM | {"size": 131072, "bandwidth": 9742874698.0 / 8}),
+    ("iperf3", "stream.jsonl", 2, (), {"slice": 1, "bandwidth": 9500883582.2 / 8}),
+    ("iperf3", "text.txt", 0, (), STREAM | {
+        "transport": "tcp", "known_size": None, "bandwidth": 1.78e9 / 8,
+        "variant": (("direction", "to client"), ("over", "whole test"), ("streams", "2")),
+    }),
+    ("iperf3", "text.txt", 2, (), {"slice": 1, "bandwidth": 1.67e9 / 8}),
     ("netperf", "tcp-rr", 0, (), PING | {
         "transport": "tcp", "mode": "blocking", "size": 64, "sample": round(1e9 / 43251.34),
         "step": 1e9 / 2 / 43251.34 * 0.01 / 43251.34, "counted": False,
@@ -273,43 +347,6 @@ def test_the_bandwidth_of_perftests_json_is_that_of_its_message_rate():
     )
     assert found.configuration.window == 1
     assert found.reported.bandwidth == pytest.approx(2 * 6.25e6)
-
-
-BANNER = "MIGRATED {} TEST from 0.0.0.0 () port 0 AF_INET to 10.0.0.2 () port 0 AF_INET\n"
-
-
-def test_netperfs_transactions_by_their_rate():
-    for text in (
-        BANNER.format("TCP REQUEST/RESPONSE") + "THROUGHPUT=50000.00\n",
-        BANNER.format("TCP REQUEST/RESPONSE") + "Throughput\n50000.00\n",
-        "Throughput,Throughput Units\n50000.00,Trans/s\n",
-        "RT_LATENCY=20.000\nTHROUGHPUT=40.00\nDIRECTION=Send|Recv\n",
-    ):
-        assert one_way(only(text, "netperf")) == 10000
-
-
-@pytest.mark.parametrize(
-    ("text", "test"),
-    [
-        ("PROTOCOL=UDP\nDIRECTION=Send\n", "UDP_STREAM"),
-        ("PROTOCOL=TCP\nDIRECTION=Recv\n", "TCP_MAERTS"),
-        ("PROTOCOL=TCP\nTHROUGHPUT_UNITS=10^6bits/s\n", "TCP_STREAM"),
-        # The latencies of a stream are those of calls.
-        (BANNER.format("TCP STREAM") + "MEAN_LATENCY=3.10\n", "TCP_STREAM"),
-        ("OMNI Send TEST from 0.0.0.0 ()\n", "unknown"),
-    ],
-)
-def test_netperfs_streams(text, test):
-    found = only(text + "LOCAL_SEND_SIZE=1000\nTHROUGHPUT=800.00\n", "netperf")
-    assert found.configuration.pattern == "stream"
-    assert found.configuration.variant == (("test", test),)
-    assert (one_way(found), found.reported.bandwidth, found.reported.spread) == (10000, 1e8, {})
-
-
-def test_a_percentile_of_netperf_alone_is_a_median():
-    run = imported_run("P50_LATENCY=6\n")
-    assert run.measurements[0].samples[0] == 6000
-    assert run.sources[0].statistic == "median"
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from halftrip.report.document import document
 from harness.imports import imported_run, sample
 
 
@@ -64,3 +65,13 @@ def test_pyperf():
         assert found[place].samples[0] / 1024 / 2 == pytest.approx(1e9 * value, abs=1e-3)
     assert {source.version for source in run.sources} == {"2.10.0"}
     assert run.sources[0].hosts == ["node1"]
+
+
+def test_an_interval_is_no_narrower_than_the_last_digit():
+    """Of three launches that agree in all digits."""
+    run = imported_run(3 * sample("osu", "latency-validated"))
+    for row in document(run).rows:
+        step = row.reported[0].step
+        assert step == 10
+        low, high = row.summary.low, row.summary.high
+        assert (row.summary.latency - low, high - row.summary.latency) == (step / 2, step / 2)

@@ -1,11 +1,17 @@
 """What was measured in another way is told apart, and no figure is made of two that do not fit."""
 
+import csv
+import io
+
 import pytest
 
 from halftrip.analysis.compared_run import ComparedRun
 from halftrip.analysis.comparison import compare
 from halftrip.errors import HalftripError, UsageError
-from harness.imports import imported, imported_run, sample
+from halftrip.report.document import document
+from halftrip.views import details
+from harness.imports import imported, imported_run, one_way, sample
+from harness.screens import text_of
 
 OSU = "# OSU MPI{} Latency Test v7.3\n{}# Size       Avg Latency(us)\n8 1.32\n64 1.41\n"
 ON = "# Send Buffer on {} ({}) and Receive Buffer on {} ({})\n"
@@ -86,3 +92,55 @@ def test_what_was_told_of_rows_keeps_them_apart():
     texts = [imported_run(OSU.format("", ""), settings={"kernel": name}) for name in ("a", "b")]
     with pytest.raises(UsageError, match="no row in common"):
         compare(ComparedRun.of(texts[0], "a"), [ComparedRun.of(texts[1], "b")])
+
+
+def test_a_bandwidth_without_a_size_has_no_time_and_tells_ratios():
+    text = sample("iperf3", "text.txt")
+    found = document(imported_run(text))
+    for row in csv.DictReader(io.StringIO(details.csv(found))):
+        assert [row[name] for name in ("size_bytes", "latency_ns", "messages_per_s")] == [""] * 3
+        assert float(row["bandwidth_bytes_per_s"]) > 2e8
+    assert [row.summary.samples for row in found.rows] == [2, 1]
+    (first, *_) = imported_run(text, size=8192).measurements
+    assert one_way(first) == pytest.approx(8192 / (1.78 / 8), abs=1)
+
+
+def test_the_sum_of_several_pairs_stands_beside_the_mean():
+    run = imported_run(sample("osu", "several-pairs"), settings={"pairs": "4"})
+    sums = {row.source.statistic: row.all_pairs_bandwidth for row in document(run).rows}
+    assert sums == {"sum": pytest.approx(532.8e6), "mean": None}
+    assert "all pairs: the sum" in text_of(details.details(document(run)), 150)
+    assert ("pairs", "4") in {each for one in run.by_configuration for each in one.variant}
+
+
+MULTI = """\
+# Benchmarking Multi-PingPong
+# ( 2 groups of 2 processes each running simultaneous )
+# Group  0:     0    2
+#
+# Group  1:     1    3
+#
+"""
+GROUPS = """
+        Group       #bytes #repetitions      t[usec]   Mbytes/sec
+
+            0            8         1000         0.41        19.51
+            1            8         1000         0.42        19.05
+"""
+SLOWEST = """\
+       #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]   Mbytes/sec
+            8         1000         0.37         0.39         0.38        20.51
+"""
+
+
+def test_groups_of_imb_are_pairs_or_the_slowest_of_them():
+    found = [
+        (each.configuration.pair, each.configuration.variant, one_way(each))
+        for each in imported_run(MULTI + GROUPS + MULTI + SLOWEST).measurements
+    ]
+    slowest = (("pair", "slowest"),)
+    assert found == [((0, 2), (), 410.0), ((1, 3), (), 420.0), ((0, 1), slowest, 390.0)]
+    with pytest.raises(HalftripError, match="no line above says which ranks group '0' has"):
+        imported(MULTI.replace("# Group", "# Grupe") + GROUPS)
+    with pytest.raises(HalftripError, match="where the title says otherwise"):
+        imported(MULTI.replace("Multi-", "") + GROUPS)

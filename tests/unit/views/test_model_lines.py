@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from halftrip.analysis.loggp import LogGPFit, Overheads, Parameter
 from halftrip.analysis.max_rate import MaxRate, MaxRateFit
 from halftrip.analysis.netpipe_figures import NetpipeFigures, SizeFound
@@ -49,6 +51,18 @@ def test_the_parameters_and_the_overheads_by_size():
     assert "1K" in text
     assert "half a round trip" in text
     assert "in brackets: 95 % interval, over slices." in text
+
+
+@pytest.mark.parametrize("width", [40, 80, 100, 200])
+def test_all_parameters_are_shown_and_one_that_is_not_told_is_said_so(width):
+    """What a message of a byte takes is 0.7 us."""
+    wide = overheads(1)._replace(receive=Parameter(Estimate(9.0, -52.0, 28_439.0)))
+    fits = [fit(name) for name in ("mpi", "tcp", "udp", "unix", "shm")]
+    text = shown(loggp.blocks([fit("pipe", overheads=(wide,)), *fits], NAMES), width)
+    assert text.count("0.180 [0.176, 0.185]") == len(fits) + 1
+    assert text.count("0.0500 [0.0490, 0.0515]") == len(fits) + 1
+    assert "28,439" not in text
+    assert "pipe: o_r not told" in " ".join(text.split())
 
 
 def test_a_path_whose_replies_go_another_way_is_named():

@@ -19,7 +19,7 @@ from halftrip.report.numbers import (
 from halftrip.results.counts import Delivery
 from halftrip.results.records import Aggregate, Skip, WarmUp
 from halftrip.stats.estimate import Estimate
-from halftrip.views.compare import bounds
+from halftrip.views.compare_rows import bounds
 from halftrip.views.details import details
 from harness import runs
 from harness.files import golden

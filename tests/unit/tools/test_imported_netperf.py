@@ -1,0 +1,47 @@
+"""What netperf's texts are that do not say it all."""
+
+import pytest
+
+from harness.imports import imported_run, measured, one_way
+
+
+def only(text):
+    (found,) = measured(text, "netperf")
+    return found
+
+
+BANNER = "MIGRATED {} TEST from 0.0.0.0 () port 0 AF_INET to 10.0.0.2 () port 0 AF_INET\n"
+
+
+def test_netperfs_transactions_by_their_rate():
+    for text in (
+        BANNER.format("TCP REQUEST/RESPONSE") + "THROUGHPUT=50000.00\n",
+        BANNER.format("TCP REQUEST/RESPONSE") + "Throughput\n50000.00\n",
+        "Throughput,Throughput Units\n50000.00,Trans/s\n",
+        "RT_LATENCY=20.000\nTHROUGHPUT=40.00\nDIRECTION=Send|Recv\n",
+    ):
+        assert one_way(only(text)) == 10000
+
+
+@pytest.mark.parametrize(
+    ("text", "test"),
+    [
+        ("PROTOCOL=UDP\nDIRECTION=Send\n", "UDP_STREAM"),
+        ("PROTOCOL=TCP\nDIRECTION=Recv\n", "TCP_MAERTS"),
+        ("PROTOCOL=TCP\nTHROUGHPUT_UNITS=10^6bits/s\n", "TCP_STREAM"),
+        # The latencies of a stream are those of calls.
+        (BANNER.format("TCP STREAM") + "MEAN_LATENCY=3.10\n", "TCP_STREAM"),
+        ("OMNI Send TEST from 0.0.0.0 ()\n", "unknown"),
+    ],
+)
+def test_netperfs_streams(text, test):
+    found = only(text + "LOCAL_SEND_SIZE=1000\nTHROUGHPUT=800.00\n")
+    assert found.configuration.pattern == "stream"
+    assert found.configuration.variant == (("test", test),)
+    assert (one_way(found), found.reported.bandwidth, found.reported.spread) == (10000, 1e8, {})
+
+
+def test_a_percentile_of_netperf_alone_is_a_median():
+    run = imported_run("P50_LATENCY=6\n")
+    assert run.measurements[0].samples[0] == 6000
+    assert run.sources[0].statistic == "median"
