@@ -159,8 +159,8 @@ ROWS = [
     ("mpi-benchmarks-jl", "pingpong", 1, (("IMB Pingpong", "IMB Pingping"),), {
         "pattern": "pingping", "buffers": "separate",
     }),
-    ("iperf3", "json-stream.json", 0, (), STREAM | {"size": 131072, "bandwidth": 9742874698.0 / 8}),
-    ("iperf3", "json-stream.json", 2, (), {"slice": 1, "bandwidth": 9500883582.2 / 8}),
+    ("iperf3", "events.json", 0, (), STREAM | {"size": 131072, "bandwidth": 9742874698.0 / 8}),
+    ("iperf3", "events.json", 2, (), {"slice": 1, "bandwidth": 9500883582.2 / 8}),
     ("iperf3", "text.txt", 0, (), STREAM | {
         "transport": "tcp", "known_size": None, "bandwidth": 1.78e9 / 8,
         "variant": (("direction", "to client"), ("over", "whole test"), ("streams", "2")),
