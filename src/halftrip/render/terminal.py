@@ -287,7 +287,7 @@ def _command(command: str, width: int) -> list[str]:
     """A command in lines that a shell takes for one, with an end between words only."""
     room = width - len(_GOES_ON)
     lines = [" " * _INDENT]
-    for each in map(shlex.quote, shlex.split(command)):
+    for each in (w if w == ">" else shlex.quote(w) for w in shlex.split(command)):
         if lines[-1].strip() and len(lines[-1]) + len(each) > room:
             lines.append(" " * 2 * _INDENT)
         lines[-1] += f"{each} "

@@ -43,8 +43,8 @@ def idle(reader: Reader) -> Check:
         name,
         "warning",
         f"{found}: a core without work halts at once, and the hypervisor has to wake it",
-        "messages between ends that sleep take longer for it: load cpuidle-haltpoll and set "
-        f"{_HALTPOLL_LIMIT} to 200000, or spin (--wait spin)",
+        "messages between ends that sleep take longer for it: spin (--wait spin), or have it poll",
+        commands=["modprobe cpuidle-haltpoll", f"echo 200000 > {_HALTPOLL_LIMIT}"],
     )
 
 
