@@ -58,9 +58,8 @@ def spack():
 def easybuild():
     (recipe,) = (PACKAGING / "easybuild").iterdir()
     said = {}
-    exec(  # what EasyBuild does with it
-        compile(recipe.read_text(), recipe, "exec"), {"SOURCE_TAR_GZ": "", "SYSTEM": ""}, said
-    )
+    code = compile(recipe.read_text(), recipe, "exec")
+    exec(code, {"SOURCE_PY3_WHL": "%(name)s.whl"}, said)  # as EasyBuild does
     assert recipe.name == f"halftrip-{said['version']}-foss-{said['toolchain']['version']}.eb"
     return said["version"], None
 
