@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
 
-from halftrip.results.configuration import Configuration
+from halftrip.results.configuration import UNKNOWN, Configuration
 from halftrip.results.patterns import Pattern
 from halftrip.tools.lines import Lines, WrongLineError, last_place, whole, wrong
 from halftrip.tools.printing import whole_text
@@ -137,8 +137,8 @@ def _say(n: int, line: str, test: _Test) -> None:
         test.streams.add(connection[1])
     elif _REVERSE.match(line):
         test.is_reverse = True
-    elif "Datagrams" in line and _TABLE.match(line):
-        test.protocol = test.protocol or "udp"
+    elif _TABLE.match(line) and ("Datagrams" in line or "Retr" in line):
+        test.protocol = test.protocol or ("udp" if "Datagrams" in line else "tcp")
 
 
 def _row(n: int, line: str, test: _Test) -> _Row:
@@ -185,12 +185,17 @@ def _tables(lines: Lines, test: _Test) -> list[ToolTable]:
         lines.doubt(error)
         if not rows_of:
             return []
-    direction = "both" if len(ends) > 1 else "to client" if test.is_reverse else "to server"
+    # Intervals without datagrams are TCP's; a summary may have lost its columns.
+    protocol = test.protocol or ("tcp" if test.intervals else UNKNOWN)
+    # Of -R the lines above the first table tell.
+    has_head = bool(test.hosts)
+    one_way = "to client" if test.is_reverse else "to server" if has_head else UNKNOWN
+    direction = "both" if len(ends) > 1 else one_way
     streams = len(test.streams) // len(ends)
     facts = {"streams": str(streams), "direction": direction, **whole_text(lines)}
     return [
         ToolTable(
-            TOOL, rows[0].line, configuration(test.protocol or "tcp", direction, over, streams),
+            TOOL, rows[0].line, configuration(protocol, direction, over, streams),
             "mean", rows, version=test.version, hosts=list(test.hosts), facts=facts,
         )
         for over, rows in rows_of.items()

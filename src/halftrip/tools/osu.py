@@ -44,6 +44,7 @@ _BUFFERS = re.compile(
     r"# (?:Send Buffer|Rank 0 Memory) on \w+ \((\w)\)"
     r" and (?:Receive Buffer|Rank 1 Memory) on \w+ \((\w)\)\s*"
 )
+_ANY_DEVICE = "device"
 _DEVICES = {"-CUDA": "cuda", "-ROCM": "rocm", "-SYCL": "sycl"}
 # What the ends of a ping-pong have several of, and the lines that say how many, the sender first.
 _SHARED = {
@@ -194,14 +195,14 @@ def _variant(
 class _Title(NamedTuple):
     kind: str
     version: str | None
-    device: str = "device"
+    device: str = _ANY_DEVICE
     verb: str | None = None
 
 
 def _title(lines: Lines, first: int) -> _Title:
     found = _TITLE.fullmatch(lines[first])
     if found is not None:
-        device = _DEVICES.get(found["memory"] or "", "device")
+        device = _DEVICES.get(found["memory"] or "", _ANY_DEVICE)
         return _Title(found["kind"], found["version"], device, found["verb"])
     if lines[first].startswith(_SIZE):
         if lines.test is None:
@@ -211,12 +212,13 @@ def _title(lines: Lines, first: int) -> _Title:
 
 
 def _memory(title: _Title, said: Sequence[str]) -> tuple[str, str]:
-    """The kinds of memory at both ends: a device's where a comment says so."""
+    """The kinds of memory at both ends: a device's where a comment says so. Where there is none, a
+    title with a device does not tell whose memory it is."""
     kinds = {"D": title.device, "M": f"{title.device}-managed", "H": "host"}
     for found in filter(None, map(_BUFFERS.fullmatch, said)):
         send, receive = (kinds.get(letter, UNKNOWN) for letter in found.groups())
         return send, receive
-    return "host", "host"
+    return ("host", "host") if title.device == _ANY_DEVICE else (UNKNOWN, UNKNOWN)
 
 
 def _row(line: int, text: str, names: Sequence[str], configuration: Configuration) -> TableRow:

@@ -36,6 +36,8 @@ Final:                   900      0.210  1500.000  1500.000   4000.00    4000.00
         (OSU.format("", ""), ("host", "host")),
         (OSU.format("-CUDA", ON.format("DEVICE", "D", "HOST", "H")), ("cuda", "host")),
         (OSU.format("-ROCM", ON.format("DEVICE", "D", "DEVICE", "D")), ("rocm", "rocm")),
+        # From version 7.5 on it has no line of this.
+        (OSU.format("-CUDA", ""), ("unknown", "unknown")),
         (OSU.format("", ON.format("MANAGED", "M", "HOST", "H")), ("device-managed", "host")),
         ("cuMemAlloc() of a 65536 bytes GPU buffer\n" + PERFTEST, ("cuda", "unknown")),
         (PERFTEST, ("host", "host")),
@@ -44,6 +46,23 @@ Final:                   900      0.210  1500.000  1500.000   4000.00    4000.00
 def test_memory_is_where_a_text_says(text, memory):
     for each in imported_run(text).by_configuration:
         assert tuple(end.memory for end in each.ends) == memory
+
+
+SUMMARY = """\
+[ ID] Interval           Transfer     Bitrate{}
+[  5]   0.00-10.03  sec  1.09 GBytes   934 Mbits/sec  {}            sender
+[  5]   0.00-10.00  sec  1.09 GBytes   934 Mbits/sec                  receiver
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "transport"),
+    [(SUMMARY.format("         Retr", "1"), "tcp"), (SUMMARY.format("", ""), "unknown")],
+)
+def test_a_summary_of_iperf3_without_what_is_above_it_has_no_direction(text, transport):
+    (configuration,) = imported_run(text).by_configuration
+    assert configuration.transport == transport
+    assert dict(configuration.variant)["direction"] == "unknown"
 
 
 @pytest.mark.parametrize(
