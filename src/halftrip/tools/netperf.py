@@ -52,7 +52,7 @@ _UNIT = r"(?P<unit>10\^[369]bits|[KMG]?Bytes) */s(?:ec)?"
 # The last line of a heading, the columns below it, and those that -c and -C add.
 _CLASSIC = (
     (
-        re.compile(r"bytes +Bytes +bytes +bytes +secs\. +per sec\b.*"),
+        re.compile(r"bytes +[Bb]ytes +bytes +bytes +secs\. +per sec\b.*"),
         ("Send Socket Size", "Recv Socket Size", "REQUEST_SIZE", "RESPONSE_SIZE", "ELAPSED_TIME",
          "TRANSACTION_RATE"),
     ),

@@ -18,6 +18,10 @@ def test_netperfs_transactions_by_their_rate():
         BANNER.format("TCP REQUEST/RESPONSE") + "THROUGHPUT=50000.00\n",
         BANNER.format("TCP REQUEST/RESPONSE") + "Throughput\n50000.00\n",
         "Throughput,Throughput Units\n50000.00,Trans/s\n",
+        # With -c and -C; the heading has other letters then.
+        BANNER.format("TCP REQUEST/RESPONSE")
+        + "bytes  bytes  bytes   bytes  secs.   per sec  % S    % S    us/Tr   us/Tr\n\n"
+        + "262144 540000 8       8      10.00   50000.00  0.86   1.34   62.490  97.446\n",
         "RT_LATENCY=20.000\nTHROUGHPUT=40.00\nDIRECTION=Send|Recv\n",
     ):
         assert one_way(only(text)) == 10000
