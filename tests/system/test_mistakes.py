@@ -70,8 +70,8 @@ def test_a_mistake_of_a_command_is_one_line(shell, arguments, said):
 def test_help_is_no_mistake(shell, arguments):
     result = shell.call(*arguments)
     assert (result.status, result.err) == (0, "")
-    # Without a word, what most people want, and where the rest is.
-    assert ("Usage:" if arguments else "halftrip --help lists all commands") in result.out
+    # Alone, it names what most people want.
+    assert ("Usage:" if arguments else "halftrip run ") in result.out
     assert max(len(line) for line in result.out.splitlines()) <= 80
     if "run" in arguments:
         titles = [*GROUPS.values(), "Examples"]
@@ -84,6 +84,21 @@ def test_the_command_has_a_version(shell):
     result = shell.halftrip("--version")
     assert (result.status, result.err) == (0, "")
     assert result.out.startswith("halftrip ")
+
+
+def test_a_report_of_a_bug_has_what_is_installed(shell):
+    result = shell.call("--version", "--verbose")
+    assert (result.status, result.err) == (0, "")
+    for begin in (
+        "python: ",
+        "system: ",
+        "installed: ",
+        "native module: ",
+        "needs: click ",
+        "mpi: mpi4py ",
+    ):
+        assert f"\n{begin}" in result.out
+    assert "is not installed" not in result.out.partition("needs: ")[2].partition("\n")[0]
 
 
 def test_a_mistake_in_the_defaults_names_their_file(shell):
