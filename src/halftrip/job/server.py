@@ -97,8 +97,12 @@ class Server:
                     channel.socket.shutdown(2)
             for session in list(self._sessions.values()):
                 session.controls.put(None)
-            for thread in list(self._threads):
-                thread.join()
+            for thread, channel in list(self._threads.items()):
+                try:
+                    thread.join()
+                except RuntimeError:
+                    # The signal that ends this came before the thread had begun.
+                    channel.close()
 
     def _take(self, channel: Channel, hello: Hello) -> None:
         if hello.purpose == "control":
