@@ -139,7 +139,7 @@ def test_times_that_scatter_have_the_intervals_of_the_textbook():
     """With as many degrees of freedom as there are more times than parameters."""
     times = (100 + 2 * SIZES) * np.array([1.02, 0.97, 1.03, 0.98, 1.01])
     rows = LINE / times[:, None]
-    found, squares, *_ = np.linalg.lstsq(rows, np.ones(len(times)))
+    found, squares, *_ = np.linalg.lstsq(rows, np.ones(len(times)), rcond=None)
     spread = squares[0] / (len(times) - 2) * np.linalg.inv(rows.T @ rows).diagonal()
     half = scipy.stats.t.ppf(0.975, len(times) - 2) * np.sqrt(spread)
     fit = linear_fit(LINE, exact(times))
