@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from halftrip import _native
 from halftrip.clock import Clock
 from halftrip.measure.bounds import PROBED_BYTES, CacheLineProbe
 from halftrip.memory.shared import SharedSegment, open_offer
@@ -93,6 +94,7 @@ class Bound:
 
     def __init__(self) -> None:
         self._clock = Clock()
+        self._poll_pause = _native.calibrate_poll_pause()
 
     def probe(self) -> float:
         """The round trip now, ns, measured by this process and a child."""
@@ -100,11 +102,11 @@ class Bound:
         child = os.fork()
         if child == 0:
             os.sched_setaffinity(0, {CORES[1]})
-            CacheLineProbe(open_offer(segment.offer), self._clock).respond()
+            CacheLineProbe(open_offer(segment.offer), self._clock, self._poll_pause).respond()
             os._exit(0)
         own_cores = os.sched_getaffinity(0)
         os.sched_setaffinity(0, {CORES[0]})
-        bound = CacheLineProbe(segment.bytes, self._clock).initiate().nearest
+        bound = CacheLineProbe(segment.bytes, self._clock, self._poll_pause).initiate().nearest
         os.sched_setaffinity(0, own_cores)
         os.waitpid(child, 0)
         segment.close()

@@ -77,7 +77,7 @@ class KnownProbe:
     """In place of a CacheLineProbe: the round trip takes 100 ns. A real one takes seconds where
     something else runs on its cores."""
 
-    def __init__(self, segment, clock):
+    def __init__(self, segment, clock, poll_pause):
         pass
 
     def initiate(self):

@@ -67,18 +67,19 @@ class CacheLineProbe:
     on how close the polls lie. Two threads of one core answer within a single pause of the
     processor, and more pauses make half of the time; where caches are far apart, each poll takes
     the line away from its writer, and more pauses save a fifth. Cores move between the two, so a
-    probe tries a single pause and as many as are set, and what suits stays set at both ends until
+    probe tries a single pause and `poll_pause` of them, and what suits stays set at both ends until
     the next probe.
 
-    `pages` is memory that both ranks map, PROBED_BYTES of zeros at first, which begins a page. Both
-    have set the same number of pauses between two polls.
+    `pages` is memory that both ranks map, PROBED_BYTES of zeros at first, which begins a page.
+    `poll_pause` is how many pauses the machine calls for, the same at both ends: what is set may be
+    the choice of a probe with another rank.
     """
 
-    def __init__(self, pages: Bytes, clock: Clock) -> None:
+    def __init__(self, pages: Bytes, clock: Clock, poll_pause: int) -> None:
         # Lines at other places of each page: those at the same one share a set of the caches.
         self._lines = _native.CacheLines(pages, _PAGES, mmap.PAGESIZE + 2 * _native.cache_line)
         self._clock = clock
-        self._pauses = sorted({1, _native.poll_pause()})
+        self._pauses = sorted({1, poll_pause})
         # The initiator's choice, beside the last line.
         self._chosen = np.frombuffer(pages, dtype=np.uint8)[-1:]
 

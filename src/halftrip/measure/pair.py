@@ -60,7 +60,7 @@ class PairEnd:
             segment = None if memory is None else memory[:-PROBED_BYTES]
             self.context = dataclasses.replace(context, segment=segment, no_segment=reason)
             if probes and memory is not None:
-                self._probe = CacheLineProbe(memory[-PROBED_BYTES:], setup.clock)
+                self._probe = CacheLineProbe(memory[-PROBED_BYTES:], setup.clock, setup.poll_pause)
 
     @property
     def initiates(self) -> bool:

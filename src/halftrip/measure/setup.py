@@ -56,7 +56,8 @@ class Setup:
     last-level cache of all ranks and devices, and `kept_bytes` what the buffers of configurations
     that are not being measured may take at each rank. Ranks that are `absent` are as in
     ProcessContext; their environments are those of the processes in their places. This rank may use
-    the `allowed_cores`.
+    the `allowed_cores`. `poll_pause` is how many pauses lie between two polls, the same for all
+    ranks of a host.
     """
 
     plan: Plan
@@ -74,6 +75,7 @@ class Setup:
     thresholds: list[Threshold] = field(default_factory=list)
     devices: list[Device] = field(default_factory=list)
     allowed_cores: tuple[int, ...] = ()
+    poll_pause: int = 1
 
     @property
     def clock_hosts(self) -> list[str]:
@@ -234,6 +236,7 @@ def set_up(plan: Plan, group: Group, process: ProcessContext) -> Setup:
         transports={name: TRANSPORTS.load(name)(process) for name in plan.transports},
         absent=process.absent,
         allowed_cores=tuple(core.number for core in own_view.allowed),
+        poll_pause=poll_pause,
     )
 
 

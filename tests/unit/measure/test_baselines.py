@@ -27,13 +27,15 @@ class Lines:
 
     def __init__(self, round_trips):
         self.round_trips = round_trips
+        self.pauses = []
 
     def initiate(self, untimed, iterations, timestamps, clock):
         pause = _native.poll_pause()
+        self.pauses.append(pause)
         timestamps[:] = np.arange(timestamps.size) * iterations * self.round_trips[pause]
 
     def respond(self, untimed, iterations, timestamps, clock):
-        pass
+        self.pauses.append(_native.poll_pause())
 
 
 @pytest.fixture
@@ -62,11 +64,15 @@ def test_polls_lie_as_close_as_the_cores_of_this_moment_call_for(
     monkeypatch.setattr(_native, "CacheLines", lambda *words: Lines(round_trips))
     clock = Clock("monotonic")
     pages = np.zeros(PROBED_BYTES, dtype=np.uint8)
-    poll_pause(more)
-    initiator, responder = (CacheLineProbe(memoryview(pages), clock) for _ in range(2))
+    # A probe with another rank has left another number at one end.
+    initiator = CacheLineProbe(memoryview(pages), clock, more)
+    poll_pause(1)
+    responder = CacheLineProbe(memoryview(pages), clock, more)
     for _ in range(2):
         assert initiator.initiate().nearest == pytest.approx(nearest)
         assert _native.poll_pause() == chosen
         poll_pause(16)
         responder.respond()
         assert _native.poll_pause() == chosen
+    # Both ends have taken part in the same.
+    assert responder._lines.pauses[:-1] == initiator._lines.pauses[:-1]
