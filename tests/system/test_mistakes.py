@@ -87,7 +87,10 @@ def test_the_command_has_a_version(shell):
 
 
 def test_a_report_of_a_bug_has_what_is_installed(shell):
+    shell.environment |= {"HALFTRIP_SECRET": "not for a report", "HALFTRIP_CONFIG": ""}
     result = shell.call("--version", "--verbose")
+    assert "not for a report" not in result.out
+    assert "\nHALFTRIP_CONFIG=''\n" in result.out
     assert (result.status, result.err) == (0, "")
     for begin in (
         "python: ",

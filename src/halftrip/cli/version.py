@@ -10,6 +10,8 @@ import sysconfig
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, distribution, requires, version
 
+from halftrip.plan.layers import VARIABLE
+
 # What an entry of a package's requirements says: its name, and the extra that it belongs to.
 _REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)[^;]*(?:;.*extra == ['\"](?P<extra>[\w-]+)['\"])?")
 # For who works on halftrip itself.
@@ -17,8 +19,8 @@ _OF_DEVELOPERS = ("dev", "docs")
 
 
 def details() -> Iterator[str]:
-    """Lines: the interpreter, the machine, the native module, what each extra brings, and the
-    variables that are read."""
+    """Lines: the interpreter, the machine, the native module, what each extra brings, and where the
+    defaults are, if that is said."""
     python = f"{platform.python_implementation()} {platform.python_version()}"
     yield f"python: {python}, {sys.executable}"
     libc = " ".join(platform.libc_ver())
@@ -26,9 +28,9 @@ def details() -> Iterator[str]:
     yield from _installed()
     yield from _native()
     yield from _packages()
-    for name in sorted(os.environ):
-        if name.startswith("HALFTRIP_") and name != "HALFTRIP_SECRET":
-            yield f"{name}={os.environ[name]!r}"
+    # Of the others that begin so, some are secret.
+    if VARIABLE in os.environ:
+        yield f"{VARIABLE}={os.environ[VARIABLE]!r}"
 
 
 def _installed() -> Iterator[str]:
