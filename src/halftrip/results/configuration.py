@@ -252,8 +252,8 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, cache_hash=True):
 
     @property
     def has_window(self) -> bool:
-        """Whether several messages are in flight at once."""
-        return self.window > 1
+        """Whether several messages are in flight at once; a window that is not known is one."""
+        return self.window > 1 or "window" in self.unknown
 
     @property
     def bytes_in_flight(self) -> int:
@@ -277,7 +277,9 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, cache_hash=True):
     @property
     def message_places(self) -> Places:
         """`places` in effect: a single message has its own, and so has each with `verify` or in a
-        cold cache."""
+        cold cache, unless a tool that was imported does not say so."""
+        if self.has_window and self.places == UNKNOWN:
+            return UNKNOWN
         each = not self.has_window or self.verify or self.cache == "cold"
         return "own" if each else self.places
 
