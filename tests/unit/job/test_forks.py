@@ -6,6 +6,7 @@ import signal
 import socket
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import psutil
 import pytest
@@ -87,7 +88,7 @@ def test_a_signal_while_ranks_are_forked_leaves_the_server_to_the_end_of_the_run
 
     def fork(*_):
         started.stop_reason = "stopped by SIGINT"
-        return [SimpleNamespace(pid=number) for number in (8, 9)]
+        return [Mock(pid=number) for number in (8, 9)]
 
     server = SimpleNamespace(pid=7, fork=fork)
     monkeypatch.setattr(forks, "server", lambda token: server)
