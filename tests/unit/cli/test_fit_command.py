@@ -194,6 +194,7 @@ def test_a_bend_is_said_in_two_sentences_with_the_setting_to_try(saved):
     assert 1.45 < bend["step_low"] < bend["step"] < bend["step_high"] < 1.55
     causes = [(each["name"], each["setting"]) for each in bend["causes"]]
     assert causes == [("the eager limit", "OMPI_MCA_eager"), ("the fast box", None)]
+    assert "the time falls by 50 % (95 %: 50 to 50)" in saved(found=rows(jump=0.5)).out
 
 
 def test_at_a_size_there_is_the_nearest_bend_or_a_straight_piece(saved):
