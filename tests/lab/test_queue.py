@@ -4,6 +4,7 @@ import pytest
 
 from halftrip.analysis.under_load import under_load
 from halftrip.report.document import document
+from lab.hosts import FIRST
 
 pytestmark = pytest.mark.extended
 
@@ -21,7 +22,8 @@ def queue_of(lab, shell, size, background):
     options = ("-t", "tcp", "-s", "64", "--ci", "none", "--time", "2s", "--slices", "8")
     where = ("--launches", "1", "--hosts", hosts, "--ssh", str(lab.agent), "--retest", "0")
     beside = ("--background", f"none,{background}")
-    result = shell.measure(*options, *where, *beside, prefix=lab.hosts[0].prefix())
+    prefix = (*FIRST, *lab.hosts[0].prefix())
+    result = shell.measure(*options, *where, *beside, prefix=prefix)
     made = document(result.run)
     # A test may measure again.
     result.path.unlink()

@@ -25,7 +25,7 @@ def test_messages_are_timed_beside_traffic_or_it_is_said_why_not(shell):
     traffic = traffic_of(result.run)
     assert traffic.pop(("unix", "none")) == [None, None]
     assert [*traffic] == [("unix", "stream:unix:64K"), ("unix", "bidirectional*2:unix:8K:100MB")]
-    assert all(each.bytes > 0 and each.running >= 0.9 for of in traffic.values() for each in of)
+    assert all(each.bytes > 0 and each.running >= 0.8 for of in traffic.values() for each in of)
     rows = {row["background"]: float(row["background_bytes_per_s"] or 0) for row in result.rows()}
     assert [rate > 0 for rate in rows.values()] == [text != "none" for text in rows]
     assert "x idle" in result.out

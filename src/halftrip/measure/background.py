@@ -40,7 +40,7 @@ _LEAD_ITERATIONS, _LEAD_SECONDS = 10, 5.0
 # A sample takes about this long, ns, and a batch this long, or as long as one iteration.
 _SAMPLE_NS, _BATCH_NS = 1e6, 3e7
 # Nothing is timed beside traffic that stood still for more than the rest of the time.
-_LEAST_RUNNING = 0.9
+_LEAST_RUNNING = 0.8
 
 
 class NextBatch(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -113,8 +113,7 @@ class _Flow:
 
     def _check(self) -> None:
         if self._failure is not None:
-            name = f"--background {self.configuration.title}"
-            raise HalftripError(f"{name}: {self._failure}") from self._failure
+            raise self._failure
 
     def _run(self) -> None:
         context = self.pair.context
@@ -173,7 +172,8 @@ class _Flow:
         self._opened.prepare(batch)
         report = self._opened.run(batch)
         if report.problem is not None:
-            raise HalftripError(report.problem.reason)
+            name = self.configuration.title
+            raise HalftripError(f"--background: {name} failed: {report.problem.reason}")
         timed = report.timed
         if self.pair.initiates:
             self._batches.append((timed.start, timed.times))

@@ -5,9 +5,11 @@ import time
 import msgspec
 import pytest
 
+from halftrip._native import PeerClosed
 from halftrip.clock import raw_now
 from halftrip.errors import Unavailable
 from halftrip.measure.background import BackgroundEnd, stood_still
+from halftrip.measure.batch_runner import BatchRunner
 from halftrip.measure.pair import PairEnd
 from halftrip.plan.plan import Plan
 from halftrip.results.background import BackgroundTraffic
@@ -75,9 +77,9 @@ def beside(text, work, transport="unix"):
 @pytest.mark.parametrize("text", ["stream:unix:64K", "bidirectional:unix:8K", "stream*3:unix:1K"])
 def test_it_goes_on_until_it_is_ended_slice_after_slice(text):
     for traffic in beside(text, lambda: time.sleep(0.03)):
-        assert stood_still(traffic) is None
         assert traffic.bytes > 0
-        assert traffic.running <= 1.0
+        # On a busy machine a thread may wait for its core between two batches.
+        assert 0.1 < traffic.running <= 1.0
         assert not traffic.own_cores
 
 
@@ -85,7 +87,6 @@ def test_a_rate_is_kept():
     """Within what a thread may sleep too long on a busy machine."""
     for traffic in beside("stream:unix:4K:1MB", lambda: time.sleep(0.1)):
         assert 2e5 < traffic.bandwidth < 2e6
-        assert stood_still(traffic) is None
 
 
 @pytest.mark.parametrize(
@@ -98,6 +99,20 @@ def test_a_rate_is_kept():
 )
 def test_what_is_not_possible_is_refused_at_both_ends(text, why):
     assert beside(text, lambda: None).startswith(why)
+
+
+def test_what_a_thread_raises_is_raised_at_both_ends(monkeypatch):
+    """And neither waits for the other."""
+    run = BatchRunner.run
+
+    def fails(runner, batch):
+        if runner._context.initiates:
+            return run(runner, batch)
+        raise RuntimeError("planted")
+
+    monkeypatch.setattr(BatchRunner, "run", fails)
+    with pytest.raises((PeerClosed, OSError)):
+        beside("stream:unix:64K", lambda: None)
 
 
 @pytest.mark.parametrize(
