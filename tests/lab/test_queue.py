@@ -33,11 +33,11 @@ def queue_of(lab, shell, size, background):
 
 @pytest.mark.parametrize("flows", [4, 8, 14])
 def test_the_length_of_a_queue_is_told(three, shell, flows):
-    """Within 10 %. Each flow has one message on its way: when the one at the head of the queue has
-    left, its reply comes at once, and the next is at the tail. So on average half of one is gone.
+    """Within 10 %. Each flow has one message on its way, and its next is at the tail of the queue as
+    soon as the reply has come: all take turns, so that what is timed waits for one of each flow.
     Nothing is dropped."""
     found = queue_of(three, shell, 4 << 20, f"pingpong*{flows}:tcp:64K")
-    waiting = (flows - 0.5) * MESSAGE
+    waiting = flows * MESSAGE
     assert found.bytes.value == pytest.approx(waiting, rel=0.1)
     assert found.ns.value == pytest.approx(waiting * FRAME / PAYLOAD * 8e9 / RATE, rel=0.1)
 
