@@ -33,8 +33,8 @@ def queue_of(lab, shell, size, background):
 
 @pytest.mark.parametrize("flows", [4, 8, 14])
 def test_the_length_of_a_queue_is_told(three, shell, flows):
-    """Within 10 %. Each flow has one message on its way, and its next is at the tail of the queue as
-    soon as the reply has come: all take turns, so that what is timed waits for one of each flow.
+    """Within 10 %. Each flow has one message on its way, and its next is at the tail of the queue
+    as soon as the reply has come: all take turns, so that what is timed waits for one of each flow.
     Nothing is dropped."""
     found = queue_of(three, shell, 4 << 20, f"pingpong*{flows}:tcp:64K")
     waiting = flows * MESSAGE
