@@ -13,6 +13,7 @@ from halftrip.report.document import Document
 from halftrip.results.configuration import Configuration
 from halftrip.views import (
     expected,
+    maps,
     mpi_overhead,
     network,
     notes,
@@ -65,6 +66,7 @@ def first_screen(document: Document, file: str | None = None) -> View:
         *([ranked] if ranked else []),
         *side_by_side.key_of_variants(document),
         *expected.lines(document),
+        *([] if document.is_running else maps.lines(document)),
         *mpi_overhead.lines(document),
         *network.devices(document.run),
         *network.lines(document.run),
