@@ -17,8 +17,10 @@ from halftrip import _native
 from halftrip.clock import Clock
 from halftrip.control.collectives import Group
 from halftrip.control.network import host_identity
+from halftrip.cpus import node_of, siblings_of
 from halftrip.errors import HalftripError, Unavailable, UsageError
 from halftrip.kernel_files import Reader
+from halftrip.measure.placing import scheduled
 from halftrip.memory.allocator import memory_named
 from halftrip.memory.ring import Layout, layout
 from halftrip.mpi import library
@@ -205,10 +207,9 @@ def set_up(plan: Plan, group: Group, process: ProcessContext) -> Setup:
         # hosts: the way through /proc leads to all processes of a user.
         there = group.size // 2
         hosts = [f"{host} (serving)" if rank >= there else host for rank, host in enumerate(hosts)]
-    schedule = Schedules(group.size, plan.pairs, plan.limits, hosts, process.absent)
+    schedule, chosen = scheduled(plan, views, hosts, process.absent)
     if plan.pairs == "across" and len(set(hosts)) == 1:
         raise UsageError("--pairs across: all ranks are on one host; --hosts a,b names several")
-    chosen = places(plan, views, schedule.pairs_of(0))
     own = chosen[group.rank]
     if own[0].core is not None and lost is None:
         os.sched_setaffinity(0, {own[0].core})
@@ -309,23 +310,6 @@ def _agree_on_poll_pause(group: Group, hosts: Sequence[str]) -> int:
     return pause
 
 
-def places(
-    plan: Plan, views: Sequence[topology.CoreView], first: Sequence[tuple[int, int]]
-) -> list[list[topology.Place]]:
-    """The places of every rank's threads, by rank. Threads that talk in the `first` round are
-    placed side by side. Raises UsageError or Unavailable for cores that cannot be used."""
-    threads = plan.threads
-    order = [
-        rank * threads + thread for pair in first for thread in range(threads) for rank in pair
-    ]
-    rest = [slot for slot in range(len(views) * threads) if slot not in order]
-    each = [view for view in views for _ in range(threads)]
-    roles = {rank: role for pair in first for role, rank in enumerate(pair)}
-    of_slots = [roles.get(rank, 0) for rank in range(len(views)) for _ in range(threads)]
-    found = topology.place(each, plan.cores, [*order, *rest], threads, of_slots)
-    return [found[rank * threads : (rank + 1) * threads] for rank in range(len(views))]
-
-
 def _environment(
     rank: int,
     places: Sequence[topology.Place],
@@ -362,7 +346,8 @@ def _environment(
         slow_start_after_idle=environment.slow_start_after_idle(reader),
         counters=perf_counters.missing() is None,
         machine=environment.machine(reader),
-        siblings=None if core is None else topology.siblings_of(core, reader),
+        siblings=None if core is None else siblings_of(core, reader),
+        node=None if core is None else node_of(core, reader),
         mpi=library.library_version() if has_mpi else None,
         mpi_library=library.library_path() if has_mpi else None,
         variables=environment.variables(os.environ, named),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from halftrip.plots.chart import Chart, Subject, text
 from halftrip.registry import PLOTS
-from halftrip.views.matrix import by_setting
+from halftrip.views.matrices import by_setting, of_memories
 
 # So many reasons why something was not measured are named.
 _MOST = 3
@@ -23,9 +23,11 @@ def draw(subjects: Sequence[Subject], kind: str | None = None) -> list[Chart]:
 
 def usual_kind(subjects: Sequence[Subject]) -> str:
     """The kind that shows most of what runs have: of what more than two pairs have measured, who is
-    slow; else latencies; else bandwidths."""
+    slow; of several kinds of memory, which is; else latencies; else bandwidths."""
     settings = (each for subject in subjects for each in by_setting(subject.document))
     if any(len(matrices[0].values) > 2 for _, matrices in settings):
+        return "pairs"
+    if any(of_memories(subject.document) for subject in subjects):
         return "pairs"
     rows = [row.configuration for subject in subjects for row in subject.document.rows]
     return "latency" if any(not row.is_rate for row in rows) else "bandwidth"

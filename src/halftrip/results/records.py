@@ -255,13 +255,13 @@ class ClockInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="environment"):
     """Where one rank ran in one launch: host, core, software. `thread_cores` are the cores of its
-    threads, where several talk. `siblings` are all processors of its core's physical core (None: it
-    has no core). `machine` is the same of two hosts that are containers, or network namespaces, of
-    one machine: its boot id. `poll_pause` is how many pauses its polling loops make between two
-    polls (None: not known). `mitigations` is what the kernel does about the vulnerabilities
-    of the processor: ``name: state`` of each that it has, with `MITIGATIONS_GAP` between them
-    (None: not known). `halftrip` is the version that has measured, where that
-    is not the run's own: another installation's (--base-command).
+    threads, where several talk. `siblings` are all processors of its core's physical core, `node`
+    is its NUMA node (None: it has no core, or the kernel does not tell). `machine` is the same of
+    two hosts that are containers, or network namespaces, of one machine: its boot id. `poll_pause`
+    is how many pauses its polling loops make between two polls (None: not known). `mitigations` is
+    what the kernel does about the vulnerabilities of the processor: ``name: state`` of each that it
+    has, with `MITIGATIONS_GAP` between them (None: not known). `halftrip` is the version that has
+    measured, where that is not the run's own: another installation's (--base-command).
 
     What ends that sleep depend on, None where it is not known: `idle` is the driver and the
     governor of idle cores, `timer_slack` by how much a sleep may be prolonged, ns,
@@ -295,6 +295,7 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True, tag_field="record",
     counters: bool | None = None
     machine: Text | None = None
     siblings: list[Number] | None = None
+    node: Number | None = None
 
 
 class Skip(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="skip"):

@@ -13,6 +13,7 @@ from halftrip.report.document import Document
 from halftrip.results.configuration import Configuration
 from halftrip.views import (
     expected,
+    maps,
     mpi_overhead,
     network,
     notes,
@@ -69,6 +70,7 @@ def first_screen(document: Document, file: str | None = None) -> View:
         *side_by_side.key_of_variants(document),
         *under_load.lines(document),
         *expected.lines(document),
+        *([] if document.is_running else maps.lines(document)),
         *mpi_overhead.lines(document),
         *network.devices(document.run),
         *network.lines(document.run),
