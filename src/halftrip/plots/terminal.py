@@ -163,7 +163,7 @@ def _bars(drawing: Bars, width: int) -> str:
 
 def _grid(grid: Grid) -> str:
     known = [value for line in grid.values for value in line if math.isfinite(value)]
-    low, high = min(known), max(known)
+    low, high = min(known, default=1.0), max(known, default=1.0)
     longest = max(map(len, grid.names))
 
     def shade(value: float) -> str:
