@@ -5,7 +5,6 @@ Each reader raises UsageError that says what is allowed.
 
 from __future__ import annotations
 
-import difflib
 import mmap
 import re
 from collections.abc import Callable, Collection, Mapping
@@ -21,6 +20,7 @@ from halftrip.results.bounds import (
     LARGEST_WINDOW,
     LONGEST_POLL_US,
 )
+from halftrip.spelling import nearest
 from halftrip.units import parse_duration, parse_share, parse_size
 
 # A larger count is a mistake; counts also have to fit the integers of the timed code.
@@ -48,12 +48,6 @@ def no_such_key(place: str, name: str, allowed: Collection[str]) -> UsageError:
     return UsageError(f"{place}: no such key; {nearest(name, allowed)}")
 
 
-def nearest(name: str, allowed: Collection[str]) -> str:
-    """What to type instead of `name`: the most similar of the `allowed` names, or all of them."""
-    close = difflib.get_close_matches(name, allowed, n=1, cutoff=_ALIKE)
-    return f"did you mean {close[0]}?" if close else f"allowed: {', '.join(allowed)}"
-
-
 class NamesReader:
     """A reader of what consists of `allowed` names."""
 
@@ -67,8 +61,6 @@ class NamesReader:
 
 # So many names are all shown to who has typed another.
 _FEW = 6
-# How much of two names has to be the same, of 1: in "tpc" and "tcp" it is two thirds.
-_ALIKE = 0.65
 
 
 def one_of(allowed: Collection[str]) -> NamesReader:

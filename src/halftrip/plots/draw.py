@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from halftrip.errors import UsageError
 from halftrip.plots.chart import Chart, Subject, text
 from halftrip.registry import PLOTS
 from halftrip.views.matrices import by_setting, of_memories
@@ -15,7 +16,10 @@ _MOST = 3
 def draw(subjects: Sequence[Subject], kind: str | None = None) -> list[Chart]:
     """Charts of this kind, which is one of PLOTS (None: what shows most), with lines in the first
     about what these runs lack. Raises UsageError where they have nothing of that kind."""
-    made: list[Chart] = PLOTS.load(kind or usual_kind(subjects))(subjects)
+    kind = kind or usual_kind(subjects)
+    made: list[Chart] = PLOTS.load(kind)(subjects)
+    if not made:
+        raise UsageError(f"--kind {kind}: no time is above 0: nothing can be drawn of it")
     first, *others = made
     lines = [*filter(None, first.lines), *map(text, _caveats(subjects))]
     return [first._replace(lines=lines), *others]

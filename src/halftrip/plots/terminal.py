@@ -168,7 +168,7 @@ def _grid(grid: Grid, width: int) -> str:
     is that of the slowest."""
     values = np.array(grid.values)
     known = values[np.isfinite(values)]
-    low, high = float(known.min()), float(known.max())
+    low, high = (float(known.min()), float(known.max())) if known.size else (1.0, 1.0)
     longest = min(max(map(len, grid.names)), width // 2)
     room = max(width - longest - 2 - len(grid.breaks), 1)
     step = -(-values.shape[1] // room)

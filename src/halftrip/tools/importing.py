@@ -14,7 +14,6 @@ import numpy as np
 
 from halftrip import __version__
 from halftrip.errors import HalftripError, UsageError, system_reason
-from halftrip.plan.parsing import nearest
 from halftrip.registry import IMPORTERS
 from halftrip.results.block import Block
 from halftrip.results.bounds import LONGEST_NS
@@ -23,6 +22,7 @@ from halftrip.results.reading import FORMAT, check
 from halftrip.results.records import Header, Measurement, Record, RunEnd
 from halftrip.results.reported import TOOL, Reported, Source, Spread
 from halftrip.results.run_file import RunFile, encode, utc_now
+from halftrip.spelling import nearest
 from halftrip.texts import printable
 from halftrip.tools.both_ends import Printed
 from halftrip.tools.lines import Lines, WrongLineError, wrong

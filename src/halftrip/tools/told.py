@@ -8,7 +8,6 @@ from typing import Any, get_args
 import msgspec
 
 from halftrip.errors import UsageError
-from halftrip.plan.parsing import nearest
 from halftrip.plan.settings import SETTINGS
 from halftrip.results.configuration import (
     UNKNOWN,
@@ -20,6 +19,7 @@ from halftrip.results.configuration import (
     Places,
     Wait,
 )
+from halftrip.spelling import nearest
 from halftrip.tools.lines import wrong
 from halftrip.tools.tables import TableRow, ToolTable, by_bandwidth
 from halftrip.units import format_size, parse_size
