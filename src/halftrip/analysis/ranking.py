@@ -89,7 +89,7 @@ def _ranking(size: int, sizes: dict[int, dict[Configuration, Row]]) -> Ranking |
     others = [
         found
         for row in sizes[size].values()
-        if row is not fastest and (found := _slower(fastest, row)) is not None
+        if row is not fastest and (found := slower_than(fastest, row)) is not None
     ]
     if not others:
         return None
@@ -100,12 +100,12 @@ def _fastest(rows: Sequence[Row]) -> Row:
     """The fastest in the states of the machine that rows have in common."""
     best, *others = sorted(rows, key=lambda row: row.summary.latency)
     for row in others:
-        slower = _slower(best, row)
+        slower = slower_than(best, row)
         best = row if slower is not None and slower.factor.value < 1 else best
     return best
 
 
-def _slower(fastest: Row, row: Row) -> Slower | None:
+def slower_than(fastest: Row, row: Row) -> Slower | None:
     """The other row, in a state of the machine that both have figures of; None without one."""
     for one in (fastest, *fastest.others):
         for other in (row, *row.others):
@@ -129,7 +129,7 @@ def _change(small: Ranking, sizes: dict[int, dict[Configuration, Row]]) -> Chang
     found: Change | None = None
     for size in sorted(having, reverse=True):
         fastest = _fastest([*sizes[size].values()])
-        slower = _slower(fastest, sizes[size][curve])
+        slower = slower_than(fastest, sizes[size][curve])
         is_same = found is None or found.fastest.configuration.curve == fastest.configuration.curve
         if slower is None or not slower.is_told_apart or not is_same:
             break

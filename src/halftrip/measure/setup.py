@@ -54,7 +54,8 @@ class Setup:
     `hosts` and `places` are by rank; so are `environments`, which only rank 0 has, as it has the
     `thresholds` of all ranks' cores and the `devices` of their memory. `cache_bytes` is the largest
     last-level cache of all ranks and devices, and `kept_bytes` what the buffers of configurations
-    that are not being measured may take at each rank. Ranks that are `absent` are as in
+    that are not being measured may take at each rank. `beside` has, by rank, a core for each of its
+    threads beside what is timed (None: there is none left). Ranks that are `absent` are as in
     ProcessContext; their environments are those of the processes in their places. This rank may use
     the `allowed_cores`. `poll_pause` is how many pauses lie between two polls, the same for all
     ranks of a host.
@@ -76,6 +77,7 @@ class Setup:
     devices: list[Device] = field(default_factory=list)
     allowed_cores: tuple[int, ...] = ()
     poll_pause: int = 1
+    beside: list[list[int | None]] = field(default_factory=list)
 
     @property
     def clock_hosts(self) -> list[str]:
@@ -105,16 +107,25 @@ class Setup:
         """The pair of these ranks, the initiator first, as this rank sees it."""
         initiator, responder = ranks
         own = self.group.rank
+        core, shares = self._place_of(ranks, thread)
         return PairContext(
             peer=responder if own == initiator else initiator,
             initiates=own == initiator,
             same_host=self.hosts[initiator] == self.hosts[responder],
-            shares_core=any(self.places[rank][thread].shared for rank in ranks),
+            shares_core=shares,
             listens=self._listens(own, ranks),
             thread=thread,
-            core=self.places[own][thread].core if self.plan.threads > 1 else None,
+            core=core,
             allowed_cores=self.allowed_cores,
         )
+
+    def _place_of(self, ranks: tuple[int, int], thread: int) -> tuple[int | None, bool]:
+        """The core that this rank's thread has to run on, and whether either end shares its own."""
+        own, flow = self.group.rank, thread - self.plan.threads
+        if flow >= 0:
+            return self.beside[own][flow], any(self.beside[rank][flow] is None for rank in ranks)
+        core = self.places[own][thread].core if self.plan.threads > 1 else None
+        return core, any(self.places[rank][thread].shared for rank in ranks)
 
     def _listens(self, own: int, ranks: tuple[int, int]) -> bool | None:
         """Whether this rank of a pair waits for the other's connection; None: whoever initiates."""
@@ -180,7 +191,7 @@ def set_up(plan: Plan, group: Group, process: ProcessContext) -> Setup:
             raise HalftripError(f"rank {group.rank}: the variable {name} has not reached it")
     clock = Clock()
     reader = Reader()
-    meter = Meter(reader, whole=plan.threads == 1)
+    meter = Meter(reader, whole=plan.all_threads == 1)
     lost = process.absent.get(group.rank)
     near = tuple(_near(plan, role, reader) for role in (0, 1))
     own_view = topology.view(host_identity(), reader, near)
@@ -233,10 +244,11 @@ def set_up(plan: Plan, group: Group, process: ProcessContext) -> Setup:
         cache_bytes=max(cache for cache, _ in limits),
         kept_bytes=min(_MOST_KEPT, *(kept for _, kept in limits)),
         schedule=schedule,
-        transports={name: TRANSPORTS.load(name)(process) for name in plan.transports},
+        transports={name: TRANSPORTS.load(name)(process) for name in plan.used_transports},
         absent=process.absent,
         allowed_cores=tuple(core.number for core in own_view.allowed),
         poll_pause=poll_pause,
+        beside=topology.cores_beside(views, chosen, plan.all_threads - plan.threads),
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
+from halftrip.results.background import BackgroundTraffic
 from halftrip.results.block import Block, Times, concatenate, median_or_none
 from halftrip.results.bounds import (
     Amount,
@@ -60,8 +61,8 @@ class Measurement(
     between these may have been rejected. `verified` is how many messages were checked and found
     intact; None where none is. `segment` is which of the segments of memory of its path it had,
     of which one is drawn for each slice; None where there is one only. `cores` is the use of the
-    initiator's and the responder's core from the first block to the last; None where that is not
-    known.
+    initiator's and the responder's core from the first block to the last, `background` what traffic
+    beside it moved; None where that is not known, or there was none.
 
     `reported` is what another tool has printed of it, where it was imported: a sample is then what
     that tool made of its iterations, such as their sum. What the tool does not say is None.
@@ -79,6 +80,7 @@ class Measurement(
     verified: Count | None = None
     segment: Number | None = None
     cores: tuple[CoreUse | None, CoreUse | None] | None = None
+    background: BackgroundTraffic | None = None
     reported: Reported | None = None
 
     @cached_property

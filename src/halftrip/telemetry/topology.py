@@ -166,6 +166,34 @@ def beside(allowed: Sequence[Core], timed: Sequence[Core]) -> set[int]:
     return {core.number for core in apart or others or allowed}
 
 
+def cores_beside(
+    views: Sequence[CoreView], timed: Sequence[Sequence[Place]], flows: int
+) -> list[list[int | None]]:
+    """A core for each of so many threads of each rank that run beside the `timed` ones, by rank:
+    those of other physical cores first; None where none is left, or the scheduler decides."""
+    taken = {
+        (seen.where, place.core) for seen, own in zip(views, timed, strict=True) for place in own
+    }
+    physical = {
+        (seen.where, core.physical)
+        for seen in views
+        for core in seen.allowed
+        if (seen.where, core.number) in taken
+    }
+    found: list[list[int | None]] = [[] for _ in views]
+    for _ in range(flows):
+        for seen, own in zip(views, found, strict=True):
+            free = [
+                ((seen.where, core.physical) in physical, core.number)
+                for core in seen.allowed
+                if (seen.where, core.number) not in taken and (seen.where, None) not in taken
+            ]
+            own.append(min(free)[1] if free else None)
+            if free:
+                taken.add((seen.where, own[-1]))
+    return found
+
+
 def _is_crowded(seen: CoreView, views: Sequence[CoreView]) -> bool:
     """Whether the machine of the view `seen` has fewer cores for its ranks than ranks."""
     allowed = [other.allowed for other in views if other.where == seen.where]

@@ -14,7 +14,7 @@ from halftrip.analysis.rows import Row
 from halftrip.report.document import Document
 from halftrip.report.fields import curve_name, varying_within_patterns
 from halftrip.report.numbers import supported_digits
-from halftrip.results.configuration import UNKNOWN
+from halftrip.results.configuration import NO_BACKGROUND, UNKNOWN
 from halftrip.results.patterns import ROUND_TRIP
 from halftrip.results.reported import Variant
 from halftrip.stats.estimate import Estimate
@@ -32,6 +32,8 @@ def sentence(document: Document, variants: Mapping[Variant, str] = MappingProxyT
     """``8 B: shm is 2.1 (1.9 to 2.4) times as fast as mpi; from 256 KiB on ...``; empty where there
     is nothing to compare, and of a run against an earlier one, which is a comparison. `variants`
     are called so."""
+    idle = [row for row in document.rows if row.configuration.background == NO_BACKGROUND]
+    document = document._replace(rows=idle)
     found = rankings(document.rows)
     pairs = {frozenset(row.configuration.pair) for row in document.rows}
     # Of more pairs, those that are slow are named.

@@ -21,6 +21,7 @@ from halftrip.views import (
     ranking,
     side_by_side,
     states,
+    under_load,
 )
 from halftrip.views.row_tables import row_tables
 from halftrip.views.why import advice, groups, trust
@@ -44,7 +45,9 @@ def first_screen(document: Document, file: str | None = None) -> View:
     the table of its rows. `file` is the run file's name; None: the screen is of a part of the run,
     which cannot be measured again alone. Of a run that goes on, nothing is to be done yet."""
     # Overviews are of one-way times.
-    if document.round_trips:
+    if under_load.has_traffic(document.rows):
+        body = under_load.blocks(document)
+    elif document.round_trips:
         body = _tables(document)
     elif pairs.has_pairs(document.rows):
         body = pairs.blocks(document)
@@ -64,6 +67,7 @@ def first_screen(document: Document, file: str | None = None) -> View:
     said = [
         *([ranked] if ranked else []),
         *side_by_side.key_of_variants(document),
+        *under_load.lines(document),
         *expected.lines(document),
         *mpi_overhead.lines(document),
         *network.devices(document.run),

@@ -171,6 +171,7 @@ VALUES = {
     "busy_poll": ("50us", "10us"),
     "streams": ("4", "1,2"),
     "zerocopy": (True, False),
+    "background": ("stream", "none,stream*2:8K"),
     "staging": ("whole", "none,chunk=512K"),
     "concurrent_pairs": ("1,all", 1),
     "rate": (1e9, 1e6),
