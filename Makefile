@@ -85,7 +85,7 @@ golden: $(VENV)/developed
 	WRITE_GOLDEN=1 $(BIN)/pytest -q tests/unit/views -k "the_whole or why_rows"
 
 docs: $(VENV)/developed
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	$(BIN)/python scripts/site.py build/site
 
 $(VENV)/bin/pip:
 	@sh scripts/needs.sh $(PYTHON)

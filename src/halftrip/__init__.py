@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from halftrip.api import Run, load, run
     from halftrip.plan.plan import Plan
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 __all__ = ["Plan", "Run", "__version__", "load", "run"]
 
 # Imported when first used: `halftrip --help` needs none of it.

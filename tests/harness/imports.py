@@ -2,6 +2,7 @@
 what styles print."""
 
 import msgspec
+import pytest
 
 from halftrip.errors import HalftripError
 from halftrip.registry import STYLES
@@ -15,7 +16,7 @@ from harness.need import need
 
 # A folder for each importer, by its name.
 SAMPLES = ROOT / "tests" / "golden" / "imports"
-_REFERENCES = ROOT.parent / "shared" / "references"
+_SHARED = ROOT.parent / "shared"
 
 # What others print into a log.
 NOISE = [
@@ -44,9 +45,12 @@ def sample(tool, name, *changes):
 
 
 def reference(number):
-    """The published text of this number, as bytes."""
-    found = sorted(_REFERENCES.glob(f"{number:03d}_*.txt"))
-    need(len(found) == 1, "the published texts of other tools are beside the repository")
+    """The published text of this number, as bytes. It is its author's, and no part of the
+    repository: skips the test in a clone that has no such texts beside it, also in CI."""
+    if not _SHARED.is_dir():
+        pytest.skip("the published texts of other tools are not beside this clone")
+    found = sorted(_SHARED.glob(f"references/{number:03d}_*.txt"))
+    need(len(found) == 1, f"published text {number} of other tools is in {_SHARED}/references")
     return found[0].read_bytes()
 
 

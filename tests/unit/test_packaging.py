@@ -1,5 +1,6 @@
-"""Recipes, job examples and forms: each is read by what reads its format, has the version and the
-dependencies of pyproject.toml, and has only commands that there are. Nothing is built here."""
+"""Recipes, job examples and forms: each is read by what reads its format, has the version of the
+package and the dependencies of pyproject.toml, and has only commands that there are. Nothing is
+built here."""
 
 import ast
 import re
@@ -10,6 +11,7 @@ import tomllib
 import pytest
 import yaml
 
+from halftrip import __version__
 from halftrip.cli import command_line
 from harness.files import ROOT
 
@@ -74,11 +76,19 @@ def citation():
 @pytest.mark.parametrize("recipe", [spack, easybuild, conda, citation])
 def test_a_recipe_has_the_version_and_what_is_needed(recipe):
     version, needs = recipe()
-    assert version == PROJECT["version"]
+    assert version == __version__
     if needs is not None:
         assert set(NEEDED) <= set(needs.items())
         build = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
         assert {least(each) for each in build} <= set(needs.items())
+
+
+def test_a_citation_is_of_the_newest_release_of_the_changelog():
+    (said,) = documents(ROOT / "CITATION.cff")
+    changelog = (ROOT / "CHANGELOG.md").read_text()
+    comes, *released = re.findall(r"^## (.*)$", changelog, re.MULTILINE)
+    assert comes == "Unreleased"
+    assert released[0] == f"{__version__} ({said['date-released']})"
 
 
 def test_base_images_have_versions():

@@ -77,17 +77,26 @@ class Figure(NamedTuple, Generic[Of]):
 
     def value(self, of: Of) -> Any:
         """The figure of one of them; None where it does not exist."""
-        return or_none(self.of(of))
+        found = self.of(of)
+        return None if isinstance(found, float) and math.isnan(found) else found
 
 
-def or_none(value: Any) -> Any:
-    """None for NaN, which JSON does not have."""
-    return None if isinstance(value, float) and math.isnan(value) else value
+# Digits of a number for programs. No clock is as accurate, and the last ones that a computer has
+# would depend on the version of numpy that computed it.
+_DIGITS = 12
+
+
+def as_written(value: Any) -> Any:
+    """A value as programs get it: numbers with 12 significant digits, and None for NaN, which JSON
+    does not have."""
+    if not isinstance(value, float):
+        return value
+    return None if math.isnan(value) else float(f"{value:.{_DIGITS}g}")
 
 
 def fields(figures: Iterable[Figure[Of]], of: Of) -> dict[str, Any]:
-    """The values of these figures by name, in their order."""
-    return {each.name: each.value(of) for each in figures}
+    """The values of these figures by name, in their order, as programs get them."""
+    return {each.name: as_written(each.of(of)) for each in figures}
 
 
 def figures_of(

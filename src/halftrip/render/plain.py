@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from halftrip.analysis.figure import VERDICT, or_none
+from halftrip.analysis.figure import VERDICT, as_written
 from halftrip.render import blocks
 from halftrip.report.fields import word
 from halftrip.report.numbers import NOTHING
@@ -119,7 +119,7 @@ def records_of(table: blocks.Table) -> list[dict[str, Any]]:
         for key, column, value in zip(keys, table.columns, line.values or line.cells, strict=True):
             if isinstance(value, Estimate):
                 ends = zip(("", "_low", "_high"), value, strict=True)
-                record |= {f"{key}{end}": or_none(each) for end, each in ends}
+                record |= {f"{key}{end}": as_written(each) for end, each in ends}
             else:
                 record[key] = _plain(value, column)
         found.append(record)
@@ -145,7 +145,7 @@ def _slug(text: str) -> str:
 def _plain(value: Any, column: blocks.Column) -> Any:
     """A number of a text that is one; None of what is not known."""
     if not isinstance(value, str):
-        return or_none(value)
+        return as_written(value)
     if value in (NOTHING, ""):
         return None
     if not column.is_text and _NUMBER.fullmatch(value):

@@ -7,7 +7,7 @@ from typing import Any
 
 from halftrip.analysis.comparison import Comparison
 from halftrip.analysis.environments import Change, changes
-from halftrip.analysis.figure import or_none
+from halftrip.analysis.figure import as_written
 from halftrip.analysis.row_change import RowChange
 from halftrip.analysis.setting_figures import configuration_fields
 
@@ -72,9 +72,9 @@ def _record(row: RowChange) -> dict[str, Any]:
         "state": row.state or None,
         "verdict": row.word,
         "reason": row.reason,
-        f"base_{unit}": or_none(base),
-        f"new_{unit}": or_none(new),
-        "time_ratio": or_none(row.ratio),
+        f"base_{unit}": as_written(base),
+        f"new_{unit}": as_written(new),
+        "time_ratio": as_written(row.ratio),
         "time_ratio_low": found.low if found.is_known else None,
         "time_ratio_high": found.high if found.is_known else None,
         "p_value": found.p_value,
@@ -84,8 +84,8 @@ def _record(row: RowChange) -> dict[str, Any]:
         "new_launches": row.new.launches,
         "base_repeats": len(row.base.times),
         "new_repeats": len(row.new.times),
-        "base_core_to_core_ns": or_none(row.base.rtt),
-        "new_core_to_core_ns": or_none(row.new.rtt),
+        "base_core_to_core_ns": as_written(row.base.rtt),
+        "new_core_to_core_ns": as_written(row.new.rtt),
         "base_adjusted_by": row.adjusted,
         "other_paths_time_ratio": row.elsewhere,
         "launches_to_tell": row.launches,

@@ -11,7 +11,7 @@ import msgspec
 from rich.console import Group
 
 from halftrip.analysis.expectation import shortfalls
-from halftrip.analysis.figure import or_none
+from halftrip.analysis.figure import as_written
 from halftrip.analysis.figures import row_fields
 from halftrip.analysis.losses import HostLosses, losses
 from halftrip.analysis.network import Suspect, slow_by_setting
@@ -177,8 +177,8 @@ def content(document: Document) -> dict[str, Any]:
             {
                 "configuration": configuration_fields(aggregate.configuration),
                 "pairs": ["-".join(map(str, pair)) for pair in aggregate.pairs],
-                "bandwidth_bytes_per_s": or_none(aggregate.bandwidth),
-                "messages_per_s": or_none(aggregate.rate),
+                "bandwidth_bytes_per_s": as_written(aggregate.bandwidth),
+                "messages_per_s": as_written(aggregate.rate),
             }
             for aggregate in document.aggregates
         ],

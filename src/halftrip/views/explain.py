@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from halftrip.analysis.bend_causes import BendCauses, Candidate, CurveCauses, bend_at
 from halftrip.analysis.bend_kinds import KINDS, Prediction
-from halftrip.analysis.figure import or_none
+from halftrip.analysis.figure import as_written
 from halftrip.analysis.fit import Bend, StraightLine
 from halftrip.analysis.proof import Proof
 from halftrip.analysis.states import State
@@ -280,9 +280,9 @@ def _bend_content(found: BendCauses) -> dict[str, Any]:
         "low_bytes": bend.low,
         "high_bytes": bend.high,
         "kind": bend.kind,
-        "step": or_none(bend.step.value) if math.isfinite(bend.step.low) else None,
-        "step_low": or_none(bend.step.low),
-        "step_high": or_none(bend.step.high),
+        "step": as_written(bend.step.value) if math.isfinite(bend.step.low) else None,
+        "step_low": as_written(bend.step.low),
+        "step_high": as_written(bend.step.high),
         "causes": [_cause_content(each) for each in found.candidates],
     }
 
@@ -368,7 +368,7 @@ def _proof_content(name: str, proven: Proven) -> dict[str, Any]:
         "predicted_bytes": [[place.low, place.high] for place in proven.places],
         "outcome": proof.outcome,
         **{
-            name: None if step is None else list(map(or_none, step))
+            name: None if step is None else list(map(as_written, step))
             for name, step in (("jump", proof.jump), ("gone", proof.gone), ("come", proof.come))
         },
         "reason": proof.reason,

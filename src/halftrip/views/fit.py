@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from halftrip.analysis.figure import ALWAYS, BRIEF, or_none
+from halftrip.analysis.figure import ALWAYS, BRIEF, as_written
 from halftrip.analysis.fit import Bend, CurveFit, Hockney, Piece, Pieces, StraightLine
 from halftrip.analysis.flags.flag import counted
 from halftrip.analysis.setting_figures import curve_fields
@@ -321,9 +321,9 @@ def _line_fields(line: Hockney) -> dict[str, Any]:
         **estimate_fields(
             "n_half", "bytes", _known(line.n_half) if line.n_half.value >= 0 else None
         ),
-        "worst_residual_share": or_none(line.worst.share),
+        "worst_residual_share": as_written(line.worst.share),
         "worst_residual_size_bytes": None if math.isnan(line.worst.share) else line.worst.size,
-        "typical_residual_share": or_none(line.typical),
+        "typical_residual_share": as_written(line.typical),
         "unfit": line.unfit,
         "launches": [
             {"start_ns": start, "per_byte_ns": per_byte} for start, per_byte in line.by_launch

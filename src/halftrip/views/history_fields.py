@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from halftrip.analysis.doubts import Doubt
-from halftrip.analysis.figure import or_none
+from halftrip.analysis.figure import as_written
 from halftrip.analysis.history import History, LevelChange, RowHistory
 from halftrip.analysis.run_figures import RunFigures, is_bandwidth
 from halftrip.analysis.setting_figures import configuration_fields
@@ -67,7 +67,7 @@ def _row_fields(history: History, row: RowHistory) -> dict[str, Any]:
         ],
         "detectable_ratio": row.detectable,
         **{
-            f"last_to_first{end}": or_none(value) if row.is_short else None
+            f"last_to_first{end}": as_written(value) if row.is_short else None
             for end, value in zip(("", "_low", "_high"), row.ratio, strict=True)
         },
     }
@@ -91,7 +91,7 @@ def _figure_fields(row: RowHistory, figure: Estimate) -> dict[str, float | None]
     for kind, unit in (("latency", "ns"), ("bandwidth", "bytes_per_s")):
         is_it = (kind == "bandwidth") is is_bandwidth(row.configuration)
         for end, value in zip(("", "_low", "_high"), figure, strict=True):
-            fields[f"{kind}{end}_{unit}"] = or_none(value) if is_it else None
+            fields[f"{kind}{end}_{unit}"] = as_written(value) if is_it else None
     return fields
 
 
@@ -100,7 +100,7 @@ def _doubt_fields(doubt: Doubt | None) -> dict[str, Any]:
     return {
         "verdict": None if doubt is None else doubt.word,
         "cause": None if doubt is None else doubt.cause,
-        "others_share": None if doubt is None else or_none(doubt.others),
+        "others_share": None if doubt is None else as_written(doubt.others),
     }
 
 

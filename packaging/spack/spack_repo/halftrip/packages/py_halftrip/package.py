@@ -1,14 +1,16 @@
+from spack_repo.builtin.build_systems.python import PythonPackage
+
 from spack.package import *
 
 
 class PyHalftrip(PythonPackage):
     """How fast two processes talk, how far each number can be trusted, and why the curve bends."""
 
-    pypi = "halftrip/halftrip-0.1.0.tar.gz"
+    pypi = "halftrip/halftrip-1.0.0.tar.gz"
 
     license("Apache-2.0")
 
-    version("0.1.0")
+    version("1.0.0")
 
     variant("mpi", default=True, description="Measure the MPI of this Spack, by mpi4py too")
 
