@@ -54,6 +54,7 @@ TRANSPORTS: Entries[TransportEntry] = Entries(
         "cuda-ipc": TransportEntry("halftrip.transports.native.cuda_ipc:CudaIpcTransport",
                                    needs="cuda"),
         "nccl": TransportEntry("halftrip.transports.native.nccl:NcclTransport", needs="cuda"),
+        "ucx": TransportEntry("halftrip.transports.native.ucx:UcxTransport", needs="library"),
         SIMULATED: "halftrip.transports.simulated:SimulatedTransport",
     },
 )  # fmt: skip

@@ -199,7 +199,12 @@ class BatchRunner:
             return BatchReport(problem=Problem(self._failure(str(error)), silent=True))
         except (_native.PeerClosed, OSError) as error:
             return self._broken(error)
-        except (_native.MpiError, _native.DeviceError, CudaError) as error:
+        except (
+            _native.MpiError,
+            _native.DeviceError,
+            _native.LibraryError,
+            CudaError,
+        ) as error:
             said = f"MPI error {error}" if isinstance(error, _native.MpiError) else str(error)
             raise HalftripError(f"{self._name} failed: {self._failure(said)}") from None
         if batch.keep and usage is not None:
