@@ -23,7 +23,8 @@ TRANSPORTS: Entries[TransportEntry] = Entries(
     "halftrip.transports",
     TransportEntry,
     {
-        "mpi": TransportEntry("halftrip.transports.native.mpi:MpiTransport", needs="mpi"),
+        "mpi": TransportEntry("halftrip.transports.native.mpi:MpiTransport", needs="mpi",
+                              built_on="ucx"),
         "shm": "halftrip.transports.native.shm:ShmTransport",
         "pipe": "halftrip.transports.native.pipe:PipeTransport",
         "unix": "halftrip.transports.native.stream:UnixTransport",

@@ -151,8 +151,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def fastest_copy(self) -> CopyTime | None:
-        """The copy of a rank with the largest bandwidth; None where none was measured."""
-        known = [each for each in self.copy_times if each.ns > 0]
+        """The memcpy of a rank with the largest bandwidth; None where none was measured."""
+        known = [each for each in self.copy_times if each.ns > 0 and not each.by_kernel]
         return max(known, key=_speed, default=None)
 
     @cached_property

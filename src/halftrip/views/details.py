@@ -171,7 +171,10 @@ def content(document: Document) -> dict[str, Any]:
         ],
         "expectations": [each._asdict() for each in shortfalls(document)],
         "rows": records(document),
-        "copies": [{"size_bytes": each.size, "ns": each.ns} for each in document.run.copy_times],
+        "copies": [
+            {"size_bytes": each.size, "ns": each.ns, "by_kernel": each.by_kernel}
+            for each in document.run.copy_times
+        ],
         "devices": [msgspec.to_builtins(each) for each in document.run.devices],
         "device_copies": [msgspec.to_builtins(each) for each in document.run.device_copies],
         "device_latencies": [msgspec.to_builtins(each) for each in document.run.device_latencies],

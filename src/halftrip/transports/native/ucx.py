@@ -49,6 +49,7 @@ class UcxTransport(Transport):
         settings={"ucx_api": tuple(_KINDS), "ucx_tls": (), "ucx_device": ()},
         staging=("none", "staged"),
         opens_memory=True,
+        copied_once=True,
     )
 
     def missing(self, pair: PairContext) -> str | None:
