@@ -55,7 +55,9 @@ def resources(text: str) -> list[str]:
 
 def switches(text: str, api: str) -> list[Switch]:
     """Where messages that are sent by an interface change to another way, ascending; none where
-    UCX does not say."""
+    UCX does not say, or where there is no such interface."""
+    if api not in _CALLS:
+        return []
     ways = [*_of_table(text, _CALLS[api])] or ([*_of_line(text)] if api == "tag" else [])
     return [
         Switch(first - 1, way, next((_SETTINGS[word] for word in _SETTINGS if word in way), ""))

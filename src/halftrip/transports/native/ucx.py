@@ -102,8 +102,8 @@ class UcxPath(Path):
         self._pair = pair
         extra = dict(settings.extra)
         api = extra.get("ucx_api")
-        self._api = str(api or "tag")
-        self._kind = _KINDS[self._api]
+        self._api = str(api) if api else ""
+        self._kind = _KINDS[self._api or "tag"]
         # UCX prefers other ways for what it is not asked for.
         features = getattr(_native, self._kind).feature if api else _native.ucx_rma
         names = {"TLS": extra.get("ucx_tls"), "NET_DEVICES": extra.get("ucx_device")}
