@@ -220,9 +220,11 @@ class UcxWorker {
   }
 
   [[noreturn]] void fail(ucp::Status status) const {
-    if (status == ucp::kReset || status == ucp::kNotConnected || status == ucp::kNoAnswer)
-      throw PeerClosed{};
-    throw LibraryError("UCX: " + calls.text(status));
+    const std::string said = "UCX: " + calls.text(status);
+    for (const ucp::Status gone : {ucp::kInputOutput, ucp::kUnreachable, ucp::kCanceled,
+                                   ucp::kNotConnected, ucp::kReset, ucp::kNoAnswer})
+      if (status == gone) throw PeerClosed(said);
+    throw LibraryError(said);
   }
 
   // Called again, does nothing.

@@ -13,6 +13,7 @@ import numpy as np
 from halftrip import _native
 from halftrip.errors import Unavailable
 from halftrip.memory.allocator import HostRegion
+from halftrip.plan.settings import SETTINGS
 from halftrip.results.configuration import Configuration
 from halftrip.results.memory_name import is_of_host, parse_memory
 from halftrip.results.threshold import Threshold
@@ -34,6 +35,8 @@ from halftrip.ucx.library import Library, library, missing
 
 # The native types of each interface: of blocking calls.
 _KINDS = {"tag": "UcxTag", "am": "UcxAm", "stream": "UcxStream"}
+# UCX's settings that are halftrip's, too.
+_SETTINGS = {"ucx_tls": "TLS", "ucx_device": "NET_DEVICES"}
 # Of UCX's kinds of memory, by bits: that of CUDA's devices.
 _CUDA = 2
 
@@ -100,20 +103,20 @@ class UcxPath(Path):
 
     def __init__(self, process: ProcessContext, pair: PairContext, settings: PathSettings) -> None:
         self._pair = pair
-        extra = dict(settings.extra)
-        api = extra.get("ucx_api")
+        api = dict(settings.extra).get("ucx_api")
         self._api = str(api) if api else ""
         self._kind = _KINDS[self._api or "tag"]
         # UCX prefers other ways for what it is not asked for.
         features = getattr(_native, self._kind).feature if api else _native.ucx_rma
-        names = {"TLS": extra.get("ucx_tls"), "NET_DEVICES": extra.get("ucx_device")}
+        asked = {name: str(value) for name, value in settings.extra if name in _SETTINGS}
+        said = "".join(f"{SETTINGS[name].option} {value}: " for name, value in asked.items())
         self.library = library(process.ucx_library)
-        with _or_unavailable(), pair.on_allowed_cores():
+        with _or_unavailable(said), pair.on_allowed_cores():
             self.worker = _native.UcxWorker(
                 self.library.addresses,
                 self.library.minor,
                 features,
-                [(name, str(value).replace("+", ",")) for name, value in names.items() if value],
+                [(_SETTINGS[name], value.replace("+", ",")) for name, value in asked.items()],
                 settings.wait == "block",
                 pair.shares_core,
             )
