@@ -132,7 +132,7 @@ class UcxPath(Path):
     def thresholds(self) -> Sequence[Threshold]:
         return [
             Threshold(
-                name=f"where UCX goes over to {each.way}",
+                name=f"the threshold of UCX for {each.way}",
                 value=each.size,
                 acts="protocol",
                 source="ucp_ep_print_info",
