@@ -11,9 +11,8 @@ struct Stopped : std::exception {
   const char* what() const noexcept override { return "told to stop"; }
 };
 
-struct PeerClosed : std::runtime_error {
-  explicit PeerClosed(const std::string& said = "the peer closed its end")
-      : std::runtime_error(said) {}
+struct PeerClosed : std::exception {
+  const char* what() const noexcept override { return "the peer closed its end"; }
 };
 
 // The peer did not reply within the time allowed, however often it was asked.

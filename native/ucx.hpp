@@ -27,9 +27,8 @@ using Config = struct ConfigTag*;
 using Status = std::int8_t;  // ucs_status_t
 
 inline constexpr Status kOk = 0, kInProgress = 1, kBusy = -15, kLast = -100;
-// What a call says of a peer that has gone; of one whose memory is to be read, the first.
-inline constexpr Status kInputOutput = -3, kUnreachable = -6, kCanceled = -16, kNotConnected = -24,
-                        kReset = -25, kNoAnswer = -80;
+// What a call says of a peer that has gone: not connected, reset, no answer.
+inline constexpr Status kNotConnected = -24, kReset = -25, kNoAnswer = -80;
 
 // ucp_feature
 inline constexpr std::uint64_t kTag = 1, kRma = 2, kWakeup = 16, kStream = 32, kActiveMessages = 64;

@@ -220,11 +220,9 @@ class UcxWorker {
   }
 
   [[noreturn]] void fail(ucp::Status status) const {
-    const std::string said = "UCX: " + calls.text(status);
-    for (const ucp::Status gone : {ucp::kInputOutput, ucp::kUnreachable, ucp::kCanceled,
-                                   ucp::kNotConnected, ucp::kReset, ucp::kNoAnswer})
-      if (status == gone) throw PeerClosed(said);
-    throw LibraryError(said);
+    if (status == ucp::kReset || status == ucp::kNotConnected || status == ucp::kNoAnswer)
+      throw PeerClosed{};
+    throw LibraryError("UCX: " + calls.text(status));
   }
 
   // Called again, does nothing.

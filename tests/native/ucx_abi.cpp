@@ -33,8 +33,6 @@ static_assert(sizeof(ucp::Status) == sizeof(ucs_status_t));
 
 static_assert(ucp::kOk == UCS_OK && ucp::kInProgress == UCS_INPROGRESS);
 static_assert(ucp::kBusy == UCS_ERR_BUSY && ucp::kLast == UCS_ERR_LAST);
-static_assert(ucp::kInputOutput == UCS_ERR_IO_ERROR && ucp::kCanceled == UCS_ERR_CANCELED);
-static_assert(ucp::kUnreachable == UCS_ERR_UNREACHABLE);
 static_assert(ucp::kNotConnected == UCS_ERR_NOT_CONNECTED);
 static_assert(ucp::kReset == UCS_ERR_CONNECTION_RESET);
 static_assert(ucp::kNoAnswer == UCS_ERR_ENDPOINT_TIMEOUT);
