@@ -18,7 +18,7 @@ MESSAGES = 200_000
 BYTES = 1 << 31
 WINDOW = 64
 # Iterations, a percentile, and the averages of the last second and of all, us.
-ROW = re.compile(r"Final: +\d+ +[\d.]+ +[\d.]+ +([\d.]+)")
+ROW = re.compile(r"^(?:Final:)? +\d+ +[\d.]+ +[\d.]+ +([\d.]+)", re.MULTILINE)
 
 
 def perftest(test: str, tls: str, *options: str, sizes: Sequence[int] = SIZES) -> Contender:
@@ -53,7 +53,7 @@ def comparisons(_: ExitStack) -> Iterator[Comparison]:
             ("-O", str(WINDOW)),
             same_throughput,
         ),
-        ("put_lat", ("-p", "put"), (), same_latency),
+        ("ucp_put_lat", ("-p", "put"), (), same_latency),
     )
     for tls in WAYS:
         for test, pattern, options, goal in kinds:

@@ -155,8 +155,11 @@ def _adopted(run: Run, number: int, due: Due) -> Iterator[records.Record]:
         ...,
     ]
     others = (
-        *(*run.connections, *run.carriers, *run.thresholds),
-        *(*run.clock_comparisons, *run.notices),
+        *run.connections,
+        *run.carriers,
+        *run.thresholds,
+        *run.clock_comparisons,
+        *run.notices,
     )
     for found in others:
         yield msgspec.structs.replace(found, launch=number)
