@@ -67,8 +67,8 @@ check: $(VENV)/developed
 	mkdir -p build/include
 	ln -sfn /usr/include/$$(uname -m)-linux-gnu build/include/aarch64-linux-gnu
 	printf '%s\n' $(SOURCES) | xargs -P 2 -n 1 $(CXX) -std=c++20 -fsyntax-only $(WARNINGS) \
-	    -isystem $$($(BIN)/python -m nanobind --include_dir) -isystem build/include \
-	    -isystem $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include"))')
+	    -isystem "$$($(BIN)/python -m nanobind --include_dir)" -isystem build/include \
+	    -isystem "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include"))')"
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

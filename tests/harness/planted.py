@@ -29,7 +29,7 @@ while os.getppid() == parent:
 '
 """
 # An mpiexec that has most of a core, before any other program that wants it.
-_AWAKE = """#!{python}
+_AWAKE = """
 import contextlib, os, subprocess, sys, time
 job = subprocess.Popen(["{mpiexec}", *sys.argv[1:]])
 os.sched_setaffinity(0, {{{core}}})
@@ -78,8 +78,10 @@ def group(microseconds):
 
 def awake_mpiexec(directory, core):
     """The path of an mpiexec, of Open MPI of Debian, that is busy on a core while its ranks run."""
-    path = directory / "mpiexec"
-    path.write_text(_AWAKE.format(python=sys.executable, mpiexec=mpiexec("openmpi"), core=core))
+    program, path = directory / "awake.py", directory / "mpiexec"
+    program.write_text(_AWAKE.format(mpiexec=mpiexec("openmpi"), core=core))
+    command = shlex.join((sys.executable, str(program)))
+    path.write_text(f'#!/bin/sh\nexec {command} "$@"\n')
     path.chmod(0o755)
     return path
 

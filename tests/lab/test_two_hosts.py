@@ -9,7 +9,6 @@ from harness.flags import verdicts_of
 from harness.limits import END_SECONDS
 from harness.loops import check_ratios
 from harness.mpi import MPIEXECS
-from harness.need import need
 from harness.served import served
 from harness.victim import Victim
 from lab import hosts, sshd
@@ -85,8 +84,8 @@ def test_halftrip_adds_nothing_to_a_bare_loop_between_hosts(lab, shell):
 )
 def test_mpi_and_what_else_needs_no_common_memory(lab, shell, name, joins):
     """Ranks of a job that is joined, or that halftrip has started."""
-    what = "Open MPI starts no ranks on another host from a path with blanks"
-    need(" " not in MPIEXECS[name], what)
+    if " " in MPIEXECS[name]:
+        pytest.skip("Open MPI starts no ranks on another host from a path with blanks")
     prefix = lab.hosts[0].prefix()
     if joins:
         result = shell.run(*WORK, prefix=(*prefix, *lab.across(name), "-n", "2"))

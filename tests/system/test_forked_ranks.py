@@ -22,7 +22,9 @@ def facts(pid):
     status = (directory / "status").read_text()
     links = [os.readlink(link) for link in (directory / "fd").iterdir()]
     return {
-        "leads its session": os.getsid(pid) == pid,
+        # Others of its own session share their cores with it as with any program of theirs.
+        "leads a group": os.getpgid(pid) == pid,
+        "is in the session of the command": os.getsid(pid) == os.getsid(process.ppid()),
         "signals": re.findall(r"Sig(?:Ign|Cgt|Blk):\s*(\w+)", status),
         "input": os.readlink(directory / "fd/0"),
         # Sockets, pipes and the directories of threads have numbers.
@@ -47,6 +49,8 @@ def test_a_forked_rank_is_what_a_fresh_one_is(shell):
         shell.path.unlink()
     forked, fresh = found
     assert forked == fresh
+    assert all(each["leads a group"] for each in forked)
+    assert all(each["is in the session of the command"] for each in forked)
 
 
 def await_server(victim):

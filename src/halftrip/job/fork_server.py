@@ -109,7 +109,7 @@ def _become_rank(rank: int, environment: "Mapping[str, str]") -> None:
     from halftrip.job.forks import SERVER_VARIABLE
     from halftrip.job.spec import RANK_VARIABLE
 
-    os.setsid()
+    os.setpgid(0, 0)
     del sys.argv[1:], os.environ[SERVER_VARIABLE]
     os.environ.update(environment)
     os.environ[RANK_VARIABLE] = str(rank)

@@ -89,7 +89,7 @@ class ForkServer:
                     (*RUN_MODULE, _MODULE, *map(str, ends)),
                     env=os.environ | {SERVER_VARIABLE: token},
                     stdin=subprocess.DEVNULL,
-                    start_new_session=True,
+                    process_group=0,
                     pass_fds=ends,
                 )
         except BaseException:

@@ -100,7 +100,7 @@ def _run(words: list[str], output: BinaryIO, limit: TimeLimit | None) -> int:
         stdin=subprocess.DEVNULL,
         stdout=output,
         stderr=subprocess.STDOUT,
-        start_new_session=True,
+        process_group=0,
     )
     try:
         while True:

@@ -175,7 +175,8 @@ def _await_end(pid: int, seconds: float) -> None:
 def rank_process(
     job: Job, rank: int, output: int | None = None, control: Channel | None = None
 ) -> subprocess.Popen[bytes]:
-    """A rank on this host, in a process of its own: no signal of a terminal reaches it. It prints
+    """A rank on this host, in a process of its own: no signal of a terminal reaches it, and it has
+    the share of the cores that any program of this session has (sched(7), autogroup). It prints
     into the descriptor `output` (None: as this process); `control` is its connection to the
     launcher, if it does not make one itself."""
     handed = {}
@@ -191,7 +192,7 @@ def rank_process(
             stdout=output,
             stderr=output,
             pass_fds=() if control is None else (control.fileno(),),
-            start_new_session=True,
+            process_group=0,
         )
 
 

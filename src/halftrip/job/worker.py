@@ -174,6 +174,8 @@ def _end_by_signals() -> None:
             signal.signal(number, signal.SIG_DFL)
     # What has started it may have held one back.
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    # What it prints must not stop it (stty tostop): at the terminal it is in the background.
+    signal.signal(signal.SIGTTOU, signal.SIG_IGN)
 
 
 def _name_process(rank: int) -> None:

@@ -91,7 +91,9 @@ class MpiexecLauncher(Launcher):
             stdin=subprocess.DEVNULL,
             stdout=output.file,
             stderr=output.file,
-            start_new_session=True,
+            # An ssh that it starts must not ask at a terminal that belongs to another group.
+            start_new_session=self.reach != "unix",
+            process_group=0 if self.reach == "unix" else None,
         )
         name = os.path.basename(self._mpiexec.command[0])
         started.add(process, f"{name} (process {process.pid})", output)
