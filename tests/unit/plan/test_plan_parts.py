@@ -172,6 +172,8 @@ VALUES = {
     "streams": ("4", "1,2"),
     "zerocopy": (True, False),
     "staging": ("whole", "none,chunk=512K"),
+    "ucx_tls": ("tcp", "posix+cma,tcp"),
+    "ucx_device": ("eth0", "lo"),
     "concurrent_pairs": ("1,all", 1),
     "rate": (1e9, 1e6),
     "verify": (True, False),

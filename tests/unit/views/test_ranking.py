@@ -182,7 +182,7 @@ def test_what_it_adds_to_shared_memory_at_a_small_and_a_large_size():
 
 
 def test_what_it_adds_to_a_library_that_it_may_use():
-    library, path = said(
+    path, library = said(
         *(slices(name, 8, ns) for name, ns in (("mpi", 400.0), ("ucx", 250.0), ("shm", 200.0)))
     )
     assert library.startswith("what MPI adds to ucx: a message of 8 B takes 0.15")
