@@ -13,17 +13,17 @@ def names(found):
 
 def test_layers_are_ordered_from_below():
     uppers = [each.upper.transport for each in steps(map(configuration, TRANSPORTS.built_in))]
-    assert len(uppers) == 11
+    assert len(uppers) == 12
     for number, upper in enumerate(uppers):
         assert not set(below(upper)) & set(uppers[number:])
-    assert below("mpi4py-object") == ["mpi4py", "mpi"]
+    assert below("mpi4py-object") == ["mpi4py", "mpi", "ucx"]
     assert below("dragon-queue") == ["dragon", "mp-shm", "shm-ring", "shm"]
     assert below("dragon-pipe") == below("dragon-queue")
     assert below("mp-queue") == ["mp-pipe", "unix"]
     assert below("zmq-ipc") == ["unix"]
     assert below("zmq") == ["tcp"]
-    assert below("mpi") == []
-    assert partners("mpi") == ["mpi4py", "mpi4py-object"]
+    assert below("mpi") == ["ucx"]
+    assert partners("mpi") == ["ucx", "mpi4py", "mpi4py-object"]
     assert partners("mp-pipe") == ["unix", "mp-queue"]
     assert partners("udp") == []
 
