@@ -6,7 +6,8 @@ import re
 import textwrap
 from collections.abc import Iterable
 
-from halftrip.plan.options import GROUPS, OPTIONS, Option
+from halftrip.plan.option import Option
+from halftrip.plan.options import GROUPS, OPTIONS
 from halftrip.plan.plan import PART_KEYS
 
 HEAD = """\

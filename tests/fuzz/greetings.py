@@ -162,10 +162,7 @@ TARGETS = {
     "claim": (_try_claim, (framed(CLAIM) + framed(ANSWER), framed(CLAIM))),
     "answer": (_try_answer, (framed(ANSWER),)),
     "challenge": (_try_challenge, (framed(_CHALLENGE) + framed(greeting._WELCOME),)),
-    "control": (
-        _try_control,
-        tuple(framed(_encode(each)) for each in _MESSAGES),
-    ),
+    "control": (_try_control, tuple(framed(_encode(each)) for each in _MESSAGES)),
     "group": (_try_group, tuple(_encode(each) for each in _VALUES)),
 }
 

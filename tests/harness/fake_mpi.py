@@ -9,14 +9,8 @@ _int, _pointer = ctypes.c_int, ctypes.c_void_p
 _request = ctypes.POINTER(_int)
 # As wide as any MPI counts.
 _count = ctypes.c_int64
-_MESSAGE = (
-    _pointer,
-    _count,
-    _int,
-    _int,
-    _int,
-    _int,
-)  # buffer, count, type, peer, tag, communicator
+# Buffer, count, type, peer, tag, communicator.
+_MESSAGE = (_pointer, _count, _int, _int, _int, _int)
 _MOVE = (_pointer, _count, _int, _int, ctypes.c_ssize_t, _count, _int, _int)
 _ARGUMENTS = {
     "MPI_Send": _MESSAGE,

@@ -38,10 +38,7 @@ ALWAYS = [("shm", "spin"), ("tcp", "block"), ("mp-queue", "block")]
 
 @pytest.mark.parametrize(
     ("transport", "wait"),
-    [
-        ALWAYS[0],
-        *extended(*ALWAYS[1:], *drawn([each for each in WAITS if each not in ALWAYS], 4)),
-    ],
+    [ALWAYS[0], *extended(*ALWAYS[1:], *drawn([each for each in WAITS if each not in ALWAYS], 4))],
 )
 def test_a_rank_notices_whatever_it_waits_in(shell, transport, wait):
     size = "32K" if transport == "udp" else "1M"

@@ -23,10 +23,7 @@ def found(result, rule):
     }
 
 
-@pytest.mark.parametrize(
-    ("limit", "named"),
-    extended((20_000, {"shm"}), (-1, set())),
-)
+@pytest.mark.parametrize(("limit", "named"), extended((20_000, {"shm"}), (-1, set())))
 def test_a_quota_of_a_parent_group(shell, limit, named):
     """However busy others keep the cores, two ranks that spin have used up a fifth of one soon."""
     with group(limit) as limited:

@@ -11,16 +11,7 @@ import time
 import pytest
 
 from halftrip import _native
-from harness.datagrams import (
-    HOUR_NS,
-    RATES,
-    SIZES,
-    End,
-    counts,
-    ends_of,
-    number_of,
-    run_batch,
-)
+from harness.datagrams import HOUR_NS, RATES, SIZES, End, counts, ends_of, number_of, run_batch
 from harness.limits import AMPLE_SECONDS
 from harness.relay import Relay
 from harness.threads import in_thread

@@ -12,15 +12,7 @@ import pytest
 
 from halftrip.clock import Clock
 from harness.control_message import REPORT, is_control, read_control
-from harness.datagrams import (
-    SIZES,
-    counts,
-    ends_of,
-    number_of,
-    run_batch,
-    smoothed,
-    timestamp_of,
-)
+from harness.datagrams import SIZES, counts, ends_of, number_of, run_batch, smoothed, timestamp_of
 from harness.relay import Relay
 
 

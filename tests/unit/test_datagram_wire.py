@@ -120,7 +120,7 @@ def test_the_timeout_is_twenty_times_a_reply_within_bounds(ns, limit, shortest):
     assert timeout.current == min(max(20 * ns, shortest), limit)
 
 
-def test_a_slow_reply_is_remembered_for_a_while():
+def test_a_slow_reply_is_remembered_misses_double_the_timeout_and_a_reset_forgets():
     timeout = _native.ReplyTimeout(10 * SECOND)
     slowest = 64 * MS
     timeout.replied(slowest)
@@ -129,9 +129,7 @@ def test_a_slow_reply_is_remembered_for_a_while():
         slowest = max(MS, slowest - slowest // 64)
         assert timeout.current == max(20 * slowest, 10 * MS)
     assert timeout.current < 20 * 64 * MS / 4
-
-
-def test_a_miss_doubles_the_timeout():
+    # A miss doubles it.
     timeout = _native.ReplyTimeout(SECOND)
     timeout.replied(MS)
     timeouts = []
@@ -139,6 +137,21 @@ def test_a_miss_doubles_the_timeout():
         timeouts.append(timeout.current // MS)
         timeout.missed()
     assert timeouts == [20, 40, 80, 160, 320, 640, 1000, 1000]
+    # A reply between misses restarts the count.
+    timeout = _native.ReplyTimeout(SECOND)
+    for _ in range(10):
+        for _ in range(4):
+            timeout.missed()
+        timeout.replied(SECOND)
+    assert timeout.current == SECOND
+    # A reset forgets all replies.
+    timeout = _native.ReplyTimeout(SECOND)
+    assert (timeout.current, timeout.limit) == (SECOND, SECOND)
+    timeout.replied(50 * MS)
+    timeout.reset()
+    assert timeout.current == SECOND
+    timeout.replied(MS)
+    assert timeout.current == 20 * MS
 
 
 @given(st.integers(1, SECOND), st.integers(1, SECOND), st.integers(0, SECOND))
@@ -157,25 +170,6 @@ def test_five_misses_in_a_row_at_the_limit_are_the_end(limit, shortest, ns):
     assert timeout.current == limit
 
 
-def test_a_reply_between_misses_restarts_the_count():
-    timeout = _native.ReplyTimeout(SECOND)
-    for _ in range(10):
-        for _ in range(4):
-            timeout.missed()
-        timeout.replied(SECOND)
-    assert timeout.current == SECOND
-
-
-def test_a_reset_forgets_all_replies():
-    timeout = _native.ReplyTimeout(SECOND)
-    assert (timeout.current, timeout.limit) == (SECOND, SECOND)
-    timeout.replied(50 * MS)
-    timeout.reset()
-    assert timeout.current == SECOND
-    timeout.replied(MS)
-    assert timeout.current == 20 * MS
-
-
 # Pacer.
 
 DELAYS = st.lists(st.floats(0, 500), min_size=1, max_size=200)
@@ -191,38 +185,19 @@ def send(pacer, delays):
     return times, [time - 1000 - 10 * i for i, time in enumerate(times)]
 
 
-def test_lost_time_is_caught_up_at_twice_the_rate():
+def test_lost_time_is_caught_up_at_twice_the_rate_but_no_lag_beyond_the_maximum():
     _, lags = send(_native.Pacer(10, 1000, 100), [0, 0, 30, 0, 0, 0, 0, 0, 0, 0, 0])
     assert lags == [0, 0, 30, 25, 20, 15, 10, 5, 0, 0, 0]
-
-
-def test_a_lag_beyond_the_maximum_is_not_caught_up():
     _, lags = send(_native.Pacer(10, 1000, 100), [0, 1000, *[0] * 40])
     # The third was due at 1020; now it is due 100 before the second was sent, at 2010.
     assert lags[-1] == 2010 - 100 - 1020
 
 
 @given(DELAYS)
-def test_none_is_sent_before_it_is_due(delays):
-    _, lags = send(_native.Pacer(10, 1000, 100), delays)
+def test_none_is_sent_before_it_is_due_nor_in_a_burst_and_forgiven_time_is_not_caught_up(delays):
+    times, lags = send(_native.Pacer(10, 1000, 100), delays)
     assert min(lags) >= -1e-6
-
-
-@given(DELAYS)
-def test_lost_time_never_makes_a_burst(delays):
-    times, _ = send(_native.Pacer(10, 1000, 100), delays)
     assert all(b - a >= 5 - 1e-6 for a, b in itertools.pairwise(times))
-
-
-@given(st.lists(st.floats(0, 4), min_size=1, max_size=200))
-def test_small_delays_do_not_add_up(delays):
-    """Each is less than one datagram can catch up, so each lags by its own delay alone."""
-    _, lags = send(_native.Pacer(10, 1000, 100), delays)
-    assert lags == pytest.approx(delays, abs=1e-6)
-
-
-@given(DELAYS)
-def test_forgiven_time_is_not_caught_up(delays):
     pacer = _native.Pacer(10, 1000, 100)
     # At the start there is nothing to forgive.
     pacer.forgive()
@@ -230,6 +205,13 @@ def test_forgiven_time_is_not_caught_up(delays):
     times, _ = send(pacer, delays)
     pacer.forgive()
     assert pacer.next >= times[-1] + 10 - 1e-6
+
+
+@given(st.lists(st.floats(0, 4), min_size=1, max_size=200))
+def test_small_delays_do_not_add_up(delays):
+    """Each is less than one datagram can catch up, so each lags by its own delay alone."""
+    _, lags = send(_native.Pacer(10, 1000, 100), delays)
+    assert lags == pytest.approx(delays, abs=1e-6)
 
 
 # DuplicateFilter.

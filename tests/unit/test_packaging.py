@@ -16,11 +16,7 @@ from harness.files import ROOT
 PACKAGING = ROOT / "packaging"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 JOBS = sorted((PACKAGING / "jobs").iterdir())
-YAML = [
-    *ROOT.glob(".github/*/*.yml"),
-    *PACKAGING.rglob("*.yaml"),
-    ROOT / "CITATION.cff",
-]
+YAML = [*ROOT.glob(".github/*/*.yml"), *PACKAGING.rglob("*.yaml"), ROOT / "CITATION.cff"]
 
 
 def least(requirement):

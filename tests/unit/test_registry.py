@@ -97,12 +97,14 @@ def no_entry_points(monkeypatch):
     forget_plug_ins()
 
 
-def test_built_in_transports_are_transports():
+def test_built_in_transports_are_transports_on_others_that_are_there():
     assert all(issubclass(TRANSPORTS.load(name), Transport) for name in TRANSPORTS.built_in)
     names = tuple(TRANSPORTS.built_in)
     # The help of --transport says how many of the first are the default.
     assert names[: len(DEFAULT_TRANSPORTS)] == DEFAULT_TRANSPORTS
     assert names[-1] == SIMULATED
+    built_on = {name: TRANSPORTS.entry(name).built_on for name in TRANSPORTS.built_in}
+    assert set(filter(None, built_on.values())) <= set(TRANSPORTS.built_in)
 
 
 @pytest.mark.parametrize("what", ["mpi", "dragon"])
@@ -115,11 +117,6 @@ def test_transports_that_need_something_are_those_that_ask_for_it(what):
     ]
     assert asking == needing(what)
     assert len(asking) == 3
-
-
-def test_whatever_a_transport_is_built_on_is_there():
-    built_on = {name: TRANSPORTS.entry(name).built_on for name in TRANSPORTS.built_in}
-    assert set(filter(None, built_on.values())) <= set(TRANSPORTS.built_in)
 
 
 def test_built_in_names_do_not_read_entry_points(no_entry_points, tmp_path, capsys):
@@ -151,15 +148,12 @@ def test_names_of_plug_ins_come_after_the_built_in_ones_and_replace_none(
     assert capsys.readouterr().out == "3 rows\n"
 
 
-def test_a_transport_of_a_plug_in_can_be_planned(plug_ins):
+def test_a_transport_of_a_plug_in_can_be_planned_and_says_what_it_needs_and_is_built_on(plug_ins):
     assert TRANSPORTS.load("example").__name__ == "ExampleTransport"
     check_possible(make_plan(options_layer({"transport": "example,tcp", "sizes": "8"})))
     put = make_plan(options_layer({"transport": "example", "pattern": "put", "mode": "blocking"}))
     with pytest.raises(UsageError, match="example has no put, only pingpong, stream"):
         check_possible(put)
-
-
-def test_an_entry_of_a_plug_in_says_what_it_needs_and_is_built_on(plug_ins):
     assert TRANSPORTS.load("layered") is TRANSPORTS.load("example")
     assert needing("mpi", ["tcp", "example", "layered"]) == ["layered"]
     assert below("layered") == ["example"]

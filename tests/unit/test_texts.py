@@ -6,13 +6,7 @@ from hypothesis import strategies as st
 
 from halftrip.errors import UsageError
 from halftrip.texts import printable, printable_lines, shortened
-from halftrip.units import (
-    format_size,
-    parse_duration,
-    parse_share,
-    parse_size,
-    significant,
-)
+from halftrip.units import format_size, parse_duration, parse_share, parse_size, significant
 
 
 @pytest.mark.parametrize(("text", "shown"), [
@@ -33,11 +27,12 @@ def test_a_long_text_is_cut_off():
 
 
 @settings(max_examples=30)
-@given(st.text(st.characters()))
-def test_every_text_can_be_printed(text):
+@given(st.text(st.characters()), st.integers(4, 50))
+def test_every_text_can_be_printed_and_shortened(text, longest):
     assert printable(text).isprintable()
     assert printable_lines(text).replace("\n", "").isprintable()
     assert printable_lines(text).count("\n") == text.count("\n")
+    assert all(len(word) <= longest for word in shortened(text, longest).split())
 
 
 @pytest.mark.parametrize(
@@ -52,12 +47,6 @@ def test_every_text_can_be_printed(text):
 )
 def test_what_somebody_wrote_is_shortened(text, shown):
     assert shortened(text) == shown
-
-
-@settings(max_examples=30)
-@given(st.text(), st.integers(4, 50))
-def test_nothing_longer_is_left_of_a_word(text, longest):
-    assert all(len(word) <= longest for word in shortened(text, longest).split())
 
 
 @pytest.mark.parametrize(
@@ -90,9 +79,11 @@ def test_other_texts_are_no_size(text):
 
 
 @settings(max_examples=30)
-@given(st.integers(0, 1 << 50))
-def test_a_formatted_size_reads_as_itself(size):
+@given(st.integers(0, 1 << 50), st.floats(1e-6, 1e9), st.integers(2, 6))
+def test_a_formatted_size_reads_as_itself_and_significant_digits_are_kept(size, value, digits):
     assert parse_size(format_size(size)) == size
+    shown = float(significant(value, digits).replace(",", ""))
+    assert abs(shown - value) <= 0.51 * 10 ** (1 - digits) * value
 
 
 @pytest.mark.parametrize(
@@ -113,17 +104,9 @@ def test_shares_are_read():
         parse_share("one percent")
 
 
-@settings(max_examples=30)
-@given(st.floats(1e-6, 1e9), st.integers(2, 6))
-def test_significant_digits_are_kept(value, digits):
-    shown = float(significant(value, digits).replace(",", ""))
-    assert abs(shown - value) <= 0.51 * 10 ** (1 - digits) * value
-
-
-def test_significant_numbers_have_groups_and_no_exponent():
-    assert significant(0.15234) == "0.1523"
-    assert significant(81.126) == "81.13"
-    assert significant(13122.7) == "13,123"
-    assert significant(0) == "0"
-    assert "e" not in significant(1.5e-7)
-    assert [significant(value) for value in (float("nan"), float("inf"))] == ["nan", "inf"]
+@pytest.mark.parametrize(("value", "shown"), [
+    (0.15234, "0.1523"), (81.126, "81.13"), (13122.7, "13,123"), (0, "0"),
+    (1.5e-7, "0.0000001500"), (float("nan"), "nan"), (float("inf"), "inf"),
+])  # fmt: skip
+def test_significant_numbers_have_groups_and_no_exponent(value, shown):
+    assert significant(value) == shown

@@ -16,7 +16,8 @@ from halftrip.cli.inputs import Text, given, loaded
 from halftrip.cli.output import STYLE_HELP, TABLE, Form, in_job, listed, speaks, with_parameters
 from halftrip.errors import HalftripError, Interrupted, UsageError
 from halftrip.plan import parsing
-from halftrip.plan.options import GROUPS, OPTIONS, Option
+from halftrip.plan.option import Option
+from halftrip.plan.options import GROUPS, OPTIONS
 from halftrip.plan.recipes import find_plan, purposes
 from halftrip.registry import FORMATS, STYLES
 from halftrip.texts import printable

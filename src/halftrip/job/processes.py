@@ -12,7 +12,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -132,6 +132,17 @@ class Started:
         """The ranks on other hosts."""
         here = {number for number, host in self.hosts.items() if host in self.local_hosts}
         return frozenset(self.hosts) - here
+
+    def stood_for(self, process: Process, of: int) -> set[int]:
+        """The ranks, of so many, that a process has started, or is."""
+        return set(self.ranks[process] or range(of))
+
+    def other_hosts(self, ranks: Iterable[int]) -> frozenset[str]:
+        """The hosts of these ranks; none where this host, or one that is not known, is among
+        them."""
+        hosts = {self.hosts.get(rank) for rank in ranks}
+        known = hosts.isdisjoint({None, *self.local_hosts})
+        return frozenset(filter(None, hosts)) if known else frozenset()
 
     def printed(self) -> dict[str, list[str]]:
         """The lines that each process has printed, by name, if there are any."""

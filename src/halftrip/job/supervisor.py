@@ -6,7 +6,7 @@ import contextlib
 import os
 import selectors
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import msgspec
@@ -31,7 +31,7 @@ from halftrip.job import deaths
 from halftrip.job.connected import ConnectedRank, Heartbeat, longest_idle
 from halftrip.job.limit import TimeLimit
 from halftrip.job.own_cores import OwnCores
-from halftrip.job.processes import CleanUp, Process, Started
+from halftrip.job.processes import CleanUp, Started
 from halftrip.job.session import receive_answer
 from halftrip.job.signals import catching
 from halftrip.job.spec import Job
@@ -194,7 +194,7 @@ class Supervisor:
             left = deadline - time.monotonic()
             if left < 0:
                 missing = [rank for rank in self._started.hosts if rank not in self._ranks]
-                self._lose(missing)
+                self.lost = self._started.other_hosts(missing)
                 raise deaths.too_few(self._started, len(self._ranks), self._job.ranks, missing)
             # A rank that is killed while MPI starts leaves its segment.
             self._serve(min(left, self._clean_up.look()))
@@ -285,7 +285,7 @@ class Supervisor:
             silent = heartbeat.beat(self._ranks.values())
             if silent:
                 names = ", ".join(rank.name for rank in silent)
-                self._lose(rank.hello.rank for rank in silent)
+                self.lost = self._started.other_hosts(rank.hello.rank for rank in silent)
                 raise Interrupted(f"{names}: no answer for too long")
 
     def _on_control(self, rank: ConnectedRank) -> None:
@@ -342,21 +342,9 @@ class Supervisor:
             for number, rank in self._ranks.items()
             if rank.finished or rank.hello.pid in well
         }
-        if any(
-            process.returncode or not self._stood_for(process) <= finished for process in exited
-        ):
+        stood_for = partial(self._started.stood_for, of=self._job.ranks)
+        if any(process.returncode or not stood_for(process) <= finished for process in exited):
             self._end_early()
-
-    def _lose(self, ranks: Iterable[int]) -> None:
-        """Notes that the hosts of these ranks are lost, unless this host, or one that is not known,
-        is among them."""
-        hosts = {self._started.hosts.get(rank) for rank in ranks}
-        if hosts.isdisjoint({None, *self._started.local_hosts}):
-            self.lost = frozenset(filter(None, hosts))
-
-    def _stood_for(self, process: Process) -> set[int]:
-        """The ranks that a process has started, or is."""
-        return set(self._started.ranks[process] or range(self._job.ranks))
 
     def _end_early(self) -> None:
         """Raises an error that names the first death, after waiting for the reports that follow."""
@@ -369,8 +357,8 @@ class Supervisor:
         finished = {number for number, rank in self._ranks.items() if rank.finished}
         for process in self._started.processes:
             if process.poll() is not None:
-                self._gone |= self._stood_for(process) - finished
-        self._lose(self._gone)
+                self._gone |= self._started.stood_for(process, self._job.ranks) - finished
+        self.lost = self._started.other_hosts(self._gone)
         raise deaths.first_death(self._started, self._reports, self._names, self._job.ranks)
 
     @property

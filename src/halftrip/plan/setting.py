@@ -107,7 +107,7 @@ class Setting(msgspec.Struct, frozen=True, dict=True):
     `extra`: those whose `Capabilities.settings` name it.
 
     `read`, `help`, `short`, `negatable`, `group` and `placeholder` are those of its
-    `options.Option`. A plan may have `several` values, as a tuple; `values` are those that it has
+    `option.Option`. A plan may have `several` values, as a tuple; `values` are those that it has
     at a point, and `standard` that of a configuration that has no choice of it.
 
     `heading` is what tables call it, and `write` makes text of a value, `no_value` of None. What

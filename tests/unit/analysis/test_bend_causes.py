@@ -51,43 +51,38 @@ def named(thresholds, *bends, curve=CURVE, **changes):
 
 
 @given(
-    value=st.integers(100, 1 << 30),
-    header=st.integers(0, 99),
-    below=st.integers(0, 1000),
-    above=st.integers(1, 1000),
-)
-def test_a_threshold_within_a_bend_is_named(value, header, below, above):
+    value=st.integers(1000, 1 << 30), header=st.integers(0, 99), off=st.integers(1, 10**6),
+    below=st.integers(0, 1000), above=st.integers(1, 10**6),
+)  # fmt: skip
+def test_a_threshold_within_a_bend_is_named_and_one_beside_it_is_not(
+    value, header, off, below, above
+):
     threshold = msgspec.structs.replace(EAGER, value=value, header=header)
     place = value - header // 2
-    assert named([threshold], bend(max(0, place - below), place + above)) == [[threshold.name]]
+    within = bend(max(0, place - below), place + min(above, 1000))
+    assert named([threshold], within) == [[threshold.name]]
+    first, last = value + off, value - header
+    assert named([threshold], bend(first, first + above)) == [[]]
+    assert named([threshold], bend(max(0, last - above), last)) == [[]]
 
 
-@given(
-    value=st.integers(1000, 1 << 30), header=st.integers(0, 99), off=st.integers(1, 10**6),
-    width=st.integers(0, 10**6),
-)  # fmt: skip
-def test_one_beside_it_is_not(value, header, off, width):
-    threshold = msgspec.structs.replace(EAGER, value=value, header=header)
-    above = value + off
-    below = value - header
-    assert named([threshold], bend(above, above + width)) == [[]]
-    assert named([threshold], bend(max(0, below - width), below)) == [[]]
-
-
-def test_of_several_that_of_the_transport_comes_first():
+def test_which_of_several_comes_first():
     other = msgspec.structs.replace(EAGER, name="the fast box", value=3000, header=0)
-    assert named([PAGE, other, EAGER], bend(2048, 8192)) == [
-        ["the eager limit", "the fast box", "the page"]
-    ]
-
-
-def test_a_jump_is_sooner_a_protocol_than_a_cache_or_a_page():
-    vague = msgspec.structs.replace(
-        EAGER, value=200_000, header=150_000, transport="", same_host=None
-    )
-    # The middle of what the cache predicts is nearer to that of the bend.
-    assert named([L2, vague], bend(150_000, 260_000)) == [["the eager limit", "the L2 cache"]]
-    assert named([L2, vague], bend(150_000, 260_000, "slope"))[0][0] == "the L2 cache"
+    # That of the transport.
+    names = ["the eager limit", "the fast box", "the page"]
+    assert named([PAGE, other, EAGER], bend(2048, 8192)) == [names]
+    # A jump is sooner a protocol than a cache, though the middle of what that predicts is nearer.
+    place = (150_000, 260_000)
+    vague = {"value": 200_000, "header": 150_000, "transport": "", "same_host": None}
+    both = [L2, msgspec.structs.replace(EAGER, **vague)]
+    assert named(both, bend(*place)) == [["the eager limit", "the L2 cache"]]
+    assert named(both, bend(*place, "slope"))[0][0] == "the L2 cache"
+    # A threshold of unknown value comes last, before neither a cache of that very size nor what is
+    # known exactly.
+    unknown = msgspec.structs.replace(EAGER, name="what UCX chooses", value=0)
+    found = named([unknown, L2, EAGER], bend(200_000, 260_000, "slope"))
+    assert found == [["the L2 cache", "what UCX chooses"]]
+    assert named([unknown, EAGER], bend(4000, 4200)) == [["the eager limit", "what UCX chooses"]]
 
 
 @pytest.mark.parametrize(
@@ -179,11 +174,15 @@ def test_a_cache_holds_the_buffers_of_all_ends_that_share_it(cache, fields, buff
     assert [each.high for each in found] == pytest.approx(high)
 
 
-def test_of_a_shared_cache_others_may_have_the_most():
+def test_of_a_shared_cache_others_may_have_the_most_and_a_pipe_holds_the_window():
     curve, ends = configuration("tcp", 0), (environment(0), environment(1, host="node2", core=0))
     assert list(predictions(L2, curve, ends)) == [Prediction(128 << 10, 256 << 10)]
     # That of another host does not count.
     assert list(predictions(L3, curve, ends)) == [Prediction(4 << 20, 16 << 20)]
+    pipe = Threshold(name="the pipe", value=65536, acts="capacity", source="F_GETPIPE_SZ")
+    assert list(predictions(pipe, configuration("pipe", 0))) == [Prediction(65535, 65536)]
+    windowed = configuration("pipe", 0, pattern="stream", window=16)
+    assert list(predictions(pipe, windowed)) == [Prediction(65535 / 16, 4096)]
 
 
 def test_a_page_is_that_of_the_buffers():
@@ -215,15 +214,8 @@ def test_what_handles_all_bytes_differently_jumps_where_that_can_be_told():
         (near, "jump", [EAGER.name]), (near, "slope", []), (far, "slope", [EAGER.name]),
     ):  # fmt: skip
         assert named([EAGER], bend(*place, kind)) == [found]
-
-
-def test_a_threshold_of_unknown_value_comes_last():
-    unknown = msgspec.structs.replace(EAGER, name="what UCX chooses", value=0)
-    # Before neither a cache of that very size nor what is known exactly.
-    assert named([unknown, L2, EAGER], bend(200_000, 260_000, "slope")) == [
-        ["the L2 cache", "what UCX chooses"]
-    ]
-    assert named([unknown, EAGER], bend(4000, 4200)) == [["the eager limit", "what UCX chooses"]]
+    copy = Threshold(name="memcpy", value=2112, acts="copy", source="", transport="mpi")
+    assert named([copy, PAGE], bend(2048, 2160), bend(4000, 4200)) == [["memcpy"], []]
 
 
 def over(first, last, *bends):
@@ -352,27 +344,11 @@ def test_a_multiple_counts_where_the_one_below_it_does():
     assert curve.bends[0].candidates[0].prediction == Prediction(2 * 1472, 2 * 1500, 2)
 
 
-def test_what_copies_differently_jumps_where_it_does():
-    copy = Threshold(name="memcpy", value=2112, acts="copy", source="", transport="mpi")
-    assert named([copy, PAGE], bend(2048, 2160), bend(4000, 4200)) == [["memcpy"], []]
-
-
-def test_a_capacity_holds_the_messages_of_a_window():
-    pipe = Threshold(name="the pipe", value=65536, acts="capacity", source="F_GETPIPE_SZ")
-    assert list(predictions(pipe, configuration("pipe", 0))) == [Prediction(65535, 65536)]
-    windowed = configuration("pipe", 0, pattern="stream", window=16)
-    assert list(predictions(pipe, windowed)) == [Prediction(65535 / 16, 4096)]
-
-
 def test_the_bend_at_a_size_is_the_nearest_within_a_factor_of_two():
     (found,) = causes(run(), [fit(bend(1000, 1100), bend(9000, 9100), bend(9500, 30_000))])
     first, second, third = found.bends
-    assert bend_at(found.bends, 1050) is first
-    assert bend_at(found.bends, 510) is first
-    assert bend_at(found.bends, 400) is None
-    assert bend_at(found.bends, 4000) is None
-    assert bend_at(found.bends, 9200) is second
-    assert bend_at(found.bends, 16_000) is third
+    at = {1050: first, 510: first, 400: None, 4000: None, 9200: second, 16_000: third}
+    assert all(bend_at(found.bends, size) is nearest for size, nearest in at.items())
     assert bend_at((), 1) is None
 
 

@@ -24,31 +24,19 @@ def fitted(*measurements):
     return found
 
 
-def bends(found):
-    return [(each.low, each.high) for each in found.pieces.bends]
-
-
-def test_launches_are_what_intervals_are_over_where_there_are_several():
+def test_launches_are_what_intervals_are_over_where_several_have_all_sizes():
     found = fits(run_of(launches=4, slices=2))[0]
     assert found.curve.times.over == "launches"
     assert len(found.lines[0].by_launch) == 4
-
-
-def test_one_launch_that_lacks_sizes_does_not_count():
     run = run_of(launches=3, slices=1)
     kept = [each for each in run.measurements if each.launch < 2 or each.configuration.size < 64]
-    found = fitted(*kept)
-    assert len(found.lines[0].by_launch) == 2
+    assert len(fitted(*kept).lines[0].by_launch) == 2
 
 
-def test_too_few_sizes_with_a_time_are_not_fitted():
+def test_neither_too_few_sizes_nor_less_than_no_time_are_fitted():
     found = fitted(figure(8, 0.0), figure(16, 0.0), figure(32, 100.0))
-    assert found.lines == ()
-    assert found.pieces is None
+    assert (found.lines, found.pieces) == ((), None)
     assert "1 size (2 more without a time above 0); a line needs 3" in found.curve.reason
-
-
-def test_an_empty_message_takes_no_less_than_no_time():
     of_launches = [
         figure(size, 10 * size + start, launch=launch)
         for launch, start in enumerate((-60, 100, 100))

@@ -13,7 +13,7 @@ from halftrip.analysis.run_figures import run_figures
 from halftrip.mpi.launcher import Mpiexec, quick_start
 from halftrip.results.network_path import Interface, NetworkPath
 from halftrip.results.records import ClockInfo, Connection
-from harness import histories, runs
+from harness import runs
 from harness.histories import KERNELS, contended, dated, figures, weekly
 from harness.imports import imported_run
 from harness.moving import moving
@@ -37,6 +37,13 @@ def test_what_changed_when_by_how_much_and_with_what(changed):
         assert row.configuration.transport == "mpi"
         assert change.low <= 12 <= change.high
         assert change.difference.low <= 1.1 <= change.difference.high
+    # A row counts in the runs that have it.
+    without = history(
+        each._replace(figures={}) if n in {3, 13} else each for n, each in enumerate(changed)
+    )
+    (event,) = without.events
+    assert (event.before, event.first) == (11, 12)
+    assert 3 not in without.rows[0].figures
 
 
 def test_nothing_is_found_where_nothing_changed():
@@ -45,28 +52,15 @@ def test_nothing_is_found_where_nothing_changed():
     assert all(1.03 < row.detectable < 1.2 for row in found.rows)
 
 
-def test_a_row_counts_in_the_runs_that_have_it():
-    made = figures(weekly(20, step_at=12))
-    without = [
-        each._replace(figures={}) if number in {3, 13} else each for number, each in enumerate(made)
-    ]
-    (event,) = history(without).events
-    assert (event.before, event.first) == (11, 12)
-    assert 3 not in history(without).rows[0].figures
-
-
 @pytest.mark.parametrize("count", [0, 1, 2, 5])
-def test_too_few_runs_have_no_changes(count):
+def test_too_few_runs_have_no_changes_and_samples_are_not_kept(count):
     found = history(figures(weekly(count, step_at=2, factor=3.0)))
     assert len(found.runs) == count
     assert not found.events
     assert all(row.detectable is None for row in found.rows)
-
-
-def test_of_empty_messages_the_time_counts():
-    made = runs.run(runs.measurement("tcp", 0, pattern="stream", window=4))
-    ((_, figure),) = run_figures("a", made).figures.items()
-    assert 0 < figure.value < math.inf
+    for each in found.runs:
+        assert not each.run.measurements
+        assert each.run.environments
 
 
 @pytest.mark.parametrize(("pattern", "bandwidth"), [("stream", 1e9), ("bidirectional", 2e9)])
@@ -77,15 +71,23 @@ def test_bandwidth_is_that_of_both_directions_with_its_interval(pattern, bandwid
     (figure,) = run_figures("a", runs.run(*slices)).figures.values()
     assert figure.value == pytest.approx(bandwidth, rel=0.02)
     assert figure.low < figure.value < figure.high
+    # Of empty messages, the time counts.
+    empty = runs.measurement("tcp", 0, pattern=pattern, window=4)
+    (figure,) = run_figures("a", runs.run(empty)).figures.values()
+    assert 0 < figure.value < math.inf
+
+
+def each_of_16(make):
+    """The history of runs of what `make` makes of a number and of whether it is after a change."""
+    return history(figures(make(number, number >= 8) for number in range(16)))
 
 
 def test_another_core_to_core_round_trip_is_named():
-    def run(number):
-        far = number >= 8
+    def run(number, far):
         made = runs.measurement(half_ns=150.0 if far else 100.0, rtts=(122.0,) if far else (100.0,))
         return dated(runs.run(made), number)
 
-    (event,) = history(figures(map(run, range(16)))).events
+    (event,) = each_of_16(run).events
     assert event.environment == [Change(CORE_TO_CORE, "100 ns", "122 ns")]
 
 
@@ -114,30 +116,23 @@ def test_only_what_most_rows_of_a_level_have_is_a_fact():
 
 
 def test_what_differs_between_most_runs_explains_nothing():
-    def run(number):
-        made = runs.measurement(half_ns=150.0 if number >= 8 else 100.0, seed=number)
+    def run(number, slow):
+        made = runs.measurement(half_ns=150.0 if slow else 100.0, seed=number)
         ranks = tuple(runs.environment(rank, host=f"pod-{number}") for rank in (0, 1))
         return dated(runs.run(made, environments=ranks), number)
 
-    (event,) = history(figures(map(run, range(16)))).events
+    (event,) = each_of_16(run).events
     assert event.environment == []
 
 
 def test_changes_in_other_directions_are_events_of_their_own():
-    def run(number):
-        factor = 1.3 if number >= 8 else 1.0
+    def run(number, later):
+        factor = 1.3 if later else 1.0
         both = [runs.measurement("shm", 8, half_ns=100 * factor, seed=number),
                 runs.measurement("tcp", 8, half_ns=9000 / factor, seed=number)]  # fmt: skip
         return dated(runs.run(*both), number)
 
-    found = history(figures(map(run, range(16))))
-    assert {event.direction for event in found.events} == {"slower", "faster"}
-
-
-def test_the_samples_of_a_run_are_not_kept():
-    (kept,) = figures(histories.weekly(1))
-    assert not kept.run.measurements
-    assert kept.run.environments
+    assert {event.direction for event in each_of_16(run).events} == {"slower", "faster"}
 
 
 def of(*environments, **changes):
@@ -153,13 +148,9 @@ def path(**changes):
     interface = {"name": "eth1", "speed": 10**10, "mtu": 9000, "driver": "mlx5_core"} | changes
     congestion = interface.pop("congestion", "cubic")
     found = NetworkPath(
-        protocol="tcp",
-        family="ipv4",
-        local="10.0.0.1",
-        peer="10.0.0.2",
-        interface=Interface(**interface),
-        congestion=congestion,
-    )
+        protocol="tcp", family="ipv4", local="10.0.0.1", peer="10.0.0.2",
+        interface=Interface(**interface), congestion=congestion,
+    )  # fmt: skip
     return Connection(transport="tcp", rank=0, peer=1, path=found)
 
 
@@ -237,48 +228,22 @@ def test_what_is_not_known_of_a_device_is_no_change():
     assert changes(of(environment(0)), first) == []
 
 
-def test_cores_are_those_of_the_ranks_of_a_host_in_their_order():
+def test_cores_are_those_of_the_ranks_of_a_host_in_their_order_and_of_all_launches():
     crowd = of(*(environment(rank, core=rank) for rank in range(16)))
     moved = of(*(environment(rank, core=15 - rank) for rank in range(16)))
     (change,) = changes(crowd, moved)
     assert (change.name, change.base) == ("cores", "0-15")
     assert change.new.startswith("15,14,13,")
-
-
-def test_a_launch_on_other_cores_counts():
     again = of(environment(0), environment(1), environment(0, core=4, launch=1))
     assert changes(on_each(), again) == [("cores", "0,1", "0,1 or 4")]
 
 
-def test_of_many_hosts_those_are_named_that_the_other_run_has_not():
+def test_of_many_hosts_and_vulnerabilities_what_differs_is_named():
     many = of(*(environment(rank, host=f"n{rank}", core=0) for rank in range(9)))
     more = of(*(environment(rank, host=f"n{rank}", core=0) for rank in range(4, 16)))
     assert changes(many, more) == [
         ("hosts", "9 hosts, with n0, n1, n2, n3", "12 hosts, with n9, n10, n11, n12 and 3 more")
     ]
-
-
-def test_variables_that_only_name_a_job_or_a_process_do_not_count():
-    first = {"SLURM_JOB_ID": "1", "SLURM_JOB_PARTITION": "a", "OMPI_MCA_ess_base_jobid": "7"}
-    # What the mpirun of Open MPI 4 sets, and that of 5 does not.
-    first |= {"OMPI_MCA_orte_launch": "1", "OMPI_MCA_pmix": "^s1"}
-    second = {"SLURM_JOB_ID": "2", "SLURM_JOB_PARTITION": "b", "OMPI_MCA_ess_base_jobid": "9"}
-    found = changes(on_each(variables=first), on_each(variables=second))
-    assert found == [("SLURM_JOB_PARTITION", "a", "b")]
-
-
-def test_a_variable_that_halftrip_sets_itself_does_not_count(tmp_path):
-    mpiexec = Mpiexec((str(tmp_path / "bin" / "mpiexec"),), "openmpi", None)
-    added = quick_start(mpiexec, {}, fabrics=())
-    assert added
-    own, without = (on_each(variables=found) for found in (added, {}))
-    assert changes(own, without) == changes(without, own) == []
-    (name,) = added
-    chosen = on_each(variables={name: "self,sm"})
-    assert changes(own, chosen) == [(name, "not set", "self,sm")]
-
-
-def test_only_the_vulnerabilities_that_are_treated_otherwise_are_named():
     first = "l1tf: PTE Inversion | retbleed: IBRS; SMT off"
     second = "l1tf: PTE Inversion | mds: Vulnerable"
     assert changes(on_each(mitigations=first), on_each(mitigations=second)) == [
@@ -290,6 +255,21 @@ def test_only_the_vulnerabilities_that_are_treated_otherwise_are_named():
     ]
     same = on_each(mitigations="none needed")
     assert changes(same, on_each(mitigations="none needed")) == []
+
+
+def test_variables_that_only_name_a_job_or_that_halftrip_sets_do_not_count(tmp_path):
+    first = {"SLURM_JOB_ID": "1", "SLURM_JOB_PARTITION": "a", "OMPI_MCA_ess_base_jobid": "7"}
+    # What the mpirun of Open MPI 4 sets, and that of 5 does not.
+    first |= {"OMPI_MCA_orte_launch": "1", "OMPI_MCA_pmix": "^s1"}
+    second = {"SLURM_JOB_ID": "2", "SLURM_JOB_PARTITION": "b", "OMPI_MCA_ess_base_jobid": "9"}
+    found = changes(on_each(variables=first), on_each(variables=second))
+    assert found == [("SLURM_JOB_PARTITION", "a", "b")]
+    mpiexec = Mpiexec((str(tmp_path / "bin" / "mpiexec"),), "openmpi", None)
+    (name,) = added = quick_start(mpiexec, {}, fabrics=())
+    own, without = (on_each(variables=found) for found in (added, {}))
+    assert changes(own, without) == changes(without, own) == []
+    chosen = on_each(variables={name: "self,sm"})
+    assert changes(own, chosen) == [(name, "not set", "self,sm")]
 
 
 @pytest.mark.parametrize(

@@ -16,19 +16,17 @@ def test_layers_are_ordered_from_below():
     assert len(uppers) == 12
     for number, upper in enumerate(uppers):
         assert not set(below(upper)) & set(uppers[number:])
-    assert below("mpi4py-object") == ["mpi4py", "mpi", "ucx"]
-    assert below("dragon-queue") == ["dragon", "mp-shm", "shm-ring", "shm"]
-    assert below("dragon-pipe") == below("dragon-queue")
-    assert below("mp-queue") == ["mp-pipe", "unix"]
-    assert below("zmq-ipc") == ["unix"]
-    assert below("zmq") == ["tcp"]
-    assert below("mpi") == ["ucx"]
+    for name, layers in (
+        ("mpi4py-object", ["mpi4py", "mpi", "ucx"]), ("mp-queue", ["mp-pipe", "unix"]),
+        ("mpi", ["ucx"]),
+        ("zmq-ipc", ["unix"]), ("zmq", ["tcp"]),
+        *((of, ["dragon", "mp-shm", "shm-ring", "shm"]) for of in ("dragon-queue", "dragon-pipe")),
+    ):  # fmt: skip
+        assert below(name) == layers
     assert partners("mpi") == ["ucx", "mpi4py", "mpi4py-object"]
     assert partners("mp-pipe") == ["unix", "mp-queue"]
     assert partners("udp") == []
-
-
-def test_related_transports_are_in_one_chain():
+    # Related transports are in one chain.
     assert related(["udp", "mpi4py-object", "tcp", "mpi", "mpi"]) == ["mpi4py-object", "mpi"]
     assert related(["mp-pipe", "zmq-ipc", "mpi"]) == []
     assert related(["unix", "mp-queue"]) == ["unix", "mp-queue"]
@@ -66,7 +64,7 @@ def test_all_sizes_of_a_curve_have_the_same_layer_below():
     assert names(steps(found)) == [("mpi4py", "mpi"), ("mpi4py-object", "mpi4py")]
 
 
-def test_the_same_wait_is_preferred():
+def test_the_same_wait_is_preferred_before_what_is_sent():
     waits = ("block", "spin:block", "spin")
     lower = [configuration("tcp", wait=wait) for wait in waits]
     for wait in waits:
@@ -74,6 +72,11 @@ def test_the_same_wait_is_preferred():
         assert found.both_ends("wait") == upper.both_ends("wait") == wait
     ((_, first),) = steps([*lower[:2], configuration("zmq", wait="spin")])
     assert first.both_ends("wait") == "block"
+    assert MAY_DIFFER[0] == "wait"
+    kinds = (("dict", "spin"), ("bytes", "block"))
+    lower = [configuration("mp-pipe", object=kind, wait=wait) for kind, wait in kinds]
+    ((_, found),) = steps([*lower, configuration("mp-queue", object="dict", wait="block")])
+    assert found.object == "bytes"
 
 
 def test_several_kinds_of_an_upper_layer_share_the_lower_row():
@@ -81,13 +84,3 @@ def test_several_kinds_of_an_upper_layer_share_the_lower_row():
     found = steps([configuration("mpi"), *uppers])
     assert [each.upper.object for each in found] == ["bytes", "dict"]
     assert {each.lower.object for each in found} == {"buffer"}
-
-
-def test_the_wait_counts_more_than_what_is_sent():
-    assert MAY_DIFFER[0] == "wait"
-    lower = [
-        configuration("mp-pipe", object=kind, wait=wait)
-        for kind, wait in (("dict", "spin"), ("bytes", "block"))
-    ]
-    ((_, found),) = steps([*lower, configuration("mp-queue", object="dict", wait="block")])
-    assert found.object == "bytes"

@@ -56,7 +56,7 @@ def values(fit):
     }
 
 
-def test_the_planted_parameters_come_out():
+def test_the_planted_parameters_come_out_over_slices_and_over_launches():
     (fit,) = loggp_fits(planted())
     for name, found in values(fit).items():
         assert found.value == pytest.approx(TRUTH[name], rel=0.05), name
@@ -69,6 +69,15 @@ def test_the_planted_parameters_come_out():
         # 2 us hide nothing of a round trip of 6 us and more.
         assert each.delay == 50_000
         assert each.predicted.estimate.value == pytest.approx(each.half.value, rel=0.01)
+    run = planted()
+    launches = [
+        msgspec.structs.replace(each, launch=each.slice % 3, slice=each.slice // 3)
+        for each in run.measurements
+    ]
+    (fit,) = loggp_fits(assemble(run.header, launches))
+    assert fit.over == "launches"
+    for name, found in values(fit).items():
+        assert found.value == pytest.approx(TRUTH[name], rel=0.05), name
 
 
 def test_it_is_exported_with_one_overhead_for_both_ends():
@@ -89,18 +98,6 @@ def test_a_stream_with_delays_is_compared_with_a_shorter_one_or_with_a_single_me
     lone = {"pattern": "stream", "window": "8", "delay": "50us"}
     (fit,) = loggp_fits(measured(sizes="1", part=[pingpong, lone]))
     assert fit.smallest.send.reason.startswith("no stream of 1 B with a window of 1")
-
-
-def test_over_launches_where_there_are_several():
-    run = planted()
-    launches = [
-        msgspec.structs.replace(each, launch=each.slice % 3, slice=each.slice // 3)
-        for each in run.measurements
-    ]
-    (fit,) = loggp_fits(assemble(run.header, launches))
-    assert fit.over == "launches"
-    for name, found in values(fit).items():
-        assert found.value == pytest.approx(TRUTH[name], rel=0.05), name
 
 
 @pytest.mark.parametrize(
@@ -202,21 +199,17 @@ def test_a_straight_curve():
     assert found.saturation.high == 262_144
 
 
-def test_a_bandwidth_that_falls_again_is_saturated_where_it_was_largest():
+def test_where_bandwidth_is_saturated_and_has_its_half():
+    """Where it was largest, of one that falls again; not where it still grows, nor where it begins
+    with half of it."""
     found = figures(curve(lambda size: straight(size) + (0.1 * size if size > 1 << 20 else 0)))
     assert found.largest_at == 1 << 20
     assert found.saturation.high <= 1 << 20
-
-
-def test_a_curve_that_still_grows_is_not_saturated():
     found = figures(curve(straight, [1, 8, 64, 512]))
     assert found.saturation is None
     assert found.reasons["saturation"] == (
         "bandwidth may still grow at 512, the largest size; measure larger ones: -s 1..8K"
     )
-
-
-def test_a_curve_that_begins_with_half_of_its_bandwidth():
     found = figures(curve(straight, [1 << 16, 1 << 18, 1 << 20, 1 << 22]))
     assert found.n_half is None
     assert found.reasons["n_half"].startswith("64K, the smallest size, may have half of the")

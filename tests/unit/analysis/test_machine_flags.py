@@ -12,7 +12,7 @@ from harness.flags import flags_of, noise, pingpong, seen
 # above-bound
 
 
-def test_a_message_is_not_faster_than_half_a_cache_line_round_trip():
+def test_a_message_waits_for_half_a_cache_line_round_trip_unless_the_peer_s_memory_is_written():
     def at(half_ns, **changes):
         return runs.measurement(half_ns=half_ns, **changes)
 
@@ -21,8 +21,7 @@ def test_a_message_is_not_faster_than_half_a_cache_line_round_trip():
     assert seen(at(62.0)) == {}
     assert seen(at(10.0, rtts=None)) == {}
 
-
-def test_writing_into_memory_of_the_peer_need_not_wait_for_a_cache_line():
+    # Writing into memory of the peer need not wait for one.
     def row(**changes):
         return runs.measurement(half_ns=10.0, **changes)
 
@@ -260,16 +259,13 @@ def test_preemptions_and_waits_of_both_ends_are_told_with_the_spikes():
 # Other tasks.
 
 
-def test_slices_and_both_ends_count():
+def test_slices_both_ends_and_hosts_are_told_apart():
     taken = spinning(0.48, others=0.5, busiest_task=BUSY_TASK)
     both = made(spinning(0.2, others=0.2), taken), made(taken, QUIET, slice=1)
     found = disturbed(*both)
     assert found.startswith("other programs had 34 % of core 1 (just after, stress (process 1234) ")
     found = disturbed(made(spinning(0.2, others=0.2), taken))
     assert found.startswith("other programs had 20 % of core 1 and 48 % of core 1 (just after, ")
-
-
-def test_cores_of_several_hosts_are_told_apart():
     two = (runs.environment(0, host="n1"), runs.environment(1, host="n2"))
     taken = spinning(0.2, others=0.2)
     assert disturbed(made(taken, taken), environments=two) == (

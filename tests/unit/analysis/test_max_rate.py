@@ -60,7 +60,7 @@ def test_the_intervals_cover_the_truth():
     assert min(covered) >= 0.93 * runs
 
 
-def test_times_that_get_shorter_with_the_size_are_no_model():
+def test_times_without_a_split_are_no_model_and_an_interval_that_reaches_0_is_open_above():
     made = [
         PairsPoint(pairs, size, Estimate(1e6 / size, 0.9e6 / size, 1.1e6 / size))
         for pairs in PAIRS
@@ -68,9 +68,6 @@ def test_times_that_get_shorter_with_the_size_are_no_model():
     ]
     with pytest.raises(ValueError, match="no split"):
         max_rate(made)
-
-
-def test_an_interval_that_reaches_0_is_open_above():
     made = [
         PairsPoint(pairs, size, Estimate(1e5 + size, 1e4, 2e5 + size))
         for pairs in (1, 2)
@@ -158,7 +155,7 @@ def test_what_cannot_be_told_says_why(keys, said):
     assert fit.reason == said
 
 
-def test_a_size_that_some_pairs_lack_is_said():
+def test_a_size_that_some_pairs_lack_is_said_and_both_ways_at_once_are_no_setting():
     run = measured()
     kept = [
         each for each in run.aggregates if (len(each.pairs), each.configuration.size) != (4, 4096)
@@ -166,9 +163,6 @@ def test_a_size_that_some_pairs_lack_is_said():
     few = runs.run(*run.measurements, aggregates=tuple(kept))
     (fit,) = max_rate_fits(few)
     assert fit.reason.startswith("not every number of pairs has every size, with an interval; ")
-
-
-def test_both_ways_at_once_is_no_such_setting():
     run = runs.run(
         runs.measurement("tcp", 8, "block", pattern="bidirectional", window=4),
         runs.measurement("tcp", 8, "block", delay=1000),

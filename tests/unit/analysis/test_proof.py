@@ -64,12 +64,9 @@ def test_what_is_not_there_or_disappears_tells_nothing(old, new, noise, reason):
     assert sum(said) >= (46 if noise < 0.01 else 25)
 
 
-def test_noise_is_no_proof():
+def test_noise_and_too_little_around_a_place_tell_nothing():
     noisy = judged({4040: 1.3}, {4040: 1.3}, 50, noise=0.5)
     assert [each.outcome for each in noisy].count("unknown") >= 46
-
-
-def test_too_little_around_a_place_tells_nothing():
     whole = curve(1, {4040: 1.5})
     for short in (
         {size: times for size, times in whole.items() if size < 5000},

@@ -45,16 +45,11 @@ def row_of(*measurements):
     return row
 
 
-def test_rows_are_in_the_order_of_transports_and_sizes():
+def test_rows_are_in_the_order_of_settings():
     sizes = [64, 1, 4096]
-    run = runs.run(
-        *(runs.measurement(t, s) for s in sizes for t in ("tcp", "new", "mpi")),
-    )
+    run = runs.run(*(runs.measurement(t, s) for s in sizes for t in ("tcp", "new", "mpi")))
     shown = [(row.configuration.transport, row.configuration.size) for row in rows(run)]
     assert shown == [(t, s) for t in ("mpi", "tcp", "new") for s in sorted(sizes)]
-
-
-def test_rows_with_and_without_a_rate_and_of_different_ends_are_sorted():
     run = runs.run(
         *(runs.stream(rate=rate) for rate in (1e9, 9e7, None, 1e8)),
         *(runs.measurement("tcp", wait=wait) for wait in ("spin:block", "spin", "block")),
@@ -74,7 +69,7 @@ def test_slices_make_one_row():
     assert row.core_to_core_rtt == (130.0, 160.0)
 
 
-def test_bandwidth_with_losses_is_over_all_the_time():
+def test_bandwidth_is_over_all_the_time_until_the_last_receive():
     """The first windows go into the queue at once; what it cannot deliver is lost later."""
     samples = [5_000] * 60 + [20_000] * 40
     row = row_of(runs.stream(samples=samples, delivery=Delivery(sent=1000, lost=100, reordered=0)))
@@ -82,6 +77,15 @@ def test_bandwidth_with_losses_is_over_all_the_time():
     row = row_of(runs.stream(samples=samples, delivery=Delivery(sent=1000, lost=0, reordered=0)))
     assert row.bandwidth == pytest.approx(10 * 1000 / 5e-6)
     assert row.peer_bandwidth == pytest.approx(1e9)
+    # Each direction by itself.
+    row = row_of(
+        runs.stream(
+            pattern="bidirectional", peer_times=runs.times(),
+            peer_receive_times=runs.times(10_000), receive_times=runs.times(5_000),
+        )
+    )  # fmt: skip
+    assert row.bandwidth == pytest.approx(2e9)
+    assert row.each_way == (pytest.approx(1e9), pytest.approx(2e9))
 
 
 def test_deliveries_of_slices_are_added_and_the_last_jitter_counts():
@@ -99,17 +103,6 @@ def test_deliveries_of_slices_are_added_and_the_last_jitter_counts():
     lost = Delivery(sent=500, lost=100, reordered=0)
     with_losses = row_of(runs.measurement("udp", 8, "block", delivery=lost))
     assert with_losses.bandwidth == row_of(runs.measurement("udp", 8, "block")).bandwidth
-
-
-def test_each_direction_is_measured_until_its_last_receive():
-    row = row_of(
-        runs.stream(
-            pattern="bidirectional", peer_times=runs.times(),
-            peer_receive_times=runs.times(10_000), receive_times=runs.times(5_000),
-        )
-    )  # fmt: skip
-    assert row.bandwidth == pytest.approx(2e9)
-    assert row.each_way == (pytest.approx(1e9), pytest.approx(2e9))
 
 
 # Units.
@@ -132,14 +125,11 @@ def test_a_summary_is_in_ns_and_bytes_per_second():
     assert summary.low < summary.latency < summary.high
 
 
-def test_samples_of_several_iterations_have_no_tail():
+def test_what_samples_of_several_iterations_or_of_no_time_do_not_tell():
     slices = [runs.measurement(iterations=10 if n else 1, slice=n) for n in range(10)]
     summary = summarize_configuration(slices)
     assert math.isnan(summary.p90.value)
     assert math.isnan(summary.max)
-
-
-def test_samples_of_no_time_have_no_bandwidth():
     assert math.isnan(summarize_configuration([runs.measurement(samples=[0] * 30)]).bandwidth)
     lost = Delivery(sent=10, lost=5, reordered=0)
     lossy = runs.measurement("udp", samples=[0] * 30, delivery=lost, pattern="stream", window=4)

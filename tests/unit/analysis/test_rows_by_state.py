@@ -30,7 +30,7 @@ def by_transport(run):
     return {row.configuration.transport: row for row in rows(run)}
 
 
-def test_a_row_that_goes_with_the_state_has_a_figure_for_each():
+def test_a_row_that_goes_with_the_state_has_a_figure_for_each_others_have_one():
     found = by_transport(moving(seed=2))
     shm = found["shm"]
     (far,) = shm.others
@@ -40,14 +40,9 @@ def test_a_row_that_goes_with_the_state_has_a_figure_for_each():
     assert shm.state.value == pytest.approx(NEAR, rel=0.02)
     assert shm.slices + far.slices == 20
     assert {row.verdict.word for row in (shm, far)} <= {"ok", "caution"}
-
-
-def test_a_row_that_does_not_stays_one_row_of_all_slices():
     tcp = by_transport(moving())["tcp"]
     assert (tcp.state, tcp.others, tcp.slices) == (None, (), 20)
-
-
-def test_the_state_that_held_most_is_the_one_that_is_shown():
+    # The state that held most is shown.
     shm = by_transport(moving(share=0.7))["shm"]
     assert [row.state.word for row in in_every_state([shm])] == ["far", "near"]
 
@@ -96,14 +91,11 @@ def test_a_state_in_one_launch_of_several_tells_nothing_of_others():
     assert (shm.state, shm.others) == (None, ())
 
 
-def test_of_a_single_launch_the_interval_is_over_slices_in_that_state():
+def test_a_single_launch_has_intervals_over_slices_and_a_machine_of_one_state_none():
     shm = by_transport(moving(launches=1, slices=20))["shm"]
     assert (shm.launches, shm.state.word) == (1, "near")
     assert shm.summary.low <= 20 + 0.5 * NEAR <= shm.summary.high
     assert shm.others[0].state.word == "far"
-
-
-def test_a_machine_of_one_state_has_none_that_is_shown():
     run = moving(share=0.0)
     (host,) = run_states(run).hosts
     assert (host.states, len(host.levels)) == ([], 1)
@@ -224,13 +216,17 @@ def test_like_is_compared_with_like():
         assert row.difference.ratio == pytest.approx(1.2, rel=0.05)
 
 
-def test_a_run_of_one_state_is_compared_with_that_of_the_other():
+def test_a_run_of_one_state_is_compared_with_that_of_another_unless_there_is_none():
     found = compared(moving(1), moving(2, share=0.0, factor=1.2))
     assert {(row.configuration.transport, row.state) for row in found.rows} == {
         ("shm", "near"),
         ("tcp", ""),
     }
     assert [row.word for row in found.rows] == ["slower", "slower"]
+    found = compared(moving(1, share=0.0), moving(2, share=1.0))
+    assert [row.word for row in found.rows] == ["cannot tell"] * 2
+    assert {row.reason for row in found.rows} == {"cores were at 92 ns, now at 278"}
+    assert all(row.launches is None for row in found.rows)
 
 
 def joined(near, far, launches):
@@ -251,13 +247,6 @@ def test_what_one_run_hardly_saw_cannot_be_told(seen, word, reason):
     shm, tcp = rows["shm"], rows["tcp"]
     assert (shm.state, shm.word, shm.reason) == ("near", word, reason)
     assert (tcp.word, tcp.reason) == ("cannot tell", reason or "cores were at 92 ns, now at 278")
-
-
-def test_runs_without_a_common_state_cannot_be_told():
-    found = compared(moving(1, share=0.0), moving(2, share=1.0))
-    assert [row.word for row in found.rows] == ["cannot tell"] * 2
-    assert {row.reason for row in found.rows} == {"cores were at 92 ns, now at 278"}
-    assert all(row.launches is None for row in found.rows)
 
 
 def changed(measurement):
@@ -344,7 +333,7 @@ def figures_of(number, **options):
     return run_figures(str(number), dated(moving(number + 1, launches=6, **options), number))
 
 
-def test_a_change_in_a_state_is_found():
+def test_a_change_in_a_state_is_found_beside_runs_that_do_not_know_it():
     found = history(figures_of(number, factor=1.3 if number >= 8 else 1.0) for number in range(16))
     (event,) = found.events
     assert event.direction == "slower"
@@ -353,9 +342,7 @@ def test_a_change_in_a_state_is_found():
     assert sum(row.quantity is not None for row in changed) == 2
     # A row that does not go with the state is one row.
     assert [row.quantity for row in found.rows if row.configuration.transport == "tcp"] == [None]
-
-
-def test_runs_that_do_not_know_the_round_trip_hide_no_state():
+    # Runs that do not know the round trip hide no state.
     made = [figures_of(number) for number in range(8)]
     blind = made[0]._replace(levels={}, core_to_core_rtt=float("nan"))
     assert any(row.quantity is not None for row in history([blind, *made[1:]]).rows)

@@ -10,10 +10,14 @@ from harness.flags import dealt, flags_of, noise, pingpong, rising, seen, throug
 from harness.noise import autoregression
 
 
-def test_a_quiet_configuration_has_no_flags():
+def test_quiet_rows_have_no_flags_and_samples_of_no_time_are_coarse():
     assert seen(pingpong(noise())) == {}
     assert seen(*dealt(lambda n: noise(seed=n)), ci=0.01) == {}
     assert seen(*(pingpong(noise(seed=n), launch=n) for n in range(8)), ci=0.01) == {}
+    assert seen(pingpong([0] * 400))["coarse-clock"] == "most samples took no time by this clock"
+    most = [0] * 300 + [500] * 100
+    assert seen(pingpong(most))["coarse-clock"] == "most samples took no time by this clock"
+    assert seen(pingpong([10_000] * 400)) == {}
 
 
 # coarse-clock
@@ -44,13 +48,6 @@ def test_a_step_that_is_excluded_beforehand_is_not_coarse(share, step, monkeypat
     found = [seen(*row).get("coarse-clock") for row in rows]
     monkeypatch.setattr(samples, "_have_small_steps", lambda _: False)
     assert [seen(*row).get("coarse-clock") for row in rows] == found
-
-
-def test_samples_of_zero_are_coarse_and_equal_samples_are_not():
-    assert seen(pingpong([0] * 400))["coarse-clock"] == "most samples took no time by this clock"
-    most = [0] * 300 + [500] * 100
-    assert seen(pingpong(most))["coarse-clock"] == "most samples took no time by this clock"
-    assert seen(pingpong([10_000] * 400)) == {}
 
 
 # cold-start
@@ -86,7 +83,7 @@ def test_only_the_first_slice_of_each_launch_starts_cold():
 # drift
 
 
-def test_a_trend_of_more_than_two_percent_is_a_drift():
+def test_a_trend_or_a_step_within_a_slice_is_a_drift():
     assert seen(pingpong(rising(0.024)))["drift"].endswith(
         "slower at the end than at the beginning"
     )
@@ -97,8 +94,6 @@ def test_a_trend_of_more_than_two_percent_is_a_drift():
     # Which hides the autocorrelation that comes with it.
     assert set(seen(pingpong(rising(0.1, 4000)))) == {"drift"}
 
-
-def test_a_single_step_of_more_than_five_percent_is_a_drift():
     def step(share):
         return np.concatenate((noise(300), (1 + share) * noise(100, 2)))
 
@@ -111,16 +106,14 @@ def test_a_single_step_of_more_than_five_percent_is_a_drift():
     assert "bimodal" in seen(pingpong(step(0.3)))
 
 
-def test_warm_ups_that_did_not_settle_are_a_drift_if_they_are_the_majority():
+def test_what_the_majority_of_slices_does_is_a_drift():
     restless = {"warm_up": WarmUp(1000, 5_000_000, False)}
     one = pingpong(noise(), **restless)
     assert seen(one)["drift"] == "after 5,000 us of warm-up the times still changed"
     calm = pingpong(noise(seed=2), slice=1)
     assert "drift" not in seen(one, calm)
     assert "drift" in seen(one, calm, pingpong(noise(), slice=2, **restless))
-
-
-def test_slices_drift_if_the_majority_does_in_the_same_direction():
+    # In the same direction.
     calm, up = pingpong(noise(seed=7), slice=3), pingpong(rising(0.03))
     assert "drift" not in seen(up, calm)
     more = pingpong(rising(0.03, seed=2), slice=1)
@@ -129,7 +122,7 @@ def test_slices_drift_if_the_majority_does_in_the_same_direction():
     assert "drift" not in seen(up, pingpong(rising(-0.03, seed=2), slice=1), calm)
 
 
-def test_a_trend_over_slices_is_a_drift():
+def test_a_trend_or_a_step_over_slices_is_a_drift():
     def level(share):
         return dealt(lambda n: noise(seed=n) * (1 + share * (n / 10 - 0.45)))
 
@@ -137,25 +130,20 @@ def test_a_trend_over_slices_is_a_drift():
     assert found == "3.0 % slower at the end than at the beginning of 10 slices"
     assert "faster" in seen(*level(-0.03))["drift"]
     assert "drift" not in seen(*level(0.01))
-
-
-def test_a_step_between_slices_is_a_drift():
     steps = dealt(lambda n: noise(seed=n) * (1.06 if n >= 4 else 1.0) * rough(n))
     assert seen(*steps)["drift"] == "from 10.0 us to 10.6 us after 4 of 10 slices"
     late = dealt(lambda n: noise(seed=n) * (1.06 if n >= 9 else 1.0) * rough(n))
     assert "drift" not in seen(*late)
+    # A slow beginning that does not count is none.
+    fading = dealt(lambda n: noise(seed=n) * (1 + 0.3 * np.exp(-2 * n)))
+    assert seen(*fading) == {}
+    # Half of the slices are no beginning.
+    assert "drift" in seen(*dealt(lambda n: noise(seed=n) * (1 + 0.3 * np.exp(-0.1 * n))))
 
 
 def rough(seed):
     """Factors that vary so much that two levels are not two modes."""
     return np.random.default_rng([seed, 1]).normal(1, 0.04, 400)
-
-
-def test_a_slow_beginning_that_does_not_count_is_no_drift():
-    fading = dealt(lambda n: noise(seed=n) * (1 + 0.3 * np.exp(-2 * n)))
-    assert seen(*fading) == {}
-    # Half of the slices are no beginning.
-    assert "drift" in seen(*dealt(lambda n: noise(seed=n) * (1 + 0.3 * np.exp(-0.1 * n))))
 
 
 # bimodal
@@ -167,15 +155,12 @@ def two_kinds(apart, share=0.3, n=1000):
     return generator.normal(10_000, 60, n) * np.where(high, 1 + apart, 1.0)
 
 
-def test_two_modes_more_than_five_percent_apart_are_bimodal():
+def test_two_modes_are_bimodal_in_one_slice_or_in_several():
     found = seen(pingpong(two_kinds(0.06)))["bimodal"]
     assert "around 10.0 us" in found
     assert "around 10.6 us" in found
     assert "bimodal" not in seen(pingpong(two_kinds(0.04)))
     assert "bimodal" not in seen(pingpong(two_kinds(0.2, share=0.03)))
-
-
-def test_modes_may_be_in_different_slices():
     slices = dealt(lambda n: noise(seed=n) * (1.2 if n in (1, 4, 5, 8) else 1.0))
     found = seen(*slices)["bimodal"]
     assert found == "60 % of the samples around 10.0 us, 40 % around 12.0 us"
@@ -219,7 +204,7 @@ def test_cores_that_moved_are_seen_by_the_round_trip_between_them():
 # autocorrelated
 
 
-def test_fewer_than_one_independent_sample_in_ten_are_autocorrelated():
+def test_few_independent_samples_of_a_slice_are_autocorrelated():
     # The integrated time of a first-order process is (1 + r) / (1 - r): 12.3 and 8.1.
     def correlated(lag1):
         series = autoregression(np.random.default_rng(6), 20_000, lag1)
@@ -227,10 +212,7 @@ def test_fewer_than_one_independent_sample_in_ten_are_autocorrelated():
 
     assert seen(correlated(0.85))["autocorrelated"].startswith("20,000 samples count as 1")
     assert "autocorrelated" not in seen(correlated(0.78))
-
-
-def test_slices_are_judged_one_by_one():
-    """Where one slice ends and the next begins, nothing is correlated."""
+    # Where one slice ends and the next begins, nothing is correlated.
     levels = dealt(lambda n: noise(seed=n) * (1 + 0.01 * ((7 * n) % 10 - 4.5) / 4.5))
     assert seen(*levels) == {}
 
@@ -244,32 +226,27 @@ def apart(share, k):
     return dealt(lambda n: noise(seed=n) * (1 + share * ((7 * n) % k / (k - 1) - 0.5)), k)
 
 
-def test_an_interval_wider_than_requested_has_not_converged():
+def test_who_has_not_converged():
+    """An interval wider than requested."""
     found = seen(*apart(0.04, 11), ci=0.01)
     assert set(found) == {"not-converged"}
     assert found["not-converged"].startswith("11 slices agree within 1.")
     assert found["not-converged"].endswith(" % only, not 1.0 %")
     assert seen(*apart(0.01, 11), ci=0.01) == {}
-
-
-def test_fewer_than_six_slices_say_how_many_and_why():
+    # Fewer than six slices say how many, and why.
     found = seen(*apart(0.02, 3), ci=0.01)["not-converged"]
     assert found.startswith("3 slices agree within ")
     assert found.endswith("fewer than 6 have a wide interval, by Student's t")
     (alone,) = seen(pingpong(noise()), ci=0.01).values()
     assert alone.startswith("one slice of time: no interval")
-
-
-def test_a_row_that_was_not_asked_to_converge_is_not_flagged():
+    # Who was not asked to is not flagged.
     assert seen(runs.measurement(stopped="time")) == {}
     assert "not-converged" in seen(runs.measurement(stopped="time"), ci=0.01)
     # In a plan with parts some rows have a fixed count.
     assert seen(runs.measurement(stopped="count"), ci=0.01) == {}
-
-
-def test_launches_have_to_agree_whatever_the_width_of_each():
-    apart = [pingpong(noise(middle=10_000 * (1 + 0.02 * n)), launch=n) for n in range(6)]
-    assert seen(*apart, ci=0.01)["not-converged"].startswith("6 launches agree within")
+    # Launches have to agree, whatever the width of each.
+    differ = [pingpong(noise(middle=10_000 * (1 + 0.02 * n)), launch=n) for n in range(6)]
+    assert seen(*differ, ci=0.01)["not-converged"].startswith("6 launches agree within")
     two = [pingpong(noise(middle=10_000 * (1 + 79 * n)), launch=n) for n in range(2)]
     said = "2 launches do not agree within 100 %; 1.0 % was asked for"
     assert seen(*two, ci=0.01)["not-converged"] == said
@@ -313,24 +290,21 @@ def named(rows, name):
 # outlier-size
 
 
-def test_a_size_more_than_a_third_off_its_neighbours_is_an_outlier():
+def test_which_sizes_are_outliers():
+    """Those more than a third off their neighbours."""
     assert named(curve(), "outlier-size") == {}
     # The next size takes 13.3 us: a third more than that.
     found = named(curve({16384: 17.6 / 11.64}), "outlier-size")
     assert found == {16384: "17.6 us, where the sizes around it lead to 13.3 us"}
     assert named(curve({16384: 17.0 / 11.64}), "outlier-size") == {}
     assert set(named(curve({4096: 0.6, 65536: 3.0}), "outlier-size")) == {4096, 65536}
-
-
-def test_steps_and_ends_of_a_curve_are_no_outliers():
+    # Steps and ends of a curve are none.
     assert named(curve({size: 2.0 for size in SIZES if size > 8192}), "outlier-size") == {}
     for size in (SIZES[0], SIZES[-1]):
         assert named(curve({size: 1.4}), "outlier-size") == {}
     # Of two launches that differ by a third, the interval is wider than the time itself.
     assert named(curve({16384: (2.2, 1.4)}, launches=2), "outlier-size") == {}
-
-
-def test_an_outlier_needs_neighbours_on_the_same_curve():
+    # It needs neighbours on the same curve.
     rows = curve({16384: 3.0})
     assert named(rows[12:36], "outlier-size") == {}
     others = curve({16384: 3.0}, buffers="same")
@@ -352,7 +326,7 @@ def test_a_size_a_quarter_slower_than_a_larger_one_contradicts_it():
 # contradiction, between patterns
 
 
-def test_a_stream_slower_than_a_ping_pong_contradicts_it():
+def test_patterns_that_contradict_each_other():
     turns = through("pingpong", 10_000)
     found = seen(*through("stream", 13_500, 64), *turns)["contradiction"]
     assert found == "it gets 74 % of the bandwidth of pingpong through at the same size"
@@ -360,18 +334,14 @@ def test_a_stream_slower_than_a_ping_pong_contradicts_it():
     assert "contradiction" in seen(*through("stream", 13_500, 64, mode="nonblocking"), *turns)
     assert seen(*through("stream", 13_500, 64, rate=1e6), *turns) == {}
     assert seen(*through("stream", 13_500, 64, size=2048), *turns) == {}
-
-
-def test_a_window_of_one_may_take_the_time_of_its_acknowledgement():
+    # A window of one may take the time of its acknowledgement.
     turns = through("pingpong", 10_000)
     assert seen(*through("stream", 20_000), *turns) == {}
     assert "contradiction" in seen(*through("stream", 26_000), *turns)
     # A nonblocking ping-pong has both messages under way at once: no half of a round trip.
     at_once = through("pingpong", 5_000, mode="nonblocking")
     assert seen(*through("stream", 10_000, 64, mode="nonblocking"), *at_once) == {}
-
-
-def test_bidirectional_slower_than_a_stream_of_the_same_window_contradicts_it():
+    # Both ways slower than a stream of the same window.
     one = through("stream", 10_000, 64)
     found = seen(*through("bidirectional", 27_000, 64), *one)["contradiction"]
     assert found == "it gets 74 % of the bandwidth of stream through at the same size"

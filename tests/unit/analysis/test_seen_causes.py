@@ -116,7 +116,7 @@ def test_a_bimodal_row_says_that_the_clock_rate_changed():
     assert "GHz" not in row((3.0e9, 3.1e9))["bimodal"]
 
 
-def test_all_that_took_a_core_is_said_the_largest_first():
+def test_all_that_took_a_core_is_said_the_largest_first_as_shares_of_all_cores():
     def both(others, steal):
         usage = (
             runs.usage(core={"others": others, "steal": steal, "number": 0}),
@@ -132,10 +132,7 @@ def test_all_that_took_a_core_is_said_the_largest_first():
     assert "core 0 for 28 %" in taken.seen
     assert name_of([pingpong(noise(seed=n), slice=n) for n in range(10)]) is None
 
-
-def test_shares_of_several_cores_are_added_as_shares():
-    """Of launches on different cores."""
-
+    # Of launches on different cores, shares are added as shares.
     def row(*shares):
         return cause_of(
             slices([1.0] * 10, [{"steal": shares[n % 2], "number": 1 + n % 2} for n in range(10)],
@@ -215,7 +212,7 @@ def test_of_launches_that_contradict_each_other_their_usage_tells_which_is_right
     assert flag((0.0, 0.0)).advice.endswith("nothing tells which of these is right")
 
 
-def test_two_levels_are_said_although_the_interval_is_as_wide_as_their_distance():
+def test_slices_of_few_samples_are_apart_and_of_two_levels_both_are_said():
     def half(n):
         share = 0.3 if n % 2 else 0.7
         high = np.random.default_rng(n).random(400) < share
@@ -225,8 +222,6 @@ def test_two_levels_are_said_although_the_interval_is_as_wide_as_their_distance(
     one = [pingpong(noise(seed=n) * (1 + 0.3 * (n % 2)), slice=n) for n in range(10)]
     assert name_of(one) == "level wandered"
 
-
-def test_slices_of_few_samples_may_be_apart():
     def few(levels):
         random = np.random.default_rng(5)
         return [

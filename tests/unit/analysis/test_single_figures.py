@@ -90,12 +90,9 @@ def test_figures_without_intervals_have_to_differ_by_five(times, found):
     assert set(contradicted(slices)) == ({("pingpong", 8, 1)} if found else set())
 
 
-def test_a_time_that_the_clock_could_not_tell_contradicts_nothing():
+def test_what_the_clock_or_the_state_explains_contradicts_nothing():
     assert contradicted([single(8, 1000), single(64, 0)]) == {}
     assert contradicted([single(8, 1000), single(8, 0, launch=1)]) == {}
-
-
-def test_single_figures_of_different_states_do_not_contradict():
     far, near = (300.0, 300.0), (150.0, 150.0)
     for apart in ([far, near], [near, near]):
         slow, fast = single(8, 10_000, rtts=apart[0]), single(64, 1000, rtts=apart[1])

@@ -46,13 +46,10 @@ def named(of):
     return None if found is None else [(each.hosts, each.links) for each in found]
 
 
-def test_where_all_links_differ_much_nobody_is_said_to_be_well():
+def test_what_too_few_or_too_different_links_do_not_tell():
     assert named(measured(pairs=FEW, differ=0.1)) == []
     assert named(measured(pairs=FEW, differ=0.9)) is None
     assert named(measured(("n2",), 4.0, FEW, differ=0.9)) == [(("n2",), 5)]
-
-
-def test_two_hosts_or_one_are_too_few_to_tell():
     assert named(measured(pairs=[(0, 1)])) is None
     one = tuple(environment(rank=rank, host="n1") for rank in range(6))
     assert named(measured(pairs=FEW, environments=one)) is None
@@ -83,21 +80,22 @@ def links(configurations):
     return {tuple(HOSTS[rank] for rank in each.pair) for each in configurations}
 
 
-def test_nothing_is_measured_again_where_nothing_is_suspected():
+def test_what_is_measured_again():
+    """Nothing where nothing is suspected."""
     assert suspect_rows(measured()) == []
-
-
-def test_of_a_suspected_host_all_links():
-    """Those that stayed as they were would be left as slow links."""
+    # Of a host all links: those that stayed as they were would be left as slow links.
     found = links(suspect_rows(measured(("n3",), 1.5)))
     assert found == {link for link in combinations(HOSTS, 2) if "n3" in link}
-
-
-def test_of_few_links_all():
-    """Then, too, all may be slower than before, or faster."""
+    # Of few links all: then, too, all may be slower than before, or faster.
     few = [pair for pair in ALL if max(pair) < 8]
     found = links(suspect_rows(measured(("n3",), 1.5, few)))
     assert found == {tuple(HOSTS[i] for i in pair) for pair in few}
+    # A link, and some of both its hosts.
+    found = links(suspect_rows(measured(("n2", "n7"), 2.0)))
+    assert ("n2", "n7") in found
+    of_each = [{link for link in found if host in link} - {("n2", "n7")} for host in ("n2", "n7")]
+    assert [len(each) for each in of_each] == [4, 4]
+    assert found == {("n2", "n7")} | of_each[0] | of_each[1]
 
 
 def test_who_was_not_suspected_before_is_not_said_to_be_found_again():
@@ -105,14 +103,6 @@ def test_who_was_not_suspected_before_is_not_said_to_be_found_again():
     whole = run(*before, *after, environments=ENVIRONMENTS, again=(Again(launch=1),))
     (found,) = slow_parts(whole, whole.by_configuration)
     assert (found.hosts, found.again) == (("n3",), False)
-
-
-def test_a_suspected_link_and_some_of_both_its_hosts():
-    found = links(suspect_rows(measured(("n2", "n7"), 2.0)))
-    assert ("n2", "n7") in found
-    of_each = [{link for link in found if host in link} - {("n2", "n7")} for host in ("n2", "n7")]
-    assert [len(each) for each in of_each] == [4, 4]
-    assert found == {("n2", "n7")} | of_each[0] | of_each[1]
 
 
 def test_partners_are_not_suspected_themselves():

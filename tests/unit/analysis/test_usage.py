@@ -65,7 +65,7 @@ def counted(number, per_message, launch=0, responder=True, **settings):
     )
 
 
-def test_a_cost_is_of_each_message_with_an_interval_over_slices():
+def test_a_cost_is_of_each_message_with_an_interval_over_slices_or_launches():
     initiator, responder = message_costs([counted(n, each) for n, each in enumerate(PER_MESSAGE)])
     assert initiator == responder
     # Of six, each end is 5/14 of the way from the last value to the one before it.
@@ -73,23 +73,17 @@ def test_a_cost_is_of_each_message_with_an_interval_over_slices():
     assert tuple(initiator.instructions) == pytest.approx((102.5, *ends))
     assert tuple(initiator.cycles) == pytest.approx((51.25, ends[0] / 2, ends[1] / 2))
     assert (initiator.per_cycle, initiator.counted) == (2.0, "all")
-
-
-def test_of_several_launches_their_medians_count():
+    # Of several launches their medians count.
     slices = [counted(n, 100 + 10 * launch, launch) for launch in range(6) for n in range(3)]
     cost, _ = message_costs(slices)
     assert tuple(cost.instructions) == pytest.approx((125, 100 + 50 / 14, 150 - 50 / 14))
-
-
-def test_an_end_that_cannot_count_has_no_cost_and_a_single_slice_no_interval():
+    # An end that cannot count has none, and a single slice no interval.
     initiator, responder = message_costs([counted(0, 100, responder=False)])
     assert responder is None
     assert initiator.instructions.value == 100
     assert not initiator.instructions.is_apart_from(1e9)
     assert message_costs([]) == (None, None)
-
-
-def test_both_directions_at_once_are_messages_of_their_own():
+    # Both directions at once are messages of their own.
     cost, _ = message_costs([counted(0, 100, pattern="bidirectional", window=10)])
     assert cost.instructions.value == pytest.approx(2 * 100 / (10 * 2))
 
@@ -120,17 +114,14 @@ def test_the_count_is_unknown_where_no_usage_is_known():
     assert count_suspect([runs.measurement(), runs.measurement(usage=(QUIET, QUIET))]) == 0
 
 
-def test_each_preemption_makes_the_longest_sample_of_its_block_suspect():
+def test_each_preemption_makes_the_longest_sample_of_its_block_suspect_if_one_shows_it():
     samples = [100, 900, 100, 800, 100, 100, 700, 100, 600, 100]
     two = {"counts": [5, 5], "preemptions": [(1, 0), (0, 1)]}
     assert suspects(samples, QUIET, QUIET, **two) == [1, 6]
     # Only samples longer than the median of all.
     many = {"counts": [5, 5], "preemptions": [(5, 5), (0, 0)]}
     assert suspects(samples, QUIET, QUIET, **many) == [1, 3]
-
-
-def test_preemptions_that_no_sample_shows_make_none_suspect():
-    """Of half of the samples, which take no longer than noise has it."""
+    # Of half of the samples, which take no longer than noise has it.
     samples = np.random.default_rng(3).normal(20_000, 100, 400).astype(int)
     assert len(suspects(samples, QUIET, QUIET, preemptions=[(198, 0)])) <= 2
     samples[::40] += 1000
@@ -139,25 +130,21 @@ def test_preemptions_that_no_sample_shows_make_none_suspect():
     assert len(found) <= 12
 
 
-def test_stolen_time_makes_as_many_samples_suspect_as_it_explains():
+def test_stolen_and_waited_time_make_as_many_samples_suspect_as_they_explain():
     samples = spikes(s3=9_001_000, s7=5_001_000, s9=4_001_000, s11=1500)
     assert suspects(samples, QUIET, runs.usage(core={"steal": 0.014})) == [3, 7]
     # With more of it, all that exceed the median by another median.
     assert suspects(samples, QUIET, runs.usage(core={"steal": 1.0})) == [3, 7, 9]
     assert suspects(samples, QUIET, QUIET) == []
     assert suspects([], QUIET, QUIET) == []
-
-
-def test_time_waited_for_a_core_is_explained_once():
+    # Time waited for a core is explained once.
     samples = spikes(s3=9_001_000, s7=5_001_000, s9=4_001_000)
     waited = runs.usage(1.0 - 0.0145, 0.0, voluntary=0, involuntary=9, waited=0.0145, core={})
     assert suspects(samples, waited, QUIET, preemptions=[(0, 0)]) == [3, 7]
     # The longest is explained by a preemption; what is left of the time explains one more.
     assert suspects(samples, waited, QUIET, preemptions=[(1, 0)]) == [3, 7]
     assert suspects(samples, waited, QUIET, preemptions=[(1, 2)]) == [3, 7, 9]
-
-
-def test_waiting_at_a_wake_up_is_no_loss_unless_others_had_the_core():
+    # Waiting at a wake-up is no loss unless others had the core.
     samples = spikes(s3=9_001_000)
     assert suspects(samples, runs.usage(waited=0.1), QUIET) == []
     assert suspects(samples, runs.usage(waited=0.1, core={"others": 0.5}), QUIET) == [3]

@@ -39,10 +39,22 @@ def test_without_an_interval_a_row_is_no_result():
     assert found.cause.advice == "allow more time with --max-duration"
 
 
-def test_a_level_that_wanders_is_named_from_where_to_where():
+def test_levels_that_wander_are_told_from_two_in_most_slices():
     found = verdict_of(*dealt(lambda n: noise(seed=n) * (1 + 0.01 * n)))
     assert found.cause.name == "level wandered"
     assert found.cause.seen == "from 10.2 us to 10.7 us"
+
+    def both(n):
+        switched = np.repeat([0, 1, 0, 1], 100)
+        return noise(seed=n) * (1 + 0.4 * np.roll(switched, 30 * n))
+
+    found = verdict_of(*dealt(both))
+    assert found.cause.name == "two levels"
+    assert "50 % of the samples took" in found.cause.seen
+    assert found.cause.seen.endswith("times")
+    # Each in slices of its own is a level that wanders.
+    apart = verdict_of(*dealt(lambda n: noise(seed=n) * (1 + 0.4 * (n % 2))))
+    assert apart.cause.name == "level wandered"
 
 
 def test_a_level_that_goes_with_the_cores_says_so():
@@ -64,20 +76,6 @@ def test_a_level_that_goes_with_the_cores_says_so():
     assert fixed.cause.seen.endswith(": the core-to-core round trip took 100 to 190 ns")
 
 
-def test_two_levels_are_in_most_slices():
-    def both(n):
-        switched = np.repeat([0, 1, 0, 1], 100)
-        return noise(seed=n) * (1 + 0.4 * np.roll(switched, 30 * n))
-
-    found = verdict_of(*dealt(both))
-    assert found.cause.name == "two levels"
-    assert "50 % of the samples took" in found.cause.seen
-    assert found.cause.seen.endswith("times")
-    # Each in slices of its own is a level that wanders.
-    apart = verdict_of(*dealt(lambda n: noise(seed=n) * (1 + 0.4 * (n % 2))))
-    assert apart.cause.name == "level wandered"
-
-
 @pytest.mark.parametrize(
     ("core", "rank", "name"),
     [
@@ -96,12 +94,16 @@ def test_what_ranks_had_of_their_cores_comes_first_however_wide_the_interval(cor
         assert (found.word, found.cause.name) == (word, name)
 
 
-def test_a_path_that_had_not_warmed_up_explains_more_than_its_level():
+def test_too_little_time_or_samples_are_told_from_noise():
     slices = dealt(lambda n: noise(seed=n) * (1 + 0.01 * n), warm_up=WarmUp(9, 10_000, False))
     assert verdict_of(*slices).cause.name == "warming up"
     # Where the interval is narrow it did no harm.
     calm = dealt(lambda n: noise(seed=n), warm_up=WarmUp(9, 10_000, False))
     assert verdict_of(*calm).word == "ok"
+    few = dealt(lambda n: np.random.default_rng(n).lognormal(9.2, 0.15, 5))
+    assert verdict_of(*few).cause.name == "few samples"
+    noisy = dealt(lambda n: np.random.default_rng(n).lognormal(9.2, 0.8, 400))
+    assert verdict_of(*noisy).cause.name in ("noise", "level wandered")
 
 
 def test_what_is_faster_than_a_cache_line_is_impossible():
@@ -109,13 +111,6 @@ def test_what_is_faster_than_a_cache_line_is_impossible():
     for usage in (None, (runs.usage(core={"others": 0.5}), runs.usage(core={}))):
         found = verdict_of(*dealt(lambda n: noise(seed=n), rtts=(90_000.0,) * 2, usage=usage))
         assert (found.word, found.cause.name) == ("no", "impossible")
-
-
-def test_few_samples_are_told_from_noise():
-    few = dealt(lambda n: np.random.default_rng(n).lognormal(9.2, 0.15, 5))
-    assert verdict_of(*few).cause.name == "few samples"
-    noisy = dealt(lambda n: np.random.default_rng(n).lognormal(9.2, 0.8, 400))
-    assert verdict_of(*noisy).cause.name in ("noise", "level wandered")
 
 
 SLICES = 8

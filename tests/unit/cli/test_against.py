@@ -99,7 +99,7 @@ def test_a_run_against_another_may_be_a_base_itself(tmp_path):
     assert (plan.vary, plan.against) == ((), Against(file=str(path)))
 
 
-def test_options_that_change_what_is_measured_are_refused(tmp_path):
+def test_a_base_that_cannot_be_and_options_that_change_what_is_measured_are_refused(tmp_path):
     file = base_file(tmp_path)
     for options, said in (
         ({"sizes": "8"}, f"--sizes: --against measures what {file} has measured; leave it out"),
@@ -112,9 +112,6 @@ def test_options_that_change_what_is_measured_are_refused(tmp_path):
     options = {"time": "1s", "output": "x", "quiet": True, "rtt": True, "ci": "2%"}
     plan = planned(file, options, env=["X=1"])
     assert (plan.time, plan.output, plan.rtt) == (1.0, "x", True)
-
-
-def test_a_base_that_cannot_be_is_refused(tmp_path):
     for base, said in (
         ({"env": ["X"]}, "--base-env: 'X' has no value; write NAME=VALUE"),
         ({"env": ["A B=1"]}, "--base-env: 'A B' is no name of an environment variable"),

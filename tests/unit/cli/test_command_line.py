@@ -27,16 +27,11 @@ def imported(*names):
     return made.stdout.decode().split()
 
 
-def test_it_has_all_commands_in_their_order():
+def test_options_are_declared_without_what_the_commands_need_and_commands_by_themselves():
     assert list(command_line().commands) == list(COMMANDS)
     assert list(command_line("import").commands) == ["import"]
-
-
-def test_options_are_declared_without_what_the_commands_need():
     assert not set(SLOW) & set(imported())
-
-
-def test_a_command_is_declared_without_the_others():
+    # A command, without the others.
     ours = {name for name in imported("fit") if name.startswith("halftrip.cli.")}
     assert ours == {f"halftrip.cli.{name}" for name in ("fit", "inputs", "output", "syntax")}
 
@@ -74,19 +69,13 @@ def test_candidates_for_the_last_word(typed, offered):
     assert words_after(*typed) == offered
 
 
-def test_all_options_are_offered():
+def test_all_options_and_plans_of_the_directory_are_offered(tmp_path, monkeypatch):
     forms = {f"--{name.replace('_', '-')}" for name, option in OPTIONS.items() if option.help}
     assert forms | {"--resume", "--again", "--help"} <= set(words_after("run", "--"))
     assert words_after() == words_after("")
-
-
-def test_plans_of_the_directory_are_offered(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "paths.toml").touch()
     assert words_after("run", "pa") == ["paper", "patterns", "paths.toml"]
-
-
-def test_what_is_offered_is_read():
     for name in ("transport", "pattern", "mode", "wait", "pairs", "preset"):
         offered = words_after("run", f"--{name}", "")
         assert offered

@@ -70,16 +70,15 @@ def test_json_has_every_figure_with_its_interval(path, capsys):
     assert (first["last_size_bytes"], second["first_size_bytes"]) == (2048, 4096)
 
 
-def test_of_many_curves_the_answer_counts(tmp_path, capsys):
+def test_of_many_curves_the_answer_counts_and_none_that_may_bend_is_called_straight(
+    tmp_path, capsys
+):
     jump = [(4096, 3000.0, 0.1)]
     every = [m for n in range(1, 7) for m in run_of(jump, slices=4, pair=(0, n)).measurements]
     ranks = tuple(runs.environment(rank) for rank in range(7))
     path = runs.save(runs.run(*every, environments=ranks), tmp_path / "run.jsonl")
     first, *_ = said(capsys, str(path)).split("\n")
     assert first == "6 curves: 0 straight, 6 bend; most often between 2K and 4K: 6"
-
-
-def test_a_curve_that_may_bend_is_not_called_straight(tmp_path, capsys):
     few, noisy = {"sizes": (8, 1024, 65536)}, {"sizes": GRID[::4], "noise": 0.3}
     made = [few, few, noisy, noisy, {}, {}]
     every = [run_of(slices=6, pair=(0, n), **of) for n, of in enumerate(made, start=1)]
@@ -195,6 +194,7 @@ def test_a_bend_is_said_in_two_sentences_with_the_setting_to_try(saved):
     assert 1.45 < bend["step_low"] < bend["step"] < bend["step_high"] < 1.55
     causes = [(each["name"], each["setting"]) for each in bend["causes"]]
     assert causes == [("the eager limit", "OMPI_MCA_eager"), ("the fast box", None)]
+    assert "the time falls by 50 % (95 %: 50 to 50)" in saved(found=rows(jump=0.5)).out
 
 
 def test_at_a_size_there_is_the_nearest_bend_or_a_straight_piece(saved):

@@ -69,12 +69,9 @@ def test_values_reach_all_ranks_in_order_and_nothing_stays_open(size, reach):
     assert added(before) == NOTHING
 
 
-def test_large_values_arrive_whole():
+def test_values_arrive_whole_and_no_rank_passes_a_barrier_before_all():
     blob = bytes(range(256)) * 40_000
     assert in_group(2, lambda group: len(group.allgather(blob, bytes)[1])) == [len(blob)] * 2
-
-
-def test_no_rank_passes_a_barrier_before_all_have_reached_it():
     reached = []
 
     def work(group):
@@ -189,14 +186,11 @@ def test_ranks_that_do_not_reach_each_other_both_say_so_and_go_on_with_others(mo
     assert "--data-ports" in second
 
 
-def test_a_rank_that_never_comes_is_given_up():
+def test_who_never_comes_is_given_up_and_nothing_stays_open():
     listener = Listener(TOKEN, (), rank=0)
     with pytest.raises(TimeoutError):
         lead_socket_group(listener, TOKEN, 2, timeout=0.05)
     listener.close()
-
-
-def test_without_a_rank_0_nothing_is_joined_and_nothing_stays_open():
     listener = Listener(TOKEN, (), rank=0)
     listener.close()
     before = held()

@@ -211,6 +211,13 @@ def test_a_listener_that_is_closed_holds_nothing(door):
     assert added(before) == NOTHING
 
 
+def test_a_caller_gives_up_on_a_listener_that_says_nothing():
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = Address(hosts=("127.0.0.1",), port=silent.getsockname()[1])
+        with pytest.raises(Closed, match="timed out"):
+            connect(address, TOKEN, HELLO, seconds=0.01)
+
+
 # Proofs.
 
 

@@ -6,11 +6,7 @@ import sys
 
 import pytest
 
-from halftrip.control.protocol import (
-    Abort,
-    Bye,
-    Closed,
-)
+from halftrip.control.protocol import Abort, Bye, Closed
 from halftrip.errors import HalftripError, Interrupted, UsageError
 
 

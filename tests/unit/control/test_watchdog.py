@@ -16,10 +16,13 @@ from halftrip.control.protocol import Abort, Bye, Closed
 from halftrip.control.watchdog import Watchdog
 from halftrip.errors import Interrupted
 from halftrip.memory.shared import SharedSegment
+from harness.limits import AMPLE_SECONDS
 
 
 @pytest.fixture
-def watchdog(channels):
+def watchdog(channels, monkeypatch):
+    # However busy this machine is, it does not end the process of all tests.
+    monkeypatch.setattr("halftrip.control.watchdog.GRACE_SECONDS", AMPLE_SECONDS)
     noted = []
     watchdog = Watchdog({channels[0]: "rank 1"}, {}, on_end=noted.append)
     watchdog.noted = noted
@@ -29,7 +32,7 @@ def watchdog(channels):
 
 
 def sleep_in_python():
-    time.sleep(10)
+    time.sleep(AMPLE_SECONDS)
 
 
 def sleep_in_a_read():
@@ -50,10 +53,9 @@ def compute():
 
 @pytest.mark.parametrize("work", [sleep_in_python, sleep_in_a_read, poll_memory, compute])
 def test_a_peer_that_dies_ends_any_work(watchdog, channels, work):
+    """None of which ends by itself within the time of a test."""
     threading.Timer(0.1, channels[1].close).start()
-    began = time.monotonic()
     error = watchdog.guard(work)
-    assert time.monotonic() - began < 1.0
     assert isinstance(error, Interrupted)
     assert str(error) == "rank 1 died"
     watchdog.close(Abort(str(error)))
@@ -77,12 +79,9 @@ def test_an_end_in_a_finaliser_is_not_lost(watchdog, channels):
         weakref.finalize(thing, finalise)
         threading.Timer(0.1, channels[1].close).start()
         del thing
-        time.sleep(10)
+        sleep_in_python()
 
-    began = time.monotonic()
-    error = watchdog.guard(work)
-    assert time.monotonic() - began < 1.0
-    assert str(error) == "rank 1 died"
+    assert str(watchdog.guard(work)) == "rank 1 died"
     assert finalised == [True]
     watchdog.close()
 
@@ -190,10 +189,9 @@ libc.pthread_mutex_lock(mutex)  # for ever, whatever signal comes, as within an 
 
 
 def test_a_process_whose_main_thread_is_stuck_is_ended():
-    began = time.monotonic()
+    """Else it would never end."""
+    command = [sys.executable, "-c", STUCK]
     result = subprocess.run(
-        [sys.executable, "-c", STUCK], capture_output=True, text=True, timeout=20, check=False
+        command, capture_output=True, text=True, timeout=AMPLE_SECONDS, check=False
     )
-    assert time.monotonic() - began < 5
-    assert result.returncode == 1
-    assert result.stdout == "rank 1 died\n"
+    assert (result.returncode, result.stdout) == (1, "rank 1 died\n")

@@ -55,12 +55,8 @@ def test_numbers_are_read_back_as_they_were(curve):
     found = settings_of(text)
 
     def steps(name):
-        if name not in found:
-            return ()
-        return tuple(
-            (int(at), *map(float, rest))
-            for at, *rest in (step.split(":") for step in found[name].split(";"))
-        )
+        told = [step.split(":") for step in found[name].split(";")] if name in found else []
+        return tuple((int(at), *map(float, rest)) for at, *rest in told)
 
     assert steps("smpi/lat-factor") == told.latency_factors
     assert steps("smpi/bw-factor") == told.bandwidth_factors
@@ -254,12 +250,10 @@ def test_a_steep_piece_makes_the_sender_busy_which_does_not_wait():
 def test_what_no_simulator_can_have():
     for of, said in (
         ([(1, 64, -5.0, 1.0)], "from 1 to 64 B an empty message takes less than no time"),
-        (
-            [(1, 64, 5.0, 1.0), (128, 256, -500.0, 1.0)],
-            "from 128 to 256 B a message takes less than no time: measure more sizes",
-        ),
+        ([(1, 64, 5.0, 1.0), (128, 256, -500.0, 1.0)],
+         "from 128 to 256 B a message takes less than no time: measure more sizes"),
         ([(1, 64, 5.0, -0.01), (128, 256, 1.0, 1.0)], "from 1 to 64 B longer messages are faster"),
         ([(1, 8, 5.0, 1.0), (16, 64, 30.0, 0.0)], "from 16 B on the time does not grow"),
         ([(1, 8, 5.0, 1.0), (1 << 31, 1 << 32, 5.0, 1.0)], "no sizes from 2 GiB on"),
-    ):
+    ):  # fmt: skip
         assert said in problem(pieces(*of))

@@ -192,7 +192,8 @@ def test_the_json_of_every_kind_of_run_fits(check, path):
     check.validate(exported(load(path)))
 
 
-def test_a_staged_row_and_a_device_of_which_little_is_known_fit(check):
+def test_rows_of_which_more_or_less_is_known_fit(check):
+    """A staged row, a device of which little is known, and what falls short."""
     found = exported(
         runs.run(
             runs.measurement(memory="cuda", staging=4096),
@@ -201,9 +202,6 @@ def test_a_staged_row_and_a_device_of_which_little_is_known_fit(check):
     )
     assert found["devices"]
     check.validate(found)
-
-
-def test_what_falls_short_fits(check):
     hosts = (runs.environment(0), runs.environment(1, host="node2"))
     found = exported(
         runs.run(runs.measurement(), environments=hosts), Expectations({"latency": 1e-9})

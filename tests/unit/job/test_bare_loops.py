@@ -57,7 +57,7 @@ def test_a_loop_that_fails_says_why(cores, order, why):
         ask(loops)
 
 
-def test_no_end_outlives_the_other_nor_who_asks():
+def test_no_end_outlives_the_other_and_one_that_was_stopped_goes_on():
     with contextlib.closing(BareLoops("pipe", CORES)) as loops:
         loops.wait()
         pid = str(loops.process.pid)
@@ -66,9 +66,6 @@ def test_no_end_outlives_the_other_nor_who_asks():
         os.kill(other, signal.SIGKILL)
         with pytest.raises(Unavailable, match="ended with status 1"):
             loops.time(0, 8, 0.001)
-
-
-def test_a_loop_that_was_stopped_goes_on():
     with contextlib.closing(BareLoops("pipe", CORES)) as loops:
         loops.wait()
         group = psutil.Process(loops.process.pid)
@@ -118,13 +115,15 @@ def test_a_core_that_is_kept_from_halting_no_more_is_said():
         kill_one()
 
 
-def test_a_program_that_cannot_be_started_is_named():
+def test_what_cannot_be_started_or_reached_is_named():
     far = OtherHost("far", ("/nonexistent/ssh",))
     what = "/nonexistent/ssh: no such file or directory"
     with pytest.raises(Unavailable, match=what):
         BareLoops("tcp", CORES, far)
     with pytest.raises(Unavailable, match=what), no_idle_core(CORES, far):
         pytest.fail("nothing keeps the cores from halting")
+    with pytest.raises(Unavailable, match=r"over tcp on far: no way"):
+        BareLoops("tcp", CORES, OtherHost("far", ("sh", "-c", "echo no way >&2; exit 1")))
 
 
 # In place of an ssh: runs the command here.
@@ -163,8 +162,3 @@ def test_an_end_that_listens_talks_to_nobody_else_and_makes_no_room_for_any_size
         assert (program.wait(AMPLE_SECONDS), program.stderr.read()) == (
             1, b"order: Message too long\n",
         )  # fmt: skip
-
-
-def test_another_host_that_cannot_be_reached_is_named():
-    with pytest.raises(Unavailable, match=r"over tcp on far: no way"):
-        BareLoops("tcp", CORES, OtherHost("far", ("sh", "-c", "echo no way >&2; exit 1")))

@@ -1,9 +1,12 @@
 """Ranks as forks of one process: it gives its forks away, and ends whatever happens."""
 
+import contextlib
 import os
 import signal
+import socket
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import psutil
 import pytest
@@ -20,16 +23,22 @@ from harness.limits import until
 TOKEN = "0" * 32
 
 
-class _Fork:
-    def __init__(self, pid):
-        self.pid = pid
+NAME = f"halftrip-test-{os.getpid()}"
 
 
 def environment():
     """That of a job whose launcher does not listen: its ranks end at once, with status 1."""
-    address = Address(unix=f"halftrip-test-{os.getpid()}")
-    job = Job(address=address, token=TOKEN, launcher=os.getpid(), ranks=2)
+    job = Job(address=Address(unix=NAME), token=TOKEN, launcher=os.getpid(), ranks=2)
     return job.environment()
+
+
+@contextlib.contextmanager
+def silent_launcher():
+    """One that listens, and says nothing: the ranks of such a job wait for it."""
+    with contextlib.closing(socket.socket(socket.AF_UNIX)) as listener:
+        listener.bind(f"\0{NAME}")
+        listener.listen()
+        yield
 
 
 def await_end(rank):
@@ -38,35 +47,39 @@ def await_end(rank):
 
 
 @pytest.fixture
-def server():
+def children():
+    """The processes that a test has started; a test before it may have left others."""
+    before = set(psutil.Process().children())
+    return lambda: [each.pid for each in psutil.Process().children() if each not in before]
+
+
+@pytest.fixture
+def server(children):
     started = forks.ForkServer(TOKEN)
     yield started
     started.end()
 
 
-def test_forks_are_children_of_whoever_asked(server):
-    ranks = server.fork(environment(), 2, lambda: True)
-    assert len(ranks) == 2
-    for rank in ranks:
-        assert psutil.Process(rank.pid).ppid() == os.getpid()
-        assert TOKEN.encode() in Path(f"/proc/{rank.pid}/environ").read_bytes()
-    assert [await_end(rank) for rank in ranks] == [1, 1]
+def test_forks_are_children_of_whoever_asked_and_how_they_end_is_known(server):
+    with silent_launcher():
+        ranks = first, second = server.fork(environment(), 2, lambda: True)
+        for rank in ranks:
+            assert psutil.Process(rank.pid).ppid() == os.getpid()
+            assert TOKEN.encode() in Path(f"/proc/{rank.pid}/environ").read_bytes()
+        os.kill(first.pid, signal.SIGSTOP)
+        second.terminate()
+        first.kill()
+        assert await_end(first) == -signal.SIGKILL
+        assert await_end(second) in (-signal.SIGTERM, 1)
     # What has ended is not signalled: its number may be another process's.
-    ranks[0].kill()
-
-
-def test_how_a_fork_was_killed_is_known(server):
-    first, second = server.fork(environment(), 2, lambda: True)
-    os.kill(first.pid, signal.SIGSTOP)
-    second.terminate()
     first.kill()
-    assert await_end(first) == -signal.SIGKILL
-    assert await_end(second) in (-signal.SIGTERM, 1)
 
 
-def test_a_run_that_is_over_gets_no_forks(server):
+def test_a_run_that_is_over_gets_no_forks(server, children):
+    # Else it might be ready, and fork, before it is ended.
+    os.kill(server.pid, signal.SIGSTOP)
     assert server.fork(environment(), 2, lambda: False) == []
-    assert psutil.Process().children() == []
+    assert children() == []
 
 
 def test_a_signal_while_ranks_are_forked_leaves_the_server_to_the_end_of_the_run(monkeypatch):
@@ -75,7 +88,7 @@ def test_a_signal_while_ranks_are_forked_leaves_the_server_to_the_end_of_the_run
 
     def fork(*_):
         started.stop_reason = "stopped by SIGINT"
-        return [_Fork(number) for number in (8, 9)]
+        return [Mock(pid=number) for number in (8, 9)]
 
     server = SimpleNamespace(pid=7, fork=fork)
     monkeypatch.setattr(forks, "server", lambda token: server)
@@ -87,7 +100,7 @@ def test_a_signal_while_ranks_are_forked_leaves_the_server_to_the_end_of_the_run
     assert (len(started.processes), started.lasting) == (2, {7})
 
 
-def test_a_server_serves_launch_after_launch_with_the_environment_of_each(server):
+def test_a_server_serves_launch_after_launch_with_the_environment_of_each(server, children):
     found = []
     for number in range(3):
         variables = environment() | {"HALFTRIP_TEST": str(number)}
@@ -95,7 +108,7 @@ def test_a_server_serves_launch_after_launch_with_the_environment_of_each(server
         assert [await_end(rank) for rank in ranks] == [1, 1]
         found += [rank.pid for rank in ranks]
     assert len(set(found)) == 6
-    assert [child.pid for child in psutil.Process().children()] == [server.pid]
+    assert children() == [server.pid]
 
 
 @pytest.mark.parametrize("launches", [0, 1])
@@ -110,7 +123,7 @@ def test_a_killed_server_is_named(server, launches):
     assert (raised.value.pid, raised.value.number) == (server.pid, signal.SIGKILL)
 
 
-def test_a_server_serves_the_environment_that_it_was_started_in(monkeypatch):
+def test_a_server_serves_the_environment_that_it_was_started_in(monkeypatch, children):
     monkeypatch.setattr(forks, "_current", [forks.ForkServer(TOKEN)])
     assert forks.token() == TOKEN
     first = forks.server(TOKEN)
@@ -120,7 +133,7 @@ def test_a_server_serves_the_environment_that_it_was_started_in(monkeypatch):
     assert forks.token() == TOKEN
     forks.end()
     assert forks.token() is None
-    assert psutil.Process().children() == []
+    assert children() == []
 
 
 def test_without_processes_there_are_no_forks(monkeypatch):

@@ -35,13 +35,19 @@ def clock(monkeypatch):
     return advance
 
 
-def test_ranks_of_this_host_are_left_alone(clock):
+def test_neither_ranks_of_this_host_nor_a_pause_of_the_launcher_count(clock):
     with ranks(2) as found:
         beat = Heartbeat(())
         assert beat.patience is None
         clock(100.0)
         assert beat.beat(rank for rank, _ in found) == []
         assert [rank.unanswered for rank, _ in found] == [0, 0]
+    # It was stopped by its user for an hour.
+    with ranks(2) as found:
+        beat = Heartbeat({1})
+        assert beat.beat(rank for rank, _ in found) == []
+        clock(3600.0)
+        assert beat.beat(rank for rank, _ in found) == []
 
 
 def test_who_does_not_answer_is_given_up(clock):
@@ -55,15 +61,6 @@ def test_who_does_not_answer_is_given_up(clock):
             found[1][0].unanswered = 0
             clock(beat.patience)
         assert [rank.name for rank in silent] == ["rank 2"]
-
-
-def test_the_launcher_s_own_pause_is_nobody_s_silence(clock):
-    """It was stopped by its user for an hour."""
-    with ranks(2) as found:
-        beat = Heartbeat({1})
-        assert beat.beat(rank for rank, _ in found) == []
-        clock(3600.0)
-        assert beat.beat(rank for rank, _ in found) == []
 
 
 def test_a_server_that_answers_and_lets_nothing_be_measured_is_given_up(clock):

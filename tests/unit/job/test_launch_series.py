@@ -120,18 +120,18 @@ def dealt_to(tmp_path, level, plan=DEALT, limit=None, end=lambda _: None):
     return launched_run(tmp_path, plan, launch, limit), done
 
 
-def test_rows_that_are_narrow_after_six_launches_get_no_more(tmp_path):
+def test_rows_that_are_narrow_after_six_launches_get_no_more_and_a_run_of_such_rows_is_over(
+    tmp_path,
+):
     run, done = dealt_to(tmp_path, lambda size, launch: 100 + (size == 64) * 20 * (launch % 2))
     assert done == [set()] * 6 + [{8}] * 4
     assert run.interrupted is None
     assert len({each.launch for each in run.measurements}) == 10
-
-
-def test_a_run_of_which_all_rows_are_narrow_is_over(tmp_path):
-    run, done = dealt_to(tmp_path, lambda *_: 100)
+    for name in ("all", "other"):
+        (tmp_path / name).mkdir()
+    run, done = dealt_to(tmp_path / "all", lambda *_: 100)
     assert (len(done), run.interrupted) == (6, None)
     plan = msgspec.structs.replace(DEALT, ci=None)
-    (tmp_path / "other").mkdir()
     _, done = dealt_to(tmp_path / "other", lambda *_: 100, plan)
     assert done == [set()] * 10
 
@@ -203,16 +203,13 @@ def test_what_a_refined_run_lacks_is_not_known(tmp_path):
 # With --max-duration.
 
 
-def test_launches_have_equal_parts_of_what_is_left():
+def test_launches_have_equal_parts_of_what_is_left_and_ranks_are_stopped_before_the_end():
     limit = TimeLimit.from_plan(Plan(max_duration=100.0))
     allowed = limit.launch(4).allowed(time.monotonic())
     assert allowed.share == pytest.approx(25, abs=1.5)
     assert allowed.most == pytest.approx(100, abs=1.5)
     # The slower the start was, the slower the end will be.
     assert limit.allowed(time.monotonic() - 20).most < allowed.most - 2
-
-
-def test_ranks_are_stopped_before_the_end():
     assert TimeLimit.from_plan(Plan()) is None
     assert 9 < TimeLimit.from_plan(Plan(max_duration=10.0)).left < 10
     assert TimeLimit.from_plan(Plan(max_duration=0.1)).left <= 0
@@ -272,7 +269,7 @@ def launched(intervals, medians, size=8):
     return intervals
 
 
-def test_launches_are_enough_when_their_medians_agree():
+def test_launches_are_enough_when_their_medians_agree_in_every_row_but_in_none_that_only_failed():
     intervals = Intervals(UNTIL)
     assert not launched(intervals, [100, 100]).are_narrow(2)
     assert launched(intervals, [100, 100, 100]).are_narrow(3)
@@ -282,9 +279,6 @@ def test_launches_are_enough_when_their_medians_agree():
     few = launched(Intervals(UNTIL), [100] * 4)
     assert few.are_narrow(4)
     assert not launched(few, [100, 100], size=512).are_narrow(4)
-
-
-def test_a_row_that_only_failed_is_not_enough_and_one_that_failed_once_may_be():
     intervals = launched(Intervals(UNTIL), [100] * 4)
     failure = Failure(configuration=runs.configuration(), slice=0, reason="lost")
     intervals.take(encode(failure))

@@ -40,29 +40,23 @@ def sizes_of(configurations):
     return sorted(configuration.size for configuration in configurations)
 
 
-def test_what_was_measured_to_its_end_is_done():
+def test_what_was_measured_to_its_end_is_done_and_with_a_limit_any_row_with_a_slice():
     plan = Plan(transport=("tcp",), sizes=SIZES, ci=None)
     run = a_run(*measured(8), *measured(64, slices=3), reason="stopped by SIGINT")
     left = left_of(run, plan)
     assert (left.first, left.launches, sizes_of(left.done)) == (1, 1, [8])
     assert planned_slices(plan) == 20
-
-
-def test_with_a_limit_on_the_run_a_row_with_any_slice_is_done():
-    """The limit made the slices fewer; with the same limit they would be as few again."""
+    # The limit made the slices fewer; with the same limit they would be as few again.
     plan = Plan(transport=("tcp",), sizes=SIZES, ci=None, max_duration=1.0)
     run = a_run(*measured(8, 2), *measured(64, 1), reason="--max-duration: not enough for 1 row")
     assert sizes_of(left_of(run, plan).done) == [8, 64]
 
 
-def test_launches_that_were_over_are_not_begun_again():
+def test_launches_that_were_over_are_not_begun_again_and_dealt_ones_are_so_with_their_slices():
     plan = Plan(transport=("tcp",), sizes=SIZES, ci=None, launches=5)
     whole = [m for launch in (0, 1) for size in SIZES for m in measured(size, launch=launch)]
     left = left_of(a_run(*whole, reason="over after 2 of 5 launches"), plan)
     assert (left.first, left.launches, left.done) == (2, 3, frozenset())
-
-
-def test_a_launch_that_slices_are_dealt_to_is_whole_with_its_part_of_them():
     plan = Plan(transport=("tcp",), sizes=SIZES, ci=None, launches=10, dealt=True)
     whole = [m for size in SIZES for m in measured(size, slices=2)]
     begun = [*measured(8, slices=2, launch=1), *measured(64, slices=1, launch=1)]

@@ -48,8 +48,8 @@ def test_it_counts_the_messages_of_the_time_in_which_all_pairs_were_active(
     assert found.configuration == pairs[0].configuration
 
 
-def test_a_pair_that_ends_early_ends_the_common_time():
-    """The faster ones go on for as long as they like."""
+def test_only_what_all_transfer_at_the_same_time_counts():
+    """A pair that ends early ends it: the faster ones go on for as long as they like."""
     pairs = [
         measured((0, 3), [block([100] * 10)]),
         measured((1, 4), [block([50] * 100)]),
@@ -58,10 +58,8 @@ def test_a_pair_that_ends_early_ends_the_common_time():
     found = aggregate(pairs, [0, 0, 0])
     assert found.spans == [400]
     assert found.messages == [pytest.approx(6 * (4 + 8 + 20))]
-
-
-def test_between_blocks_nothing_is_transferred():
-    """Two blocks of one second, with a second between them, beside one of three seconds."""
+    # Between blocks nothing is: two blocks of one second, with a second between them, beside one of
+    # three seconds.
     second = 10**9
     pairs = [
         measured((0, 2), [block([second // 4] * 4), block([second // 4] * 4, 2 * second)]),
@@ -70,9 +68,7 @@ def test_between_blocks_nothing_is_transferred():
     found = aggregate(pairs, [0, 0])
     assert found.spans == [3 * second]
     assert found.messages == [pytest.approx(6 * (8 + 3))]
-
-
-def test_messages_that_were_lost_do_not_count_and_their_time_does():
+    # Messages that were lost do not count, and their time does.
     lossy = block([100] * 8, timed_out=200, delivery=Delivery(sent=10, lost=2, reordered=0))
     pairs = [measured(pair, [lossy], iterations=1, transport="udp") for pair in ((0, 2), (1, 3))]
     found = aggregate(pairs, [0, 0])

@@ -19,21 +19,15 @@ PLANNED = 0.03
 class Walked:
     """A walk over `items` whose turns take `beyond(item)` seconds more than they sample."""
 
-    def __init__(
-        self,
-        seconds,
-        items=20,
-        beyond=lambda item: 0.005,
-        plan=PLAN,
-        most=None,
-        of_head=0,
-        last=False,
-    ):
+    def __init__(self, seconds, items=20, beyond=lambda item: 0.005, plan=PLAN, **options):
         self.now = 100.0
+        most, of_head = options.get("most"), options.get("of_head", 0)
         settings = [(0, runs.configuration(size=size)) for size in range(1, items + 1)]
         planned = plan.time / plan.slices
         allowed = Allowed(seconds, most or seconds)
-        budget = Budget(allowed, items, plan.slices, planned, lambda: self.now, may_be_last=last)
+        budget = Budget(
+            allowed, items, plan.slices, planned, lambda: self.now, may_be_last="last" in options
+        )
         self.walk = Walk(
             PartPlans(plan, {}), settings, random.Random(1), budget, head=settings[:of_head]
         )
@@ -54,14 +48,12 @@ class Walked:
         return [each for slices in self.sampled.values() for each in slices]
 
 
-def test_where_there_is_time_enough_nothing_changes():
+def test_slices_get_shorter_where_time_is_short():
+    """Where there is enough, nothing changes."""
     walked = Walked(60.0)
     assert walked.counts == [10] * 20
     assert set(walked.seconds) == {PLANNED}
     assert walked.left == list(range(199, -1, -1))
-
-
-def test_slices_get_shorter_first():
     walked = Walked(3.0)
     assert walked.counts == [10] * 20
     # 3 s of 200 turns with 5 ms each that are not sampled.
@@ -70,6 +62,10 @@ def test_slices_get_shorter_first():
     assert min(walked.seconds) > 0.005
     assert max(walked.seconds) < 0.016
     assert walked.took <= 3.0
+    # Every row has one before a later launch has its part.
+    walked = Walked(0.01, most=10.0)
+    assert walked.counts == [1] * 20
+    assert walked.walk.missing == 0
 
 
 @pytest.mark.parametrize("seconds", [0.05, -1.0])
@@ -80,13 +76,7 @@ def test_where_not_even_one_of_each_fits_some_are_missing(seconds):
     assert walked.walk.missing == walked.counts.count(0) > 0
 
 
-def test_every_row_has_a_slice_before_a_later_launch_has_its_part():
-    walked = Walked(0.01, most=10.0)
-    assert walked.counts == [1] * 20
-    assert walked.walk.missing == 0
-
-
-def test_where_there_is_no_time_for_an_interval_of_all_the_head_has_its_own():
+def test_where_there_is_no_time_for_an_interval_of_all_the_head_has_all_its_slices():
     """A pass takes 0.12 s at least: six of all would take longer, and so many of four do not."""
     walked = Walked(0.3, of_head=4)
     assert all(count >= 6 for count in walked.counts[:4])
@@ -97,16 +87,13 @@ def test_where_there_is_no_time_for_an_interval_of_all_the_head_has_its_own():
     assert Walked(60.0, of_head=4).counts == [10] * 20
     walked = Walked(1.2, of_head=4)
     assert max(walked.counts) - min(walked.counts) <= 1
-
-
-def test_with_few_slices_the_head_has_them_all_and_others_go_on_then():
     plan = Plan(time=0.09, slices=3)
     walked = Walked(0.6, of_head=4, plan=plan)
     assert walked.counts[:4] == [3] * 4
     assert max(walked.counts[4:]) > 1
 
 
-def test_a_launch_after_which_there_is_no_time_for_another_has_all_of_it():
+def test_a_last_launch_has_all_of_the_time_and_a_fixed_count_is_not_cut_unnoticed():
     # A pass takes more than 0.1 s.
     for most, is_last in ((0.19, True), (10.0, False)):
         walked = Walked(0.01, most=most, last=True)
@@ -114,20 +101,12 @@ def test_a_launch_after_which_there_is_no_time_for_another_has_all_of_it():
         assert (min(walked.counts) >= 1, walked.took > 0.15) == (True, is_last)
         assert walked.took <= most
     assert Walked(0.01, most=0.19).counts == [1] * 20
-
-
-def test_a_fixed_count_is_not_cut_unnoticed():
     plan = Plan(iterations=1000)
     assert Walked(60.0, plan=plan).walk.missing == 0
     assert Walked(1.0, plan=plan).walk.missing == 20
 
 
-@given(
-    st.floats(0.01, 20.0),
-    st.integers(1, 30),
-    st.floats(0.0, 0.05),
-    st.integers(0, 2**20),
-)
+@given(st.floats(0.01, 20.0), st.integers(1, 30), st.floats(0.0, 0.05), st.integers(0, 2**20))
 def test_a_walk_ends_in_time(seconds, items, beyond, seed):
     """As far as turns take what they took so far, twice that at most."""
     generator = random.Random(seed)

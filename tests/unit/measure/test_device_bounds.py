@@ -123,7 +123,7 @@ def test_devices_that_cannot_reach_each_other_have_no_copies_between_them(cuda_l
 # Who measures what, and when.
 
 
-def test_each_device_is_measured_once_and_those_of_a_host_in_turn():
+def test_each_device_is_measured_once_by_who_sees_it_and_those_of_a_host_in_turn():
     hosts = ["n1", "n1", "n2"]
     found = [
         runs.device(rank=rank, memory=f"cuda@{index}", uuid=f"{host}-{index}")
@@ -135,9 +135,6 @@ def test_each_device_is_measured_once_and_those_of_a_host_in_turn():
         [(0, "cuda@0"), (2, "cuda@0")],
         [(0, "cuda@1"), (2, "cuda@1")],
     ]
-
-
-def test_a_device_that_only_another_rank_sees_is_measured_by_that_one():
     found = [runs.device(rank=0, uuid="GPU-a"), runs.device(rank=1, uuid="GPU-b")]
     assert [[each.rank for each in turn] for turn in turns_of(found, ["n1", "n1"])] == [[0], [1]]
     # Page-locked memory alone has no bounds.

@@ -115,10 +115,7 @@ def test_configurations_that_wait_alike_at_both_ends_share_a_path(monkeypatch):
         return transport.waits, transport.notes.count("close")
 
     # Each end has its own way to wait.
-    assert on_pair(take_part) == [
-        (["spin", "block", "spin"], 3),
-        (["block", "spin", "spin"], 3),
-    ]
+    assert on_pair(take_part) == [(["spin", "block", "spin"], 3), (["block", "spin", "spin"], 3)]
     # The responder connects first, and each end gets the other's address.
     assert order == [({"rank": 1}, {"rank": 0}), ({"rank": 0}, {"rank": 1})] * 3
 

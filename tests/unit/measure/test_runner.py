@@ -11,14 +11,7 @@ import pytest
 
 from halftrip.errors import UsageError
 from halftrip.measure.batch_runner import BatchRunner
-from halftrip.results.records import (
-    Aggregate,
-    Environment,
-    Failure,
-    Measurement,
-    RunEnd,
-    Skip,
-)
+from halftrip.results.records import Aggregate, Environment, Failure, Measurement, RunEnd, Skip
 from halftrip.transports.base import Problem
 from halftrip.transports.native.pipe import PipeTransport
 from halftrip.transports.native.stream import TcpTransport

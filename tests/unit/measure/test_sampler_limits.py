@@ -28,20 +28,15 @@ def lossy(stopping, lost, ns=20_000.0, timeout=10_000_000, iterations=None):
     return sampling, spent
 
 
-@pytest.mark.parametrize("lost", [0.0, 0.1, 0.9])
-def test_time_that_timed_out_counts(lost):
+@pytest.mark.parametrize("lost", [0.0, 0.1, 0.3, 0.9])
+def test_time_that_timed_out_counts_and_a_count_is_of_answered_iterations(lost):
     sampling, spent = lossy(Stopping(ci=None, time=0.3), lost)
     assert sampling.sampler.stopped == "time"
     assert sampling.samples.size > 0
     assert {batch.iterations for batch in sampling.batches} == {1}
     assert spent < 2e9
-
-
-@pytest.mark.parametrize("lost", [0.3, 0.9])
-def test_a_count_is_of_answered_iterations(lost):
     sampling, _ = lossy(Stopping(), lost, iterations=200)
-    assert sampling.sampler.stopped == "count"
-    assert sampling.samples.size == 200
+    assert (sampling.sampler.stopped, sampling.samples.size) == ("count", 200)
 
 
 def test_a_batch_that_is_all_lost_is_requested_again():

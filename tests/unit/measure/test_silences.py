@@ -20,7 +20,7 @@ def silences():
     return Unanswered()
 
 
-def test_what_is_as_large_or_larger_is_refused_with_the_same_reason(silences):
+def test_what_is_as_large_or_larger_is_refused_with_the_same_reason_but_for_other_windows(silences):
     silences.add(of(4096), SILENT)
     assert of(4096) in silences
     assert of(8192) not in silences
@@ -28,16 +28,6 @@ def test_what_is_as_large_or_larger_is_refused_with_the_same_reason(silences):
         assert silences.refusal(larger) == "nothing came"
     for other in (of(4095), of(8192, transport="udp"), of(8192, mss=536)):
         assert silences.refusal(other) is None
-
-
-def test_a_window_may_pass_where_a_longer_one_does_not(silences):
-    silences.add(of(1024, window=64), SILENT)
-    assert silences.refusal(of(1024)) is None
-    assert silences.refusal(of(2048, window=16)) is None
-    assert silences.refusal(of(2048, window=64)) == "nothing came"
-
-
-def test_whatever_fills_a_segment_is_refused_where_full_ones_are_not_acknowledged(silences):
     silences.add(of(65536), FULL)
     assert silences.refusal(of(1448)) == "not acknowledged"
     assert silences.refusal(of(1447)) is None
@@ -45,6 +35,13 @@ def test_whatever_fills_a_segment_is_refused_where_full_ones_are_not_acknowledge
     silences.add(of(8, transport="unix"), FULL)
     assert silences.refusal(of(7, transport="unix")) is None
     assert silences.refusal(of(8, transport="unix")) == "not acknowledged"
+
+
+def test_a_window_may_pass_where_a_longer_one_does_not(silences):
+    silences.add(of(1024, window=64), SILENT)
+    assert silences.refusal(of(1024)) is None
+    assert silences.refusal(of(2048, window=16)) is None
+    assert silences.refusal(of(2048, window=64)) == "nothing came"
 
 
 def test_advice_is_of_what_has_passed(silences):

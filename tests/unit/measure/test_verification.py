@@ -103,8 +103,8 @@ def check_again(end, source_slots=None, header_size=0):
     return end.check(SLOTS, source_slots, header_size)
 
 
-def test_no_two_batches_have_the_same_messages():
-    """A message that is left from the batch before is not taken for a new one."""
+def test_no_message_of_another_batch_or_of_other_ranks_is_taken_for_a_new_one():
+    """One that is left from the batch before."""
     initiator, responder = both_ends(configuration())
     for end in (initiator, responder):
         end.verification.fill(SLOTS)
@@ -112,9 +112,7 @@ def test_no_two_batches_have_the_same_messages():
     assert responder.check(SLOTS) == SLOTS
     with pytest.raises(WrongByte):
         responder.check(SLOTS)
-
-
-def test_a_shorter_batch_goes_on_where_the_last_one_ended():
+    # A shorter batch goes on where the last one ended.
     initiator, responder = both_ends(configuration())
     for messages in (3, 4, SLOTS, 1):
         initiator.verification.fill(messages)
@@ -124,9 +122,7 @@ def test_a_shorter_batch_goes_on_where_the_last_one_ended():
         send(initiator.out, initiator.in_)
         with pytest.raises(WrongByte):
             initiator.check(messages)
-
-
-def test_ends_of_other_ranks_have_other_messages():
+    # Ends of other ranks have other messages.
     one, _ = both_ends(configuration(), ranks=(0, 1))
     other, _ = both_ends(configuration(), ranks=(2, 3))
     for end in (one, other):

@@ -310,15 +310,12 @@ def test_a_part_of_a_run_is_not_measured_again():
     assert "--resume" not in section(report_of(stopped, whole=False), "trust")
 
 
-def test_texts_in_markdown_are_shown_as_they_are():
+def test_markdown_is_shown_as_it_is_with_every_section_and_table():
     for text, shown in (
         ("<b>", r"\<b\>"), ("a_b*c", r"a\_b\*c"), ("0.24", "0.24"), ("1. first", r"1\. first"),
         ("- x", r"\- x"), ("a\nb", "a b"), ("[x](y)", r"\[x\](y)"),
     ):  # fmt: skip
         assert markdown_escaped(text) == shown
-
-
-def test_markdown_has_every_section_and_table():
     said = markdown_of(
         runs.run(*runs.in_launches("shm", 8, 100.0), *runs.in_launches("tcp", 8, 5000.0))
     )

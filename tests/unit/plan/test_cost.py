@@ -43,16 +43,13 @@ def test_no_plan_has_more_configurations_than_its_cost_says(
     assert len(settings(plan, choices_of(plan))) <= cost_of(plan, 2).configurations
 
 
-def test_rows_and_seconds_are_those_of_all_pairs_and_launches():
+def test_rows_and_seconds_are_those_of_all_pairs_and_launches_and_of_a_job():
     keys = {"transport": "tcp", "sizes": "8,64", "pairs": "all", "ci": "none", "time": 2}
     plan = make_plan(python_layer(keys | {"launches": 3}))
     cost = cost_of(plan, 4)
     assert (cost.configurations, cost.rows) == (2, 12)
     # Three rounds, in which two pairs talk.
     assert cost.seconds == pytest.approx(3 * 3 * 2 * 2)
-
-
-def test_what_a_job_has_counts_as_what_a_plan_says():
     plan = Plan(transport=("tcp",), sizes=(8,), pairs="all")
     check_cost(plan, 1000)
     with pytest.raises(UsageError, match="1,999,000 rows of all pairs"):
@@ -75,16 +72,13 @@ def test_a_plan_of_too_much_is_refused_at_once(options, said):
     assert mistake(lambda: make_plan(options_layer(options))).startswith(said)
 
 
-def test_virtual_time_has_to_be_computed():
+def test_what_takes_too_long_is_refused_in_virtual_time_too():
     def simulated(iterations):
         return make_plan(options_layer({"transport": "simulated", "iterations": iterations}))
 
     simulated("1000000000000")
     with pytest.raises(UsageError, match=r"the plan takes [0-9,]+ days at least"):
         simulated("999999999999999")
-
-
-def test_a_run_of_more_than_a_year_needs_a_limit():
     keys = {"transport": "tcp", "sizes": "1..10000+1", "ci": "none", "time": "5000"}
     with pytest.raises(UsageError, match="the plan takes 579 days at least; at most 366"):
         make_plan(python_layer(keys))

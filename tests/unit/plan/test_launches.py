@@ -127,13 +127,10 @@ def test_ranks_that_are_started_once_have_the_time_of_one_launch():
     assert (plan.time, undealt(make_plan(python_layer({"time": "0.15s"})))) == (0.15, plan)
 
 
-def test_the_samples_that_a_row_may_keep_are_those_of_all_launches():
+def test_what_is_dealt_to_rounds_and_what_rows_keep_is_that_of_all_launches():
     # Where they are dealt, four times as many slices of what the first screen shows.
     for keys, slices in (({}, 80), ({"launches": 3}, 20), ({"slices": 40}, 160)):
         assert stopping(plan_of_launch(made(**keys))).slices == slices
-
-
-def test_what_is_varied_is_dealt_to_rounds():
     assert dealt(vary={"env.X": ["a", "b"]}) == (10, True)
     limited = {"max_duration": "4s", "sizes": "1..1K"}
     assert dealt(vary={"env.X": ["a", "b"]}, **limited)[0] < dealt(**limited)[0]

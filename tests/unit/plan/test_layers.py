@@ -108,12 +108,9 @@ def test_a_file_is_read_and_options_win_over_it(tmp_path):
         file_layer(path)
 
 
-def test_cores_give_the_number_of_ranks():
+def test_cores_give_the_number_of_ranks_and_the_last_layer_wins():
     assert from_options(cores="0-3").ranks == 4
     assert from_options(cores="0-1,4,5").cores == (0, 1, 4, 5)
-
-
-def test_the_last_layer_that_says_when_to_stop_wins():
     file = python_layer({"iterations": 100})
     assert make_plan(file).iterations == 100
     assert make_plan(file, options_layer({"ci": "2%"})).iterations is None

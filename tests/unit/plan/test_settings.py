@@ -20,6 +20,8 @@ def test_a_setting_is_in_plans_rows_and_files(setting):
     assert setting.name in Plan.__struct_fields__
     assert setting.name in PART_KEYS
     assert OPTIONS[setting.name].read is setting.read
+    if setting.default is not None:
+        assert setting.read(setting.default) == getattr(Plan(), setting.name)
     assert setting.title in [field.name for field in FIELDS]
     assert setting.figure in configuration_fields(configuration())
     assert setting.title in aspects([configuration()])

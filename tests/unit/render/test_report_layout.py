@@ -135,12 +135,9 @@ def test_columns_that_say_nothing_are_named_instead():
     assert (found.unknown, found.zero, found.alike) == (["lost"], ["errors"], ["wait spin"])
 
 
-def test_sections_are_apart():
+def test_sections_are_apart_and_markdown_escapes_bars():
     found = table("aab", columns_of([("x", ALWAYS)]), section=str)
     assert text_of(View([found]), 80).splitlines() == ["x", "a", "a", "", "b"]
-
-
-def test_markdown_escapes_bars():
     found = table(["a|b"], [Column("x", "us", str, rank=ALWAYS)])
     assert markdown.render(View([found])) == "| x (us) |\n| ---: |\n| a\\|b |\n"
 
@@ -153,7 +150,8 @@ def test_a_file_is_what_show_prints(capsys, tmp_path):
         assert content == capsys.readouterr().out
 
 
-def test_a_table_of_latex_is_below_its_title_and_does_not_touch_the_next():
+def test_tables_of_latex():
+    """Each is below its title and does not touch the next."""
     measured = (runs.measurement("tcp", 8), runs.stream())
     text = documents.latex(document(runs.run(*measured)))[".tex"]
     assert text.count("\\end{tabular}\n\\par\\bigskip\n") == 2
@@ -166,16 +164,12 @@ def test_a_table_of_latex_is_below_its_title_and_does_not_touch_the_next():
     assert text.startswith("% needs \\usepackage{booktabs,longtable}\n")
     for rule in ("\\toprule", "\\midrule", "\\bottomrule"):
         assert text.count(f"{rule}\n") == 2
-
-
-def test_a_table_of_latex_that_is_longer_than_a_page_can_be_broken():
+    # One that is longer than a page can be broken.
     column = Column("a", "", str, is_text=True)
     text = tabular(Table([column], [TableLine([str(n)], "", False) for n in range(60)]))
     assert text.startswith("\\begin{longtable}[l]{l}\n\\toprule\na \\\\\n\\midrule\n\\endhead\n0 ")
     assert text.endswith("\\bottomrule\n\\end{longtable}\n")
-
-
-def test_latex_escapes_what_it_would_obey():
+    # What LaTeX would obey is escaped.
     column = Column("a_b", "%", str, is_text=True)
     text = tabular(Table([column], [TableLine(["&%$#_{}~^\\<>±"], "", False)]))
     assert "a\\_b (\\%)" in text
@@ -296,12 +290,10 @@ def test_a_command_has_lines_of_its_own_that_a_shell_reads(width):
     assert command in lines_of(view.blocks[0])[0]
 
 
-def test_objects_within_a_record_are_json_in_csv():
+def test_records_in_csv():
+    """An object within one is JSON; a table without records of its own has them, with values."""
     (_, (plain, whole)) = csv.reader(io.StringIO(as_csv.text([{"a": 1, "b": {"c": [None, "d"]}}])))
     assert (plain, json.loads(whole)) == ("1", {"c": [None, "d"]})
-
-
-def test_a_table_without_records_of_its_own_is_records_with_values():
     columns = [
         Column("path", "", lambda line: line[0], is_text=True),
         Column("size", "bytes", lambda line: line[1]),

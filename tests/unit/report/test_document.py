@@ -140,13 +140,20 @@ def shown(clock, *updates, width=80, **options):
         return screen.getvalue().rsplit("\x1b[2K", 1)[-1].strip("\r\n").removesuffix("\x1b[?25l")
 
 
-def test_a_pipe_that_is_taken_for_a_terminal_gets_whole_lines_and_no_movements():
-    """As FORCE_COLOR has it."""
+def test_what_is_no_terminal_gets_whole_lines_and_no_movements():
+    """Warnings alone, of any length; a pipe that FORCE_COLOR has taken for a terminal, too."""
     pipe = io.StringIO()
     with ProgressLine(Console(file=pipe, force_terminal=True, width=20)) as view:
         view.update(1, 2, "shm pingpong 8")
         view.warn(["a line that is longer than twenty columns"])
     assert pipe.getvalue() == "halftrip: warning: a line that is longer than twenty columns\n"
+    screen = io.StringIO()
+    with ProgressLine(Console(file=screen, width=20)) as view:
+        view.update(1, 2, "shm")
+        view.warn(["core 0 is busy: [red]any program[/red] has 100% of it"])
+    assert screen.getvalue() == (
+        "halftrip: warning: core 0 is busy: [red]any program[/red] has 100% of it\n"
+    )
 
 
 def test_it_says_what_is_measured_how_far_it_is_and_how_long_it_takes(clock):
@@ -156,7 +163,8 @@ def test_it_says_what_is_measured_how_far_it_is_and_how_long_it_takes(clock):
         assert text == f"tcp pingpong 64K · slice 100 of 1000 · {left} left"
 
 
-def test_at_first_it_does_not_know_how_long_it_takes(clock):
+def test_how_long_it_takes_is_said_as_soon_as_it_is_known(clock):
+    """Not at first."""
     text = shown(clock, (0.0, 1, 10, "shm"), (0.5, 2, 10, "shm"))
     assert text == "shm · slice 2 of 10"
     # So it is in another launch.
@@ -166,10 +174,7 @@ def test_at_first_it_does_not_know_how_long_it_takes(clock):
     # A limited run takes no longer than its limit.
     updates = [(float(now), now + 1, 1000, "shm") for now in range(5)]
     assert shown(clock, *updates, seconds=10.0).endswith("· 6 s left")
-
-
-def test_only_the_latest_seconds_tell_the_pace(clock):
-    """First slices take longer."""
+    # The latest seconds tell the pace: first slices take longer.
     slow = [(float(now), now + 1, 200, "shm") for now in range(20)]
     fast = [(20.0 + now, 20 + 10 * now, 200, "shm") for now in range(12)]
     assert shown(clock, *slow, *fast).endswith("slice 130 of 200 · 7 s left")
@@ -182,16 +187,6 @@ def test_it_fits_the_terminal(clock):
     assert len(text) <= width
     assert text.endswith("…")
     assert "\n" not in text
-
-
-def test_without_a_terminal_there_are_warnings_alone_of_any_length():
-    screen = io.StringIO()
-    with ProgressLine(Console(file=screen, width=20)) as view:
-        view.update(1, 2, "shm")
-        view.warn(["core 0 is busy: [red]any program[/red] has 100% of it"])
-    assert screen.getvalue() == (
-        "halftrip: warning: core 0 is busy: [red]any program[/red] has 100% of it\n"
-    )
 
 
 def test_no_run_waits_for_a_terminal_whose_output_is_stopped():

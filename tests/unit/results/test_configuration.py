@@ -46,26 +46,21 @@ def test_the_round_trip_beside_it_differs_in_nothing_else(pattern, mode):
     assert msgspec.structs.replace(beside, pattern=pattern, mode=mode, window=4) == made
 
 
-def test_on_one_host_ranks_have_numbers():
+def test_ranks_are_called_by_what_tells_them_apart():
+    """On one host, by numbers."""
     names = Names({0: "n1", 1: "n1"})
     assert (names.rank(1), names.of_host(1)) == ("rank 1", "")
     assert (names.pair((0, 1)), names.pairs([(0, 1), (0, 1)])) == ("0-1", "ranks 0-1")
-
-
-def test_ranks_with_a_host_each_are_called_by_it():
+    # With a host each, by it.
     names = Names({0: "n1", 1: "n2", 2: "n3"})
     assert (names.rank(1), names.of_host(1)) == ("n2", " of n2")
     assert names.pairs([(0, 1), (1, 2)]) == "n1 to n2, n2 to n3"
-
-
-def test_of_several_ranks_on_a_host_both_are_said():
+    # Of several on a host both are said.
     names = Names({0: "n1", 1: "n1", 2: "n2", 3: "n2"})
     assert (names.rank(2), names.of_host(2)) == ("rank 2 of n2", " of n2")
     assert names.pairs([(0, 2)]) == "ranks 0-2"
-
-
-def test_a_rank_that_nobody_has_described_has_its_number():
-    """So has each where hosts have the same name, as containers may have it."""
+    # One that nobody has described has its number; so has each where hosts have the same name, as
+    # containers may have it.
     assert Names({0: "box", 1: "box"}).pairs([(0, 1)]) == "ranks 0-1"
     names = Names({0: "n1", 1: "n2"})
     assert (names.rank(7), names.of_host(7)) == ("rank 7", "")
@@ -76,7 +71,7 @@ def measured(*extra, **fields):
     return runs.measurement(extra=extra, **fields)
 
 
-def test_rows_that_differ_in_one_are_apart_and_it_has_the_last_column():
+def test_rows_that_differ_in_one_are_apart_and_named_by_it():
     run = runs.run(measured(("depth", 10)), measured(("depth", 9)), measured(transport="tcp"))
     found = [dict(row.configuration.extra).get("depth") for row in rows(run)]
     assert found == [9, 10, None]
@@ -85,9 +80,6 @@ def test_rows_that_differ_in_one_are_apart_and_it_has_the_last_column():
     assert [line[-1] for line in shown[1:]] == ["9", "10", ""]
     in_json = json.loads(text(details.json, run))["rows"]
     assert [row.get("depth", "none") for row in in_json] == ["9", "10", "none"]
-
-
-def test_a_table_names_it():
     configurations = [measured(("depth", value)).configuration for value in (9, 10)]
     assert [field.name for field in varying(configurations)] == ["depth"]
     assert "depth 9" in common(configurations[:1], simulated=False)

@@ -47,7 +47,7 @@ def a_measurement():
     return runs.measurement(iterations=1, samples=[1, 2, 3])
 
 
-def test_a_last_line_that_is_cut_off_is_reported_and_the_rest_loads(tmp_path):
+def test_a_last_line_that_is_cut_off_is_reported_unless_it_lacks_only_its_newline(tmp_path):
     line = encode(a_measurement())
     for length in (1, 2, *range(10, len(line) - 2, 97), len(line) - 2):
         path = write(tmp_path / "run.jsonl", a_measurement(), tail=line[:length])
@@ -55,9 +55,6 @@ def test_a_last_line_that_is_cut_off_is_reported_and_the_rest_loads(tmp_path):
         assert len(run.measurements) == 1
         assert run.problems == (f"{path}: line 3, the last, is cut off; it was left out",)
         assert run.interrupted is not None
-
-
-def test_a_last_line_that_lacks_only_its_newline_counts(tmp_path):
     path = write(tmp_path / "run.jsonl", a_measurement(), tail=encode(a_measurement())[:-1])
     run = load(path)
     assert len(run.measurements) == 2

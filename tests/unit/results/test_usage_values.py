@@ -45,7 +45,7 @@ def test_full_load_without_system_time_is_busy_polling():
     assert not spins(0.0, 0.0, elapsed=0.0).is_busy_poll
 
 
-def test_a_sum_has_the_mean_frequency_over_time_and_the_busiest_task_of_the_worst_part():
+def test_a_sum_has_what_all_parts_have_and_means_over_time():
     one = runs.usage(core={"hertz": 1e9, "watched": 3.0, "others": 0.5, "busiest_task": A})
     two = runs.usage(core={"hertz": 2e9, "watched": 1.0, "others": 0.9, "busiest_task": B})
     total = add_usages([one, two]).core
@@ -53,9 +53,6 @@ def test_a_sum_has_the_mean_frequency_over_time_and_the_busiest_task_of_the_wors
     assert total.busiest_task == B
     assert total.watched == 4.0
     assert total.others == pytest.approx(1.4)
-
-
-def test_a_sum_has_only_figures_that_all_parts_have():
     known = runs.usage(waited=0.5, core={"others": 0.5, "number": 1})
     total = add_usages([known, known])
     assert (total.elapsed, total.waited) == (2 * known.elapsed, 1.0)

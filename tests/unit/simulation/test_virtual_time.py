@@ -103,14 +103,12 @@ def test_the_cache_line_round_trip_follows_the_state_only_with_moves_core_to_cor
         assert np.median(far) == pytest.approx(200e-9 if moves else 100e-9, rel=0.01)
 
 
-def test_the_share_of_spikes():
+def test_the_shares_of_spikes_and_of_lost_messages():
+    """What is lost takes the timeout."""
     model = PathModel(noise=STILL, spikes=Spikes(share=0.02, extra=1e-3))
     spiked = drawn(model) > 0.5e-3
     assert abs(spiked.mean() - 0.02) < 5 * math.sqrt(0.02 * 0.98 / spiked.size)
     assert np.allclose(drawn(model)[spiked], 1e-3 + ONE, rtol=1e-6, atol=0)
-
-
-def test_the_share_of_lost_messages_and_their_timeout():
     path = SimulatedPath(PathModel(noise=STILL, loss=0.1), timeout=0.25)
     times, lost = path.iterations(ONE, 50_000)
     assert abs(lost.mean() - 0.1) < 5 * math.sqrt(0.1 * 0.9 / lost.size)

@@ -38,6 +38,10 @@ def test_where_it_cannot_be_told():
     assert adjusted(lines, [0.0, *times[1:]], 140.0) is None
     # The probes of one line differ by as much.
     assert adjusted(np.linspace(140, 145, 10), times, 140.0) is None
+    # A rank correlation needs ten different points.
+    assert rank_correlation(lines[:9], times[:9]) is None
+    for same in (math.nan, 140.0):
+        assert rank_correlation([same] * 20, list(range(20))) is None
 
 
 def test_times_that_go_with_the_line_are_told_from_chance():
@@ -48,13 +52,6 @@ def test_times_that_go_with_the_line_are_told_from_chance():
     assert true.significant
     assert true.value > 0.9
     assert true.points == 30
-
-
-def test_a_rank_correlation_needs_ten_different_points():
-    lines, times = slices(np.random.default_rng(5), 9, 1.0, 0.01)
-    assert rank_correlation(lines, times) is None
-    assert rank_correlation([math.nan] * 20, list(range(20))) is None
-    assert rank_correlation([140.0] * 20, list(range(20))) is None
 
 
 LEVEL = 0.05

@@ -106,9 +106,7 @@ def test_a_slice_has_the_median_its_interval_and_its_step():
     assert found.half_width == max(within.high - found.median, found.median - within.low)
     assert 0 <= found.step < 1
     assert of_samples(np.round(times / 7) * 7).step == pytest.approx(7)
-
-
-def test_samples_that_are_all_equal_tell_no_step():
+    # Of samples that are all equal none is told.
     assert of_samples(np.full(30, 84.0)).step == 0
     assert of_samples(np.full(30, 84.0), unit=0.5).step == 0.5
     single = of_samples(np.array([84.0]))

@@ -54,24 +54,21 @@ def test_what_wanders_continuously_is_hardly_ever_split(count, memory):
     assert several <= 2
 
 
-def test_what_differs_from_place_to_place_and_never_changes_is_one_level():
+def test_where_levels_are_told_apart():
+    """What differs from place to place and never changes is one level."""
     generator = np.random.default_rng(1)
     places = [readings(generator, (NEAR, 50)), readings(generator, (FAR, 50))]
     assert len(levels(places)) == 1
     # Where one of them changes, the other one is at one of its levels.
     places[0] = readings(generator, (NEAR, 50), (FAR, 20))
     assert len(levels(places)) == 2
-
-
-def test_a_change_that_does_not_come_back_has_to_be_clear():
+    # A change that does not come back has to be clear.
     generator = np.random.default_rng(1)
     assert len(levels([readings(generator, (NEAR, 60), (FAR, 60))])) == 2
     assert len(levels([readings(generator, (460, 60), (520, 60))])) == 1
     back = readings(generator, (460, 40), (520, 30), (460, 20), (520, 30), spread=0.01)
     assert len(levels([back])) == 2
-
-
-def test_a_few_disturbed_readings_are_no_level():
+    # A few disturbed readings are none.
     generator = np.random.default_rng(1)
     calm = readings(generator, (NEAR, 200))
     calm[::50] = 900.0
@@ -164,25 +161,27 @@ def test_states_are_in_order_and_do_not_overlap(them):
         assert sum(state.has(probe) for state in known) <= 1
 
 
-def test_close_probes_make_one_state():
-    assert states([]) == []
-    assert states([100.0]) == [State(100.0, 100.0)]
-    assert states([100.0, 124.0, 150.0]) == [State(100.0, 150.0)]
-    assert states([100.0, 126.0]) == [State(100.0, 100.0), State(126.0, 126.0)]
-
-
-def test_rare_probes_are_a_disturbance_and_no_state():
-    assert states([100.0] * 3 + [300.0]) == [State(100.0, 100.0)]
-    assert states([100.0] * 3 + [300.0] * 2) == [State(100.0, 100.0), State(300.0, 300.0)]
-    assert states([100.0] * 39 + [300.0] * 2) == [State(100.0, 100.0)]
-    assert states([100.0] * 38 + [300.0] * 2) == [State(100.0, 100.0), State(300.0, 300.0)]
+@pytest.mark.parametrize(
+    ("probes", "found"),
+    [
+        ([], []),
+        ([100.0], [(100.0, 100.0)]),
+        ([100.0, 124.0, 150.0], [(100.0, 150.0)]),
+        ([100.0, 126.0], [(100.0, 100.0), (126.0, 126.0)]),
+        # Rare ones are a disturbance.
+        ([100.0] * 3 + [300.0], [(100.0, 100.0)]),
+        ([100.0] * 3 + [300.0] * 2, [(100.0, 100.0), (300.0, 300.0)]),
+        ([100.0] * 39 + [300.0] * 2, [(100.0, 100.0)]),
+        ([100.0] * 38 + [300.0] * 2, [(100.0, 100.0), (300.0, 300.0)]),
+    ],
+)
+def test_close_probes_make_one_state_and_rare_ones_none(probes, found):
+    assert states(probes) == [State(*each) for each in found]
 
 
 def test_a_block_in_which_the_state_changed_has_none():
-    known = states([100.0, 200.0])
-    assert block_states(known, [100.0, 104.0, 200.0, 192.0, 150.0, 150.0]) == [
-        0, None, 1, 1, None,
-    ]  # fmt: skip
+    times = [100.0, 104.0, 200.0, 192.0, 150.0, 150.0]
+    assert block_states(states([100.0, 200.0]), times) == [0, None, 1, 1, None]
 
 
 def test_the_requested_state_is_the_first_or_last_of_clear_ones():

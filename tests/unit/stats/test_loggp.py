@@ -71,10 +71,10 @@ def test_the_interval_of_a_sum_is_that_of_its_times():
     assert found.high == pytest.approx(found.value + math.hypot(120, 30) / 15)
 
 
-def test_the_first_byte_takes_no_per_byte():
-    assert loggp.latency(known(100.0), known(60.0), 1, None).value == 40
-    assert loggp.latency(known(100.0), known(60.0), 11, known(2.0)).value == 20
-    assert loggp.latency(known(100.0), known(60.0), 0, known(2.0)).value == 40
+@pytest.mark.parametrize(("size", "found"), [(0, 40), (1, 40), (11, 20)])
+def test_the_first_byte_takes_no_per_byte(size, found):
+    per_byte = None if size == 1 else known(2.0)
+    assert loggp.latency(known(100.0), known(60.0), size, per_byte).value == found
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])

@@ -43,10 +43,7 @@ def test_what_is_excluded_beforehand_has_no_two_modes(n, share, apart, noise, st
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    ("n", "count"),
-    [(30, 40), (200, 20), (5000, 5)],
-)
+@pytest.mark.parametrize(("n", "count"), [(30, 40), (200, 20), (5000, 5)])
 def test_a_single_mode_is_rarely_taken_for_two(kind, n, count):
     """In 3 percent of the series at most."""
     generator = np.random.default_rng(n)
@@ -58,7 +55,6 @@ def test_a_single_mode_is_rarely_taken_for_two(kind, n, count):
 def test_the_places_and_shares_of_two_modes(share):
     samples = 100 + two_kinds(np.random.default_rng(4), 5000, share, 20)
     modes = two_modes(samples)
-    assert modes is not None
     assert (modes.low, modes.high) == pytest.approx((100, 120), abs=0.5)
     assert modes.high_share == pytest.approx(share, abs=0.02)
     assert modes.low_share + modes.high_share == 1
@@ -67,17 +63,14 @@ def test_the_places_and_shares_of_two_modes(share):
 def test_two_modes_of_a_coarse_clock_are_found():
     samples = np.round((100 + two_kinds(np.random.default_rng(4), 2000, 0.4, 30)) / 4) * 4
     modes = two_modes(samples)
-    assert modes is not None
     assert (modes.low, modes.high) == pytest.approx((100, 130), abs=4)
 
 
-def test_modes_closer_than_the_limit_are_left_out():
+def test_modes_closer_than_the_limit_and_late_samples_are_left_out():
     samples = 1000 + two_kinds(np.random.default_rng(6), 100_000, 0.5, 20)
     assert two_modes(samples) is None
     assert two_modes(samples, least=0.01) is not None
-
-
-def test_three_percent_of_late_samples_are_no_mode():
+    # Three percent.
     assert two_modes(100 + two_kinds(np.random.default_rng(7), 100_000, 0.03, 50)) is None
 
 
@@ -97,13 +90,11 @@ def test_a_whole_step_is_found(step, spread, seed):
 
 @pytest.mark.parametrize("step", [41.6667, 100.3, 15.625])
 def test_a_fractional_step_is_found_in_whole_times(step):
-    assert granularity(np.round(stepped(step))) == pytest.approx(step, rel=0.03)
-
-
-def test_a_few_samples_off_the_lattice_do_not_hide_it():
-    samples = stepped(100)
-    samples[::50] += 37
-    assert granularity(samples) == pytest.approx(100, rel=0.03)
+    """Though a few samples are off the lattice."""
+    samples = np.round(stepped(step))
+    assert granularity(samples) == pytest.approx(step, rel=0.03)
+    samples[::50] += 0.37 * step
+    assert granularity(samples) == pytest.approx(step, rel=0.03)
 
 
 def test_the_step_of_a_fine_clock_is_small():

@@ -66,10 +66,8 @@ def test_a_group_without_a_quota_is_not_read(tmp_path, text):
     kernel("sys/fs/cgroup/a/cpu.max", text)
     kernel("sys/fs/cgroup/a/cpu.stat", OF_TWO[1].format(us=1))
     assert Throttles(kernel.reader).read() == []
-
-
-def test_a_quota_of_minus_one_is_none(tmp_path):
-    kernel = machine(tmp_path, ONE, "/a")
+    # One of minus one is none.
+    kernel = machine(tmp_path / "other", ONE, "/a")
     kernel("sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us", "-1\n")
     kernel("sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_period_us", "100000\n")
     (found,) = quotas(kernel.reader)

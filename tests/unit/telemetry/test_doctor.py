@@ -171,14 +171,11 @@ def test_what_was_tried_decides_on_single_copies(tried, scope, state, said):
     assert said in f"{check.found} {check.advice} {' '.join(check.commands)}"
 
 
-def test_single_copies_are_tried_here():
+def test_single_copies_are_tried_here_and_a_filter_that_refuses_them_is_noticed():
     tried = doctor_single_copy.attempt()
     assert tried.at_once in {0, errno.EPERM, errno.ENOSYS}
     assert tried.allowed is not None
     assert tried.single > 0 < tried.copy
-
-
-def test_a_filter_that_refuses_single_copies_is_noticed():
     work = "from halftrip.telemetry.doctor_single_copy import check; print(check().state)"
     assert "warning" in refusing(PROCESS_VM_READV, work)
 

@@ -82,16 +82,13 @@ def test_fewer_lanes_than_there_could_be_and_modes_are_a_warning(ask, settings, 
     assert (reset in found["advice"]) == ("compute_mode" in settings)
 
 
-def test_an_idle_device_s_slow_link_and_what_nvml_does_not_say_are_no_warning(made_up):
+def test_only_the_device_in_question_is_named_and_what_nvml_does_not_say_is_no_warning(made_up):
     check = made_up(WHOLE, Facts())
     assert (check.state, check.advice) == ("ok", None)
     assert check.found.split("\n") == [
         "cuda@0: A, 0000:00:00.0, PCIe 1 x16, driver 570.1, CUDA 12.8",
         "cuda@1: A, 0000:01:00.0, driver ?, CUDA 12.8",
     ]
-
-
-def test_only_the_device_in_question_is_named(made_up):
     check = made_up(WHOLE, WHOLE._replace(link_width=8))
     assert check.state == "warning"
     assert check.advice.startswith("cuda@1 has 8 of 16 lanes")

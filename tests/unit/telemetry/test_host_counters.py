@@ -21,7 +21,7 @@ def moved(kernel, path, text):
     return counters.advance()
 
 
-def test_processors_have_their_numbers(kernel):
+def test_processors_have_their_numbers_and_what_is_counted_is_a_difference(kernel):
     read = read_processors(kernel.reader)
     assert set(read.times) == {"all", "0", "3"}
     assert read.times["3"] == pytest.approx(
@@ -29,9 +29,6 @@ def test_processors_have_their_numbers(kernel):
     )
     assert read.counts == {"interrupts": 1234, "context_switches": 5678}
     assert CoreTimes(kernel.reader, (3, 1)).read() == [read.times["3"], {}]
-
-
-def test_counted_is_the_difference_between_two_moments(kernel):
     assert moved(kernel, "proc/stat", STAT.replace("cpu3 20 1 10", "cpu3 70 1 11")).cpus["3"] == {
         **dict.fromkeys(KINDS, 0.0),
         "user": 50 * TICK,
@@ -49,6 +46,11 @@ def test_counted_is_the_difference_between_two_moments(kernel):
     assert {"kib_in": 5, "kib_out": 0, "swapped_in": 2, "swapped_out": 0}.items() <= (
         counted.counts.items()
     )
+    # A counter that became smaller is left out.
+    fewer = FILES["proc/net/dev"].replace("1000 10", "900 15")
+    lo = moved(kernel, "proc/net/dev", fewer).interfaces["lo"]
+    assert "bytes_in" not in lo
+    assert lo["packets_in"] == 1
 
 
 @pytest.mark.parametrize("hidden", ["sys/class/net", "sys/class/powercap"])
@@ -149,13 +151,6 @@ def test_a_malformed_figure_is_left_out_with_one_warning_and_all_others_are_read
     (warning,) = kernel.reader.take_warnings()
     assert said in warning
     assert psutil.PROCFS_PATH == "/proc"
-
-
-def test_a_counter_that_became_smaller_is_left_out(kernel):
-    fewer = FILES["proc/net/dev"].replace("1000 10", "900 11")
-    lo = moved(kernel, "proc/net/dev", fewer).interfaces["lo"]
-    assert "bytes_in" not in lo
-    assert lo["packets_in"] == 1
 
 
 def test_this_host_s_kernel_is_read_without_warnings():

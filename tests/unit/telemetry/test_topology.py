@@ -63,13 +63,10 @@ def test_each_rank_has_a_core(views, cores, shared):
     assert [where.shared for where in places] == [shared] * len(views)
 
 
-def test_requested_cores_are_given():
+def test_requested_cores_are_given_and_ranks_without_share_only_where_there_are_fewer():
     cores = machine(cores=4)
     assert cores_of(place([see(cores), see(cores)], [3, 1])) == [3, 1]
     assert all(where.shared for where in place([see(cores), see(cores)], [2, 2]))
-
-
-def test_ranks_without_cores_share_only_where_there_are_fewer_cores():
     cores = machine(cores=2)
     two = place([see(cores)] * 2, "none")
     assert cores_of(two) == [None, None]
@@ -127,11 +124,8 @@ def test_cores_are_known_by_package_core_and_last_cache(bare_kernel, monkeypatch
     for number, package, core, shared in ((0, 0, 0, "0-1"), (1, 0, 0, "0-1"), (5, 1, 0, "5,8")):
         # Not in the order of their levels, as on some machines.
         show_core(bare_kernel, number, package, core, [(3, "32M", shared), (1, "48K", number)])
-    assert view("here", bare_kernel.reader) == CoreView(
-        "here",
-        (Core(0, "0:0", "0-1"), Core(1, "0:0", "0-1"), Core(5, "1:0", "5,8")),
-        (0, 1, 5, 8),
-    )
+    cores = (Core(0, "0:0", "0-1"), Core(1, "0:0", "0-1"), Core(5, "1:0", "5,8"))
+    assert view("here", bare_kernel.reader) == CoreView("here", cores, (0, 1, 5, 8))
 
 
 def test_without_caches_cores_share_their_package(bare_kernel, monkeypatch):

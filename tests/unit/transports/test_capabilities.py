@@ -74,34 +74,24 @@ ONE_SIDED = {"pattern": "put", "mode": "onesided"}
         ({"size": 101}, "a hundred bytes at most"),
         # Buffers.
         ({"buffers": "same"}, None),
-        (
-            {"buffers": "same", "pattern": "stream"},
-            "--buffers same: only a ping-pong in turn sends from the buffer that it receives into",
-        ),
+        ({"buffers": "same", "pattern": "stream"},
+         "--buffers same: only a ping-pong in turn sends from the buffer that it receives into"),
         # Other settings.
         ({"datatype": "contiguous"}, "--datatype contiguous: only MPI has datatypes"),
         ({"rate": 1e6, "pattern": "stream"}, None),
         ({"rate": 1e6}, "--rate: only a stream of udp has one"),
         ({"delay": 1000}, None),
         ({"delay": 1000, "pattern": "stream", "window": 8}, None),
-        (
-            ONE_SIDED | {"delay": 1000},
-            "--delay: only a blocking pingpong or stream has one",
-        ),
+        (ONE_SIDED | {"delay": 1000}, "--delay: only a blocking pingpong or stream has one"),
         ({"verify": True}, "--verify: nothing to look at"),
         ({"pages": "huge"}, None),
-        (
-            ONE_SIDED | {"pages": "huge"},
-            "--pages huge: a window has pages of the default size",
-        ),
+        (ONE_SIDED | {"pages": "huge"}, "--pages huge: a window has pages of the default size"),
         (ONE_SIDED | {"touch": "untimed"}, None),
         (ONE_SIDED | {"touch": "timed", "concurrency": 2}, None),
         ({"touch": "timed"},
          "--touch timed: only put and get leave the peer's memory to be touched"),
-        (
-            ONE_SIDED | {"touch": "untimed", "concurrency": 2},
-            "--touch untimed: pairs that talk at once have no untimed moment in common",
-        ),
+        (ONE_SIDED | {"touch": "untimed", "concurrency": 2},
+         "--touch untimed: pairs that talk at once have no untimed moment in common"),
         # The widest reason comes first.
         ({"pattern": "exchange", "size": 101, "verify": True},
          "t has no exchange, only pingpong, stream, put"),
@@ -120,13 +110,10 @@ def test_each_rule_at_its_limit_and_beyond(fields, refusal):
         ({"wait": "block", "memory": "pinned", "pages": "huge"}, {}, None),
         ({"wait": "poll"}, {}, "--wait poll: there is no other way to wait"),
         ({"wait": "spin", "memory": "cuda"}, {}, "--memory cuda: t has host, pinned"),
-        (
-            {"wait": "spin", "pages": "huge"},
-            ONE_SIDED,
-            "--pages huge: a window has pages of the default size",
-        ),
+        ({"wait": "spin", "pages": "huge"}, ONE_SIDED,
+         "--pages huge: a window has pages of the default size"),
     ],
-)
+)  # fmt: skip
 def test_each_end_s_own_settings_count(end, settings, fields, refusal):
     assert ABLE.refusal(able(**fields, **{end: EndSettings(**settings)})) == refusal
 

@@ -98,12 +98,9 @@ def test_a_blocking_call_is_mpi4py_s_own(peer, make, pattern, initiates):
 def test_a_closed_endpoint_has_freed_its_requests(peer):
     ring = SimpleNamespace(slots=3, arrays=buffers()[0])
     requests = PersistentRequests(peer)
-    endpoint = PythonEndpoint(
-        requests,
-        configuration("mpi4py", mode="persistent"),
-        True,
-        EndpointBuffers(out=ring, in_=ring, clock=None),
-    )
+    persistent = configuration("mpi4py", mode="persistent")
+    both = EndpointBuffers(out=ring, in_=ring, clock=None)
+    endpoint = PythonEndpoint(requests, persistent, True, both)
     assert endpoint.run(1, 2, 3).times.shape == (3,)
     endpoint.close()
     endpoint.close()

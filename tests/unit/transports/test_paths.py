@@ -66,9 +66,9 @@ def _only_what_is_new_is_collected():
     gc.unfreeze()
 
 
-@pytest.fixture
-def leaves_nothing():
-    """The test leaves as many file descriptors and threads as it found."""
+@pytest.fixture(autouse=True)
+def _leaves_nothing():
+    """Each test leaves as many file descriptors and threads as it found."""
     # What earlier tests left behind must not be collected in the course of this one.
     gc.collect()
     before = held()
@@ -78,7 +78,6 @@ def leaves_nothing():
     assert added(before) == NOTHING
 
 
-@pytest.mark.usefixtures("leaves_nothing")
 @pytest.mark.parametrize(("name", "wait", "mode", "pattern"), CASES)
 def test_every_declared_pattern_carries_every_message(name, wait, mode, pattern):
     shape = SHAPES[pattern]
@@ -106,7 +105,6 @@ SETTINGS = [
 ]
 
 
-@pytest.mark.usefixtures("leaves_nothing")
 @pytest.mark.parametrize(
     "setting", SETTINGS, ids=lambda setting: "-".join(map(str, setting.values()))
 )
@@ -127,7 +125,6 @@ def test_every_object_and_socket_carries_every_byte(setting):
     assert verified >= 2 * 4
 
 
-@pytest.mark.usefixtures("leaves_nothing")
 @pytest.mark.parametrize("name", IN_PROCESS)
 @pytest.mark.parametrize("same_host", [True, False])
 def test_a_path_that_was_never_connected_is_closed(name, same_host):
@@ -137,7 +134,6 @@ def test_a_path_that_was_never_connected_is_closed(name, same_host):
         path.close()
 
 
-@pytest.mark.usefixtures("leaves_nothing")
 @pytest.mark.parametrize("name", ["pipe", *LISTENING, "mp-queue", *ZMQ])
 def test_where_the_responder_cannot_connect_both_ends_are_closed(name):
     """The initiator has closed everything that its address names."""
@@ -148,7 +144,6 @@ def test_where_the_responder_cannot_connect_both_ends_are_closed(name):
     responder.close()
 
 
-@pytest.mark.usefixtures("leaves_nothing")
 @pytest.mark.parametrize("name", [*LISTENING, *ZMQ])
 def test_an_initiator_whose_peer_never_connects_gives_up(name, monkeypatch):
     for module in (stream, udp, zeromq):
@@ -163,7 +158,6 @@ def listener_of(path):
     return Address(**address | {"hosts": tuple(address["hosts"])})
 
 
-@pytest.mark.usefixtures("leaves_nothing")
 @pytest.mark.parametrize("name", LISTENING)
 def test_only_the_peer_is_let_in(name):
     """Nobody with another token, nor another rank of the job, nor the peer for another purpose;
@@ -183,7 +177,6 @@ def test_only_the_peer_is_let_in(name):
         assert end.verified == end.messages
 
 
-@pytest.mark.usefixtures("leaves_nothing")
 @pytest.mark.parametrize("name", ["unix", "mp-pipe"])
 def test_another_user_does_not_keep_the_peer_out(name):
     need_root("to be another user")
@@ -193,7 +186,6 @@ def test_another_user_does_not_keep_the_peer_out(name):
         paths.connect(ends)
 
 
-@pytest.mark.usefixtures("leaves_nothing")
 def test_an_initiator_of_datagrams_whose_peer_has_gone_gives_up():
     """The peer connected, and closed before it sent the port of its datagrams."""
     with made("udp") as (initiator, responder):
@@ -202,7 +194,6 @@ def test_an_initiator_of_datagrams_whose_peer_has_gone_gives_up():
             initiator.connect(paths.sent(responder.address))
 
 
-@pytest.mark.usefixtures("leaves_nothing")
 def test_an_initiator_that_can_make_one_pipe_alone_closes_it(monkeypatch):
     made = iter([os.pipe()])
 
@@ -216,14 +207,12 @@ def test_an_initiator_that_can_make_one_pipe_alone_closes_it(monkeypatch):
         PipePath(bench.pair(0))
 
 
-@pytest.mark.usefixtures("leaves_nothing")
 @pytest.mark.parametrize("missing", ["read", "write"])
 def test_a_responder_that_can_open_one_pipe_alone_closes_it(missing):
     with made("pipe") as (initiator, responder), pytest.raises(OSError, match=r".+"):
         responder.connect(initiator.address | {missing: 10**6})
 
 
-@pytest.mark.usefixtures("leaves_nothing")
 @pytest.mark.parametrize("name", [name for name in IN_PROCESS if name not in ZMQ])
 @pytest.mark.parametrize("rank", [0, 1])
 def test_an_end_that_is_closed_first_closes_only_its_own_part(name, rank):

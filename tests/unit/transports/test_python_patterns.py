@@ -14,11 +14,7 @@ from halftrip import _native
 from halftrip.clock import best_source
 from halftrip.results.patterns import SHAPES
 from halftrip.transports.python import patterns
-from halftrip.transports.python.endpoint import (
-    MessageCalls,
-    clock_figures,
-    timestamps,
-)
+from halftrip.transports.python.endpoint import MessageCalls, clock_figures, timestamps
 from harness.ends import messages
 from harness.threads import in_thread
 
@@ -141,10 +137,8 @@ def test_a_ping_pong_of_requests_is_in_turn_where_they_are(pattern, in_turn, ini
     assert requests.names(pattern, initiates) == [*windows, *windows[: len(windows) // 2]]
     # A window of one buffer has a request for each message.
     requests.blocking = MessageCalls(mock.Mock())
-    assert (
-        requests.names("stream", initiates, [7], [7], 3)
-        == [("send 7" if initiates else "recv 7",) * 3] * 3
-    )
+    found = requests.names("stream", initiates, [7], [7], 3)
+    assert found == [("send 7" if initiates else "recv 7",) * 3] * 3
 
 
 def test_memory_for_timestamps_is_there_before_the_first():

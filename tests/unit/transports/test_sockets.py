@@ -80,9 +80,8 @@ def test_both_ends_have_what_was_asked_for(name, tuning, option, value, same_hos
 
 @pytest.mark.parametrize("algorithm", ALLOWED)
 def test_both_ends_have_the_congestion_control_that_was_asked_for(algorithm):
-    found = values(
-        "tcp", Tuning(congestion=algorithm), socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16
-    )
+    tuning = Tuning(congestion=algorithm)
+    found = values("tcp", tuning, socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
     assert [each.rstrip(b"\0").decode() for each in found] == [algorithm] * 2
 
 
@@ -139,19 +138,11 @@ class WithoutPrivileges(socket.socket):
 @pytest.mark.parametrize(
     ("tuning", "reason"),
     [
-        (
-            Tuning(busy_poll=50),
-            "--busy-poll 50us: Operation not permitted; it needs CAP_NET_ADMIN",
-        ),
-        (
-            Tuning(congestion="bbr"),
-            (
-                "--congestion bbr: for root alone; "
-                "net.ipv4.tcp_allowed_congestion_control has the others"
-            ),
-        ),
+        (Tuning(busy_poll=50), "--busy-poll 50us: Operation not permitted; it needs CAP_NET_ADMIN"),
+        (Tuning(congestion="bbr"), ("--congestion bbr: for root alone; "
+                                    "net.ipv4.tcp_allowed_congestion_control has the others")),
     ],
-)
+)  # fmt: skip
 def test_what_takes_a_privilege_is_refused_with_its_name(tuning, reason):
     with WithoutPrivileges() as end, pytest.raises(Unavailable) as refused:
         sockets.tune(end, tuning)
@@ -185,15 +176,9 @@ def test_messages_go_over_the_connections_in_turn():
             assert (into == number).all()
 
 
-VERIFIED = [
-    (pattern, wait)
-    for pattern in ("pingpong", "stream", "bidirectional", "exchange", "pingping")
-    for wait in ("block", "spin")
-]
-
-
 @pytest.mark.parametrize("tuning", [Tuning(streams=3), Tuning(zerocopy=True)], ids=repr)
-@pytest.mark.parametrize(("pattern", "wait"), VERIFIED)
+@pytest.mark.parametrize("pattern", ["pingpong", "stream", "bidirectional", "exchange", "pingping"])
+@pytest.mark.parametrize("wait", ["block", "spin"])
 def test_several_connections_and_sends_in_place_carry_every_byte(tuning, pattern, wait):
     """Of two configurations that share a path, in two batches each."""
     shape = SHAPES[pattern]

@@ -56,10 +56,8 @@ def outcome(events):
     return None
 
 
-@pytest.mark.parametrize(
-    ("name", "password"),
-    [(name, password) for name in NAMES for password in (b"another token", TOKEN.encode())],
-)
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("password", [b"another token", TOKEN.encode()])
 def test_only_a_peer_that_knows_the_token_is_let_in(name, password):
     """What arrives may be unpickled. A password is a proof for one socket of one path: the token
     itself opens nothing, and is not sent."""

@@ -32,7 +32,7 @@ def hosts(count, slow=(), expect="latency=20us", **changes):
     return document(between_hosts(names, slow, header=plan, **changes), flags=False)
 
 
-def test_who_falls_short_is_named_once_as_a_host_or_a_link():
+def test_who_falls_short_is_named_once_as_a_host_or_a_link_by_its_figures():
     assert shortfalls(hosts(4)) == []
     assert lines(hosts(4)) == ["as expected: latency 20.0 us, within 10 %"]
     (short,) = shortfalls(hosts(4, ("n2",)))
@@ -44,13 +44,9 @@ def test_who_falls_short_is_named_once_as_a_host_or_a_link():
     assert (short.hosts, short.is_sure) == (("n1", "n3"), True)
     (short,) = shortfalls(hosts(2, expect="latency=5us"))
     assert short.hosts == ("n0", "n1")
-
-
-def test_what_has_no_interval_is_judged_by_its_figure():
+    # What has no interval is judged by its figure.
     assert fails(hosts(2, expect="latency=1us", slices=1))
-
-
-def test_rates_are_judged_by_streams():
+    # Rates, by streams.
     for expect, falls in (("messages=1", False), ("messages=1G", True)):
         found = document(run(stream(), header=planned(expect=expect)), flags=False)
         assert bool(shortfalls(found)) is falls
@@ -65,7 +61,7 @@ def test_of_both_directions_one_is_judged(share, falls):
     assert fails(document(run(pair, header=plan, environments=TWO), flags=False)) == falls
 
 
-def test_what_nothing_measures_fails():
+def test_what_nothing_measures_and_a_host_that_was_lost_fail():
     found = hosts(2, expect="latency=1s,messages=1M/s")
     assert fails(found)
     assert lines(found) == [
@@ -77,6 +73,10 @@ def test_what_nothing_measures_fails():
     for expect in (7, "x", None, []):
         made = run(measurement(), header=planned(expect=expect))
         assert lines(document(made, flags=False)) == []
+    whole = hosts(3)
+    assert not fails(whole)
+    lost = (LostHost(host="n3", ranks=[3], reason="rank 3 on n3 died"),)
+    assert fails(document(msgspec.structs.replace(whole.run, lost=lost), flags=False))
 
 
 def test_what_is_no_expectation_is_refused():
@@ -116,13 +116,6 @@ def test_settings_are_judged_each_by_itself():
     assert (short.hosts, short.links) == (("n0",), (2, 2))
 
 
-def test_a_host_that_was_lost_fails_a_run():
-    whole = hosts(3)
-    assert not fails(whole)
-    lost = (LostHost(host="n3", ranks=[3], reason="rank 3 on n3 died"),)
-    assert fails(document(msgspec.structs.replace(whole.run, lost=lost), flags=False))
-
-
 def test_a_plan_to_judge_by_says_how_to_say_what_is_expected():
     """As the recipe `acceptance` is."""
     plan = make_plan(file_layer(path_of("acceptance")))
@@ -147,7 +140,7 @@ def against(base, new, tolerance=0.1):
     return document(new, flags=False, expectations=expected)
 
 
-def test_a_link_that_was_slow_already_does_not_fall_short():
+def test_a_link_has_become_slow_or_was_so_already():
     slow = between_hosts("abcd", "ac")
     found = against(slow, slow)
     assert not fails(found)
@@ -155,27 +148,21 @@ def test_a_link_that_was_slow_already_does_not_fall_short():
     assert not fails(against(slow, between_hosts("abcd")))
     # Who initiates does not matter.
     assert not fails(against(between_hosts("ab", "ab"), between_hosts("ba", "ab")))
-
-
-def test_a_link_that_has_become_slow_is_named():
+    # One that has become slow is named.
     found = against(between_hosts("abcd"), between_hosts("abcd", "ac"))
     (short,) = shortfalls(found)
     assert (short.hosts, short.against, short.is_sure) == (("a", "c"), "baseline", True)
     (line,) = lines(found)
     assert line.startswith("falls short: a to c: tcp pingpong 8 latency 40.")
     assert line.endswith(" us, baseline 20.0 us within 10 %")
-
-
-def test_a_host_is_named_once_for_all_links_and_sizes():
+    # A host is named once for all links and sizes.
     sizes = (8, 64, 512)
     found = against(between_hosts("abcd", sizes=sizes), between_hosts("abcd", "b", sizes=sizes))
     assert [short.hosts for short in shortfalls(found)] == [("b",)] * 3
     (line,) = lines(found)
     assert line.startswith("falls short: b: tcp pingpong ")
     assert "on 3 of its 3 links, baseline 20.0 us within 10 %, and in 2 more rows" in line
-
-
-def test_a_pair_that_is_new_is_compared_with_the_median_link():
+    # A pair that is new is compared with the median link.
     base = between_hosts("abcd", "ab")
     found = against(base, between_hosts("axyz"))
     assert lines(found) == [
@@ -220,7 +207,7 @@ def test_like_states_are_compared():
     assert not fails(alone)
 
 
-def test_rows_without_a_common_state_cannot_be_told():
+def test_states_without_a_common_one_cannot_be_told_and_each_is_judged_by_what_is_expected():
     found = against(moving(1, share=0.0), moving(2, share=1.0))
     (said,) = lines(found)
     assert said.startswith(
@@ -230,9 +217,6 @@ def test_rows_without_a_common_state_cannot_be_told():
     (node,) = map(json.loads, nodes.render(found).splitlines())
     assert node["verdict"] == "unsure"
     assert node["reason"].endswith("cores were at 92 ns, now at 278")
-
-
-def test_each_state_is_judged_by_what_is_expected_and_named():
     run_ = msgspec.structs.replace(moving(), header=planned(expect="latency=80ns"))
     found = document(run_, flags=False)
     (short,) = [each for each in shortfalls(found) if each.transport == "shm"]
@@ -240,7 +224,7 @@ def test_each_state_is_judged_by_what_is_expected_and_named():
     assert any("shm pingpong latency, far, 0.1" in line for line in lines(found))
 
 
-def test_a_row_of_the_baseline_that_is_gone_fails():
+def test_a_row_of_the_baseline_that_is_gone_fails_and_other_settings_are_not_compared():
     plan_ = planned(transport=["tcp"], pattern=["pingpong"], sizes="8,64")
     base = between_hosts("ab", sizes=(8, 64))
     new = between_hosts("ab", header=plan_)
@@ -250,9 +234,6 @@ def test_a_row_of_the_baseline_that_is_gone_fails():
         "not judged: tcp pingpong 64, which base.jsonl has, and this run has not"
     )
     assert not fails(against(base, between_hosts("ab", header=planned(sizes="8"))))
-
-
-def test_other_settings_are_not_compared():
     found = against(between_hosts("ab"), between_hosts("ab", wait="spin"))
     assert fails(found)
     assert lines(found) == ["not judged: tcp pingpong 8, of which base.jsonl has nothing like it"]

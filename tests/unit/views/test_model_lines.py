@@ -65,13 +65,10 @@ def test_all_parameters_are_shown_and_one_that_is_not_told_is_said_so(width):
     assert "pipe: o_r not told" in " ".join(text.split())
 
 
-def test_a_path_whose_replies_go_another_way_is_named():
+def test_what_is_said_of_paths_that_lack_something_or_do_not_fit():
     said = "shm: replies go another way than streams"
     assert said in shown(loggp.blocks([fit("shm")], NAMES))
     assert said not in shown(loggp.blocks([fit("shm-ring"), fit("tcp")], NAMES))
-
-
-def test_reasons_are_said_once():
     lacking = Parameter(None, "no ping-pong with a delay; measure it: halftrip run loggp")
     fits = [
         fit(name, latency=lacking, overheads=(), gap=lacking, per_byte=lacking, misfit=None)
@@ -80,9 +77,6 @@ def test_reasons_are_said_once():
     text = shown(loggp.blocks(fits, NAMES))
     assert text.count("halftrip run loggp") == 1
     assert text.strip().startswith("shm and 2 more: no L, g, G, o_s, o_r: no ping-pong")
-
-
-def test_where_the_model_does_not_fit_it_says_so():
     below = overheads(64)._replace(receive=Parameter(Estimate(-9.0, -12.0, -1.0)))
     for changes, said in (
         ({"misfit": 1.6}, "at 64 it is off by a factor of 1.6"),

@@ -37,7 +37,7 @@ def said(*connections, ranks=2):
     return network.lines(run_of(*connections, ranks=ranks))
 
 
-def test_both_ends_and_what_the_link_leaves():
+def test_both_ends_and_what_the_link_leaves_are_said_as_far_as_they_are_known():
     both = (of(0, 1), of(1, 0), of(0, 1, protocol="udp"), of(1, 0, protocol="udp"))
     assert said() == []
     assert said(*both) == [
@@ -47,17 +47,13 @@ def test_both_ends_and_what_the_link_leaves():
         ),
         "bound: the link leaves for payload, MB/s: tcp 1,238, udp 1,241",
     ]
-
-
-def test_ends_that_differ_are_told_apart_and_their_shortest_round_trip_is_said():
+    # Ends that differ are told apart, and their shortest round trip is said.
     (line, _) = said(of(0, 1), of(1, 0, speed=10**9, gateway="10.0.0.254"))
     assert "10.0 Gbit/s mlx5_core, MTU 9,000, one link, MSS 8,948, cubic and 1.00 Gbit/s" in line
     assert line.endswith("by gateway 10.0.0.254, MSS 8,948, cubic")
     (line, *_) = said(of(0, 1, min_rtt_us=23), of(1, 0, min_rtt_us=19))
     assert line.endswith(", MSS 8,948, cubic, round trip 19 us by the kernel")
-
-
-def test_many_pairs_are_counted_by_kind():
+    # Many pairs are counted by kind.
     slow = of(0, 4, speed=10**9)
     lines = said(of(0, 1), of(0, 2), of(0, 3), slow, ranks=5)
     assert lines[:2] == [
@@ -66,9 +62,7 @@ def test_many_pairs_are_counted_by_kind():
     ]
     # The slowest link bounds all.
     assert lines[2].endswith("tcp 123.8")
-
-
-def test_what_is_not_known_is_left_out():
+    # What is not known is left out.
     bare = NetworkPath(protocol="udp", family="ipv6", local="::1", peer="::2")
     assert said(Connection(transport="udp", rank=0, peer=1, path=bare)) == [
         "network: h0 ::1: one link"
@@ -147,7 +141,7 @@ def test_drops_are_told_if_they_are_many_and_a_socket_lacks_something(packets, c
     assert any("eth0 dropped 2 of" in line for line in lines) is found
 
 
-def test_launches_count_together_and_what_is_made_up_or_seldom_does_not():
+def test_launches_and_hosts_count_together_what_is_made_up_or_seldom_does_not():
     resent = [counted(0, counts={"tcp_retransmits": n, "tcp_segments_out": 50}) for n in (2, 3)]
     made_up = counted(0, counts={"tcp_retransmits": -4})
     second = msgspec.structs.replace(resent[1], launch=1)
@@ -156,9 +150,6 @@ def test_launches_count_together_and_what_is_made_up_or_seldom_does_not():
     for count, lines in ((10, []), (11, ["losses: h0: tcp sent 11 of 100,000 segments again"])):
         few = counted(0, counts={"tcp_retransmits": count, "tcp_segments_out": 100_000})
         assert losses(few) == lines
-
-
-def test_of_many_hosts_those_that_lost_most_are_named():
     records = [counted(n, counts={"tcp_retransmits": n, "tcp_segments_out": 9}) for n in range(8)]
     lines = losses(*records, ranks=8)
     assert [line.split(": ")[1] for line in lines] == [
@@ -185,7 +176,7 @@ def lines(*found, **changes):
     return network.devices(run(devices=found, **changes))
 
 
-def test_what_differs_from_what_is_usual_is_said():
+def test_what_differs_from_what_is_usual_is_said_as_far_as_it_is_known():
     odd = device(
         link_generation=3, link_width=8, ecc=False, mig=True, compute_mode="exclusive process"
     )
@@ -193,9 +184,6 @@ def test_what_differs_from_what_is_usual_is_said():
         WHOLE.replace("x16", "x16)").replace("PCIe 5", "PCIe 3 x8 (at most 5")
         + ", no ECC, MIG, compute mode exclusive process"
     ]
-
-
-def test_what_is_not_known_of_a_device_is_left_out():
     unknown = dict.fromkeys(
         ("driver", "link_generation", "link_width", "power_limit", "ecc", "mig"), None
     )
@@ -289,7 +277,7 @@ def test_a_line_for_each_kind_below_that_of_the_sizes():
     ]
 
 
-def test_devices_of_the_same_name_at_other_ranks_are_told_apart():
+def test_bounds_of_ranks_are_told_apart_and_what_it_takes_to_wait_is_said():
     found = bounds(copy(), copy(rank=1, ns=4096.0), latencies=[latency(), latency(rank=1)])
     assert [line for line in found if line.startswith("bound")] == [
         "bound: copies of cuda@0 of rank 0, GB/s, of 4K:",
@@ -297,9 +285,6 @@ def test_devices_of_the_same_name_at_other_ranks_are_told_apart():
         "bound: cuda@0 of rank 0: 4.00 us for an idle stream",
         "bound: cuda@0 of rank 1: 4.00 us for an idle stream",
     ]
-
-
-def test_what_it_takes_to_wait_or_why_that_is_not_known():
     found = bounds(latencies=[latency(kernel=9000.0)])
     assert found == ["bound: cuda@0: 4.00 us for an idle stream, 9.00 us for an empty kernel"]
     (found,) = bounds(latencies=[latency(refused="too old")])

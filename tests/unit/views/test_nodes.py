@@ -83,21 +83,17 @@ def test_a_slow_host_is_short_and_named_slow_and_no_other_is():
     assert (found["n0"]["short_links"], found["n0"]["slow"]) == (1, [])
 
 
-def test_of_a_slow_link_either_host_may_be_at_fault():
+def test_links_that_are_slow_alone_leave_hosts_unsure():
     found = of(hosts_run(5, ("n1", "n3")))
     assert verdicts(found) == ["ok", "unsure", "ok", "unsure", "ok"]
     assert found["n1"]["reason"].endswith("on its link to n3 alone")
     assert [each["other_host"] for each in found["n1"]["slow"]] == ["n3"]
-
-
-def test_hosts_that_talk_with_one_alone():
+    # Hosts that talk with one alone.
     pairs = [(0, 1), (0, 2), (0, 3)]
     assert verdicts(of(hosts_run(4, ("n2",), pairs=pairs))) == ["ok", "ok", "short", "ok"]
     # All its links are slow, and those to it say nothing of the others.
     assert verdicts(of(hosts_run(4, ("n0",), pairs=pairs))) == ["short", "ok", "ok", "ok"]
-
-
-def test_what_may_be_chance_is_unsure():
+    # What may be chance is unsure.
     found = document(hosts_run(2, ("n1",)), flags=False, expectations=EXPECTED)
     wide = [row._replace(verdict=row.verdict._replace(width=0.9)) for row in found.rows]
     said = nodes.render(found._replace(rows=wide, latency_rows=wide))

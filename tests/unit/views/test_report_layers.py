@@ -106,7 +106,7 @@ def test_bandwidth_is_lost_in_percent(everything):
         assert low <= (times[0] - times[1]) / 1e3 <= high
 
 
-def test_each_layer_has_a_line_before_the_tables(everything):
+def test_each_layer_has_a_line_before_the_tables_and_it_fits_the_terminal(everything):
     lines = lines_of(everything)
     said = lines[: lines.index("")]
     assert [line.partition(":")[0] for line in said] == [
@@ -122,9 +122,6 @@ def test_each_layer_has_a_line_before_the_tables(everything):
     assert " us (3.0" in said[1]
     assert " % bandwidth (-4" in said[1]
     assert said[4].count("not told apart") == 2
-
-
-def test_it_fits_the_terminal(everything):
     lines = lines_of(everything, 80)
     assert max(map(len, lines)) <= 80
     assert [line for line in lines if line.startswith("no room for ")]
@@ -138,7 +135,7 @@ def test_it_fits_the_terminal(everything):
     assert "wait" in rows_under(lines_of(everything, 130), "adds")[0]
 
 
-def test_what_is_not_told_apart_says_so():
+def test_what_is_not_told_apart_says_so_by_signs_too():
     lines = lines_of(run_of("tcp", "zmq"))
     for row in rows_under(lines, "adds"):
         low, high = values(row["95 % interval"])
@@ -148,9 +145,6 @@ def test_what_is_not_told_apart_says_so():
     assert "? not told apart: the interval contains 0, or there is none" in lines
     apart = "".join(lines_of(run_of("unix", "mp-pipe")))
     assert not {"?", "~", "!"} & {*apart}
-
-
-def test_signs_say_what_is_not_told_apart_and_how_far_to_trust_a_row():
     lines = lines_of(run_of("unix", "mp-pipe", count=1))
     assert "time not told apart (no interval) at 8 B" in lines[0]
     row = rows_under(lines, "adds")[0]

@@ -34,13 +34,7 @@ def screen(*measured, width=80, **changes):
     return text_of(first_screen(content), width)
 
 
-def test_a_run_of_several_launches_says_how_many():
-    several = [runs.measurement("tcp", 8, "block", launch=n) for n in range(7)]
-    assert " · 7 launches" in screen(*several, width=200).splitlines()[0]
-    assert "launches" not in screen(*slices("tcp", 8, "block"), width=200).splitlines()[0]
-
-
-def test_one_path_is_a_table_of_its_sizes():
+def test_one_path_is_a_table_of_its_sizes_and_launches_are_counted():
     shown = screen(*(m for size in (8, 64, 512) for m in slices("tcp", size, "block")))
     lines = shown.splitlines()
     assert "tcp, wait block, pattern pingpong" in lines
@@ -54,6 +48,9 @@ def test_one_path_is_a_table_of_its_sizes():
     assert "buffers" not in shown
     same = [runs.measurement("tcp", wait="block", buffers="same", slice=n) for n in range(8)]
     assert "buffers same" in screen(*same)
+    several = [runs.measurement("tcp", 8, "block", launch=n) for n in range(7)]
+    assert " · 7 launches" in screen(*several, width=200).splitlines()[0]
+    assert "launches" not in screen(*slices("tcp", 8, "block"), width=200).splitlines()[0]
 
 
 def pair(first, second, half_ns, size=8):
@@ -123,7 +120,7 @@ def two_runs():
     return [document(run, flags=False) for run in (first, second)], ["one.jsonl", "two.jsonl"]
 
 
-def test_runs_stand_side_by_side():
+def test_runs_stand_side_by_side_in_every_format():
     shown = text_of(side_by_side.side_by_side(*two_runs()), 80).splitlines()
     assert shown[0].startswith("A: one.jsonl, ")
     assert shown[1].startswith("B: two.jsonl, ")
@@ -131,9 +128,6 @@ def test_runs_stand_side_by_side():
     assert [cell[:4] for cell in cells(shown, "A")] == ["0.09", "0.09", "-"]
     assert [cell[:4] for cell in cells(shown, "B")] == ["-", "0.19", "0.09"]
     assert side_by_side.letters(28)[24:] == ["Y", "Z", "A2", "B2"]
-
-
-def test_several_runs_in_other_formats():
     documents, files = two_runs()
     view = side_by_side.side_by_side(documents, files)
     assert "| tcp | 64 | 0.09" in markdown.render(view)
@@ -178,7 +172,7 @@ def made(**changes):
     return runs.run(*every, **(values | changes))
 
 
-def test_the_whole_screen():
+def test_the_whole_screen_and_why_rows_are_not_ok():
     content = document(made(), flags=False)
     assert has_overview(content.rows)
     shown = text_of(first_screen(content, "RUN"), 80)
@@ -186,9 +180,6 @@ def test_the_whole_screen():
     lines = shown.splitlines()
     assert max(map(len, lines)) <= 80
     assert all(line == line.rstrip() for line in lines)
-
-
-def test_why_rows_are_not_ok():
     shown = text_of(why(document(made(), flags=False)), 80)
     assert shown == golden("why-80.txt", shown)
     # What is missing is said before the verdict.
@@ -250,11 +241,6 @@ def test_the_example_of_contention_is_a_row_that_names_a_program():
     assert "stress (process 9)" in said
 
 
-def test_a_run_whose_rows_can_have_no_interval_is_not_to_be_measured_again():
-    single = runs.planned(slices=1, launches=1)
-    assert "--again" not in trust_of(runs.run(*wandering("tcp", 8, 9000.0)[:1], header=single))[1]
-
-
 def test_messages_per_second_are_of_one_size_on_all_paths():
     """Where streams of several sizes were measured beside the ping-pong, of the smallest."""
     latency = [m for name in ("shm", "tcp") for size in SIZES for m in wandering(name, size, 50.0)]
@@ -272,7 +258,7 @@ def test_messages_per_second_are_of_one_size_on_all_paths():
         assert sum(line.startswith(name) for line in lines) == 2
 
 
-def test_the_way_on_can_be_typed_as_it_stands():
+def test_what_may_be_done_can_be_typed_as_it_stands_and_is_not_asked_for_in_vain():
     one = [m for size in SIZES for m in wandering("tcp", size, 9000.0, wander=0.06)]
     for reason, said in ((None, " --again caution"), ("stopped by SIGINT", "\n")):
         content = document(runs.run(*one, end=RunEnd(reason=reason)), flags=False)
@@ -281,6 +267,8 @@ def test_the_way_on_can_be_typed_as_it_stands():
         # With --resume, no other option is taken.
         do = shown[shown.index("Do:") : shown.index("More:")]
         assert "--slices" not in do
+    single = runs.planned(slices=1, launches=1)
+    assert "--again" not in trust_of(runs.run(*wandering("tcp", 8, 9000.0)[:1], header=single))[1]
 
 
 def test_no_advice_before_a_run_goes_on_needs_a_new_run(monkeypatch):

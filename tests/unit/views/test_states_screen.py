@@ -38,22 +38,17 @@ def screen(run, width=100):
     return text_of(first_screen(document(run, flags=False), "a.jsonl"), width)
 
 
-def test_the_heading_says_the_states():
+def test_the_heading_says_the_states_of_each_host():
     second = screen(moving()).splitlines()[1]
     assert second.startswith("core-to-core 92 ns (")
     assert " % of the run) and 27" in second
     assert second.endswith(" times")
-
-
-def test_of_one_state_it_is_a_part_of_the_first_line():
     assert " · core-to-core 92 ns" in screen(moving(share=0.0)).splitlines()[0]
     # One that wanders has no single value.
     steps = [65.0 * 1.04**n for n in range(26)]
     slices = [runs.measurement(slice=n, rtts=(rtt, rtt)) for n, rtt in enumerate(steps)]
     assert " · core-to-core 62 to 182 ns · " in screen(runs.run(*slices)).splitlines()[0]
 
-
-def test_each_of_two_hosts_has_its_own():
     def host(name, pair, **options):
         ranks = [runs.environment(rank, host=name) for rank in pair]
         found = moving(**options).measurements
@@ -64,7 +59,7 @@ def test_each_of_two_hosts_has_its_own():
     assert "core-to-core on a 92 ns · core-to-core on b 150 ns" in screen(run, 200).splitlines()[0]
 
 
-def test_rows_that_go_with_the_state_are_marked_and_others_are_not():
+def test_rows_that_go_with_the_state_are_marked_and_have_a_line_for_each():
     shown = screen(moving(sizes=SIZES), 80)
     assert max(map(len, shown.splitlines())) <= 80
     shm, tcp = (
@@ -75,17 +70,13 @@ def test_rows_that_go_with_the_state_are_marked_and_others_are_not():
     assert "near: while core-to-core was at 92 ns; rows without such a word are of all" in shown
     assert "5 rows have figures in other states, too: --details." in shown
     assert "95 %: over launches in that state\n" in shown
-
-
-def test_of_a_single_launch_it_says_that_another_may_differ():
+    # Of a single launch it says that another may differ.
     alone = screen(moving(launches=1, slices=20, sizes=SIZES))
     assert "only launch in that state, which says nothing about another launch" in alone
     # A table of few rows says it in its legend.
     few = screen(moving(launches=1, slices=20))
     assert "which says nothing about another launch" in few
-
-
-def test_details_have_a_line_for_each_state():
+    # Details have a line for each state.
     shown = text_of(details.details(document(moving())), 120)
     lines = [line.split() for line in shown.splitlines() if line.startswith(("shm", "tcp"))]
     assert [line[0] for line in lines] == ["shm", "shm", "tcp"]
@@ -153,15 +144,12 @@ def compared(base, new):
     return text_of(compare_view(found, every=True), 140)
 
 
-def test_a_comparison_names_the_state_of_each_line():
+def test_a_comparison_names_the_state_of_each_line_or_how_to_get_a_common_one():
     shown = compared(moving(1), moving(2, share=0.55, factor=1.2))
     # A row that is told in two states is one.
     assert "All 2 rows are slower." in shown
     assert "not counted: launches in another state (1 row)" in shown
     assert [word in shown for word in ("near", "far")] == [True, True]
-
-
-def test_a_comparison_without_a_common_state_says_how_to_get_one():
     shown = compared(moving(1, share=0.0), moving(2, share=1.0))
     assert "Cannot tell of 2 rows: cores were at 92 ns, now at 278. --placement-state" in shown
     assert "more --launches see several." in " ".join(shown.split())

@@ -93,7 +93,7 @@ def test_the_heading_of_streams_says_how_much_memory_their_messages_take():
     assert "places" not in streams(8, transport="simulated")
 
 
-def test_bandwidth_at_a_rate_has_no_interval():
+def test_a_rate_has_no_interval_and_one_that_says_nothing_no_ends():
     paced = runs.stream(
         rate=1e9, delivery=Delivery(sent=1000, lost=0, reordered=0, jitter=5.0),
         samples=[9_000] * 90 + [19_000] * 10, peer_times=runs.times(9_000),
@@ -103,6 +103,21 @@ def test_bandwidth_at_a_rate_has_no_interval():
     row = first_row(shown)
     assert (row["size"], row["bandwidth"], row["messages"]) == ("1000", "1,000", "1.00")
     assert "95 %" not in row
+    # That of two launches that are far apart reaches over 24 powers of ten.
+    for pattern in ("pingpong", "stream"):
+        two = [
+            runs.measurement(
+                "tcp", 64, pattern=pattern, window=16, half_ns=1000.0 * (1 + 79 * n), launch=n
+            )
+            for n in range(2)
+        ]
+        row = first_row(table(*two))
+        assert row["95 %"] == row["95 % interval"] == "> 100 %"
+    far = ComparedRun.of(runs.run(*two), "far")
+    (found,) = compare(far, [far])
+    assert bounds(*found.rows) == "0 to any"
+    assert with_interval(Estimate(800.0, 1e-10, 1e14), 1.0) == "800 [0, any]"
+    assert with_interval(Estimate(0.001, -2.0, 3.0), 1.0) == "0.0010 [-2.0, 3.0]"
 
 
 def test_interrupted_and_empty_runs_say_why():
@@ -164,17 +179,14 @@ def test_breakpoints_are_listed_where_refine_was_requested():
     assert "\nbreakpoints: shm pingpong separate huge: none found\n" in shown
 
 
-def test_a_setting_that_some_rows_lack_has_a_column_if_nothing_else_tells_them_apart():
+def test_columns_are_there_where_they_say_something_and_tell_rows_apart():
     on_device = [runs.measurement("mpi", memory="cuda", staging=staging) for staging in (None, 0)]
     assert "staging" in heading_of(table(*on_device))
     host = runs.measurement("mpi", memory="host")
     shown = table(host, on_device[1])
     assert "staging" not in heading_of(shown)
     assert "staging whole" in " ".join(shown.split())
-
-
-def test_columns_are_there_where_they_say_something():
-    """The adjusted latency where core-to-core varies, tails where samples are single ones."""
+    # The adjusted latency where core-to-core varies, tails where samples are single ones.
     varying = [
         runs.measurement(half_ns=100.0 * far, seed=n, slice=n, rtts=(150.0 * far, 150.0 * far))
         for n, far in enumerate([1, 1, 1, 1.1, 1, 1.2, 1, 1.05, 1, 1])
@@ -209,24 +221,6 @@ def test_figures_have_significant_digits_and_grouped_thousands():
     row = rows_under(lines, "size")[0]
     assert row["95 %"] == "± ?"
     assert not {"bandwidth", "95 % interval", "messages"} & row.keys()
-
-
-def test_an_interval_that_says_nothing_has_no_ends():
-    """That of two launches that are far apart reaches over 24 powers of ten."""
-    for pattern in ("pingpong", "stream"):
-        two = [
-            runs.measurement(
-                "tcp", 64, pattern=pattern, window=16, half_ns=1000.0 * (1 + 79 * n), launch=n
-            )
-            for n in range(2)
-        ]
-        row = first_row(table(*two))
-        assert row["95 %"] == row["95 % interval"] == "> 100 %"
-    far = ComparedRun.of(runs.run(*two), "far")
-    (found,) = compare(far, [far])
-    assert bounds(*found.rows) == "0 to any"
-    assert with_interval(Estimate(800.0, 1e-10, 1e14), 1.0) == "800 [0, any]"
-    assert with_interval(Estimate(0.001, -2.0, 3.0), 1.0) == "0.0010 [-2.0, 3.0]"
 
 
 def test_a_figure_and_its_unit_stay_on_one_line():

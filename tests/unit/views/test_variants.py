@@ -129,7 +129,7 @@ def test_what_failed_or_was_skipped_is_named_with_its_variant(both):
     ]
 
 
-def test_rows_of_different_variants_do_not_contradict_each_other():
+def test_rows_of_variants_do_not_contradict_each_other_nor_are_they_layers(both):
     """Larger messages that are faster with another MPI are no contradiction."""
     run = a_run(*measured(OPENMPI, 0, 8, 900), *measured(MPICH, 1, 4096, 100))
     assert contradictions(evidences(run)) == {}
@@ -138,9 +138,6 @@ def test_rows_of_different_variants_do_not_contradict_each_other():
     stream = {"pattern": "stream", "window": 64, "places": "own"}
     run = a_run(*measured(OPENMPI, 0, 8, 100), *measured(MPICH, 1, 8, 9000, **stream))
     assert contradictions(evidences(run)) == {}
-
-
-def test_layers_slow_hosts_and_message_rates_are_of_one_variant(both):
     run = a_run(*measured(OPENMPI, 0), *measured(MPICH, 1, transport="mpi4py"))
     assert steps(run.by_configuration) == []
     assert len(judged(both.by_configuration)) == 4
@@ -184,7 +181,7 @@ def shown_of(imported, width=200):
     return text_of(screen.first_screen(document(imported), "osu.jsonl"), width)
 
 
-def test_it_says_where_the_figures_are_from_and_how_far_to_trust_them():
+def test_imported_figures_say_where_they_are_from_and_cannot_be_resumed(tmp_path):
     shown = shown_of(imported_run(OSU))
     assert shown.splitlines()[0].endswith("osu, imported from source.txt")
     assert "osu: its own figures; " in shown
@@ -195,9 +192,6 @@ def test_it_says_where_the_figures_are_from_and_how_far_to_trust_them():
     for word in ("--resume", "--again", "--tails", "--cost", "doctor"):
         assert word not in shown
     assert "More:  halftrip show osu.jsonl --details, --why" in shown
-
-
-def test_it_cannot_be_resumed(tmp_path):
     path = runs.save(imported_run(OSU), tmp_path / "osu.jsonl")
     for again in (None, ["no"]):
         with pytest.raises(UsageError, match=r"what osu has measured cannot be resumed$"):

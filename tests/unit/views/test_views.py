@@ -39,13 +39,20 @@ def from_csv(run):
     return list(csv.DictReader(io.StringIO(text(details.csv, run))))
 
 
-def test_every_name_is_documented():
+def test_every_name_is_documented_and_what_does_not_exist_is_null_or_empty():
     """Their order is that of tests/golden/formats/1.csv."""
     heading = text(details.csv, a_run()).splitlines()[0].split(",")
     document = from_json(a_run())
     assert document["copies"] == [{"size_bytes": 65536, "ns": 2000.0, "by_kernel": False}]
     documented = (ROOT / "docs" / "run-file.md").read_text()
     assert [name for name in heading if f"`{name}`" not in documented] == []
+    run = runs.run(runs.measurement(samples=[2000], rtts=None))
+    (row,) = from_json(run)["rows"]
+    assert row["low_ns"] is None
+    assert row["core_to_core_low_ns"] is None
+    (line,) = from_csv(run)
+    assert line["low_ns"] == line["core_to_core_low_ns"] == ""
+    assert text(details.csv, runs.run()) == ""
 
 
 def test_settings_of_each_end_are_in_one_column():
@@ -55,16 +62,6 @@ def test_settings_of_each_end_are_in_one_column():
         settings = [(row["wait"], row["pages"], row["memory"]) for row in rows]
         assert settings == [("spin", "4K", "host"), ("spin:block", "4K:huge", "host:device")]
     assert frame(run, slices=True)["wait"].tolist() == ["spin:block", "spin"]
-
-
-def test_figures_that_do_not_exist_are_null_or_empty():
-    run = runs.run(runs.measurement(samples=[2000], rtts=None))
-    (row,) = from_json(run)["rows"]
-    assert row["low_ns"] is None
-    assert row["core_to_core_low_ns"] is None
-    (line,) = from_csv(run)
-    assert line["low_ns"] == line["core_to_core_low_ns"] == ""
-    assert text(details.csv, runs.run()) == ""
 
 
 def test_json_has_aggregates_and_failures():
@@ -86,7 +83,7 @@ def test_json_has_aggregates_and_failures():
     assert failed["configuration"]["pair"] == "0-2"
 
 
-def test_a_frame_says_where_its_rows_come_from():
+def test_a_frame_says_where_its_rows_come_from_and_the_cpu_time_of_what_arrived():
     first = runs.environment(0, mpi="Open MPI v5.0.11")
     ranks = (first, runs.environment(1, host="n2"), runs.environment(0, launch=1))
     run = runs.run(runs.measurement("shm", 8), environments=ranks)
@@ -98,9 +95,6 @@ def test_a_frame_says_where_its_rows_come_from():
     # A simulated run has no ranks.
     (row,) = frame(runs.run(runs.measurement("shm", 8), environments=())).to_dict("records")
     assert (row["run"], row["host"]) == (run.header.started, None)
-
-
-def test_a_frame_of_slices_has_the_cpu_time_of_what_arrived():
     sent = [Delivery(sent=1000, lost=lost, reordered=0) for lost in (0, 500)]
     usage = (runs.usage(), runs.usage())
     slices = [runs.stream(slice=n, delivery=each, usage=usage) for n, each in enumerate(sent)]
@@ -131,7 +125,7 @@ def quantile(lines, name):
     return [value, value * (1 - share / 100), value * (1 + share / 100)]
 
 
-def test_quantiles_are_shown_with_their_intervals():
+def test_quantiles_are_shown_with_their_intervals_of_whole_round_trips_and_windows():
     lines = tails(*slices())
     for name, q in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)):
         value, low, high = quantile(lines, name)
@@ -145,9 +139,6 @@ def test_quantiles_are_shown_with_their_intervals():
     assert "not known here: p99.9 us" in lines
     several = tails(*[runs.measurement(slice=n) for n in range(10)])
     assert ("p50" in several[0], "p90" in several[0]) == (True, False)
-
-
-def test_quantiles_of_round_trips_and_of_windows_are_whole():
     assert 20 < quantile(tails(*slices(), header=runs.planned(rtt=True)), "p50")[0] < 22
     of_window = slices(pattern="stream", window=10)
     assert 20 < quantile(tails(*of_window), "p50")[0] < 22
@@ -161,16 +152,13 @@ def cost(*measurements):
     return printed(cost_view.cost, runs.run(*measurements))
 
 
-def test_what_is_not_known_of_the_cost_or_is_zero_has_no_column():
+def test_what_is_known_of_the_cost_of_all_slices_has_a_column():
     """All that may be known is in tests/golden/formats/1.cost.txt."""
     lines = cost(runs.measurement(usage=(SPINS, SPINS)))
     missing = "interrupts, unaccounted, throttled, steal, frequency GHz, energy J"
     assert f"not known here: core, waited, others, {missing}" in " ".join(" ".join(lines).split())
     assert "all 0: major faults" in lines
     assert not any(line.startswith("energy:") for line in lines)
-
-
-def test_the_cost_of_slices_is_added_and_suspect_samples_counted():
     lines = cost(
         runs.measurement(usage=(WORKS, WORKS), preemptions=[(2, 1)]),
         runs.measurement(usage=(WORKS, WORKS), slice=1, preemptions=[(0, 2)]),
@@ -199,13 +187,10 @@ def calm(transport="shm", **changes):
     return [runs.measurement(transport, slice=n, seed=n, **changes) for n in range(6)]
 
 
-def test_a_run_without_flags_says_so():
+def test_rows_with_flags_are_named_by_the_fields_in_which_they_differ_none_says_so():
     """One with some is tests/golden/formats/1.flags.txt."""
     none = "no flags: none of the 2 rows gives a reason to doubt"
     assert flags(*calm(), *calm("tcp")) == [none]
-
-
-def test_rows_with_flags_are_named_by_the_fields_in_which_they_differ():
     windows = flags(*(runs.measurement(pattern="stream", window=window) for window in (1, 64)))
     assert [line.split(":")[0] for line in windows[1:3]] == [
         "  shm window 1 8 B",
@@ -254,12 +239,23 @@ def idle(phase, **changes):
     return system(phase=phase, configurations=[], slices=[], **changes)
 
 
-def test_the_log_is_in_the_order_of_time():
+def test_the_log_is_in_the_order_of_time_and_of_launches():
     """Its columns are those of tests/golden/formats/1.system-log.txt."""
     lines = log_of(idle("after", at=9.0), system(), idle("before", at=0.0))
     assert lines[0] == "host node1"
     assert cells(lines, "slice") == ["-", "1", "-"]
     assert cells(lines, "what") == ["before, idle", "tcp 64 B", "after, idle"]
+    one = log_of(system())
+    two = log_of(system(launch=1, at=0.1), system())
+    assert "launch" not in one[1]
+    assert list(zip(cells(two, "launch"), cells(two, "at"), strict=True)) == [
+        ("1", "1.50"), ("2", "0.10"),
+    ]  # fmt: skip
+    # With other ranks on a host, it is another host.
+    first = system(), system(host="node2", rank=1)
+    lines = log_of(*first, system(host="node2", launch=1), system(rank=1, launch=1))
+    hosts = [line for line in lines if line.startswith("host ") and ": " not in line]
+    assert len(hosts) == len(set(hosts)) == 4
 
 
 def test_each_host_has_its_tables_and_the_cost_is_told():
@@ -277,20 +273,6 @@ def test_each_host_has_its_tables_and_the_cost_is_told():
         "the log took 0.0500 s, 0.62 % of the run's 10.0 s without the 2.0 s of rest that belong "
         "to it"
     )
-
-
-def test_launches_are_numbered_where_there_are_several():
-    one = log_of(system())
-    two = log_of(system(launch=1, at=0.1), system())
-    assert "launch" not in one[1]
-    assert list(zip(cells(two, "launch"), cells(two, "at"), strict=True)) == [
-        ("1", "1.50"), ("2", "0.10"),
-    ]  # fmt: skip
-    # With other ranks on a host, it is another host.
-    first = system(), system(host="node2", rank=1)
-    lines = log_of(*first, system(host="node2", launch=1), system(rank=1, launch=1))
-    hosts = [line for line in lines if line.startswith("host ") and ": " not in line]
-    assert len(hosts) == len(set(hosts)) == 4
 
 
 def test_idle_processors_and_interfaces_have_no_lines():
