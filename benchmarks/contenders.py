@@ -44,6 +44,7 @@ PACKAGES = {
     "NPtcp": "netpipe-tcp",
     "sockperf": "sockperf",
     "iperf3": "iperf3",
+    "ucx_perftest": "ucx-utils",
 }
 
 

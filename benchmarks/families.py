@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 import two_hosts
+import ucx
 from comparison import (
     Comparison,
     Contender,
@@ -295,4 +296,5 @@ FAMILIES: dict[str, Callable[[ExitStack], Iterator[Comparison]]] = {
     "recipes": recipe_comparisons,
     "load": load_comparisons,
     "hosts": two_hosts.comparisons,
+    "ucx": ucx.comparisons,
 }

@@ -76,15 +76,20 @@ void define_waiting(nb::module_& module) {
 void define_copy(nb::module_& module) {
   module.def(
       "copy",
-      [](Bytes to, ConstBytes from, std::int64_t copies, Int64s timestamps,
-         std::string_view clock) {
+      [](Bytes to, ConstBytes from, std::int64_t copies, Int64s timestamps, std::string_view clock,
+         bool by_kernel) {
         if (to.shape(0) != from.shape(0)) throw std::invalid_argument("to and from differ in size");
         with_clock(clock, [&]<class Clock>(Clock) {
-          copy<Clock>(bytes(from), bytes(to).data(), copies, ticks(timestamps));
+          if (by_kernel)
+            copy<Clock>(ProcessCopy{}, bytes(from), bytes(to).data(), copies, ticks(timestamps));
+          else
+            copy<Clock>(MemoryCopy{}, bytes(from), bytes(to).data(), copies, ticks(timestamps));
         });
       },
       "to"_a.noconvert(), "from_"_a.noconvert(), "copies"_a, "timestamps"_a.noconvert(), "clock"_a,
-      Released(), "Copies `copies` times between each two timestamps.");
+      "by_kernel"_a = false, Released(),
+      "Copies `copies` times between each two timestamps: by memcpy, or `by_kernel` with "
+      "process_vm_readv. Raises OSError.");
 }
 
 // Where the buffers of an array of shape (slots, bytes) are. Throws std::invalid_argument where the
@@ -200,8 +205,9 @@ NB_MODULE(_native, module) {
       "The native part: clocks, endpoints, and the kernels that time them.\n\nArrays are never "
       "copied or converted. `timestamps` are the caller's, shape (samples + 1,), in ticks of the "
       "clock named; `counter_clock` is empty where the processor's counter cannot be used. Kernels "
-      "release the interpreter's lock, and raise Stopped, PeerClosed, MpiError, DragonError or "
-      "OSError; ValueError where an endpoint cannot carry the buffers.\n\n`parts` are the optional "
+      "release the interpreter's lock, and raise Stopped, PeerClosed, MpiError, DragonError, "
+      "LibraryError or OSError; ValueError where an endpoint cannot carry the buffers.\n\n`parts` "
+      "are the optional "
       "parts of this build, see the options of CMakeLists.txt. The module lacks the names of a "
       "missing part, but never the exceptions.\n\n`clock_reads` is how often a sample of "
       "`initiate` or `respond` reads the clock, `clock_reads_with_receive_times` and "
@@ -221,6 +227,7 @@ NB_MODULE(_native, module) {
   nb::exception<MpiError>(module, "MpiError");
   nb::exception<DragonError>(module, "DragonError");
   nb::exception<DeviceError>(module, "DeviceError");
+  nb::exception<LibraryError>(module, "LibraryError");
   nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
     try {
       std::rethrow_exception(pointer);

@@ -98,3 +98,6 @@ _native\.dragon_functions$:
 
 _native\.nccl_functions$:
     nccl_functions: tuple[str, ...]
+
+_native\.ucx_functions$:
+    ucx_functions: tuple[str, ...]

@@ -23,7 +23,8 @@ TRANSPORTS: Entries[TransportEntry] = Entries(
     "halftrip.transports",
     TransportEntry,
     {
-        "mpi": TransportEntry("halftrip.transports.native.mpi:MpiTransport", needs="mpi"),
+        "mpi": TransportEntry("halftrip.transports.native.mpi:MpiTransport", needs="mpi",
+                              built_on="ucx"),
         "shm": "halftrip.transports.native.shm:ShmTransport",
         "pipe": "halftrip.transports.native.pipe:PipeTransport",
         "unix": "halftrip.transports.native.stream:UnixTransport",
@@ -54,6 +55,7 @@ TRANSPORTS: Entries[TransportEntry] = Entries(
         "cuda-ipc": TransportEntry("halftrip.transports.native.cuda_ipc:CudaIpcTransport",
                                    needs="cuda"),
         "nccl": TransportEntry("halftrip.transports.native.nccl:NcclTransport", needs="cuda"),
+        "ucx": TransportEntry("halftrip.transports.native.ucx:UcxTransport", needs="library"),
         SIMULATED: "halftrip.transports.simulated:SimulatedTransport",
     },
 )  # fmt: skip

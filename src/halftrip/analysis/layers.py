@@ -67,8 +67,10 @@ def related(transports: Iterable[str]) -> list[str]:
 
 
 def _from_below(transport: str) -> list[tuple[int, str]]:
-    """The sort key of a transport: behind those that it is built on, beside others on them."""
-    return [TRANSPORTS.place(each) for each in (*reversed(below(transport)), transport)]
+    """The sort key of a transport: behind those that it is built on, beside others on them, where
+    the first of them all stands."""
+    places = [TRANSPORTS.place(each) for each in (*reversed(below(transport)), transport)]
+    return [min(places), *places]
 
 
 def steps(configurations: Iterable[Configuration]) -> list[LayerStep]:

@@ -57,7 +57,13 @@ def doctor(
             raise UsageError(f"{name}: goes with --loops")
     from halftrip.job import left_behind
     from halftrip.telemetry import doctor as machine
-    from halftrip.telemetry import doctor_devices, doctor_mpi, doctor_single_copy, doctor_sleep
+    from halftrip.telemetry import (
+        doctor_devices,
+        doctor_mpi,
+        doctor_single_copy,
+        doctor_sleep,
+        doctor_ucx,
+    )
     from halftrip.telemetry.load import LOOK_SECONDS
     from halftrip.views.doctor import doctor as view
 
@@ -71,6 +77,7 @@ def doctor(
         *doctor_sleep.checks(),
         doctor_devices.check(),
         doctor_mpi.check(),
+        doctor_ucx.check(),
     ]
     put_view(view(checks), format_)
     return int(any(check.state == "warning" for check in checks))

@@ -6,8 +6,8 @@ import ctypes
 from typing import Any
 
 from halftrip import _native
-from halftrip.cuda.driver import Once, load
 from halftrip.errors import Unavailable
+from halftrip.libraries import Once, addresses, load
 
 LIBRARY = "libnccl.so.2"
 _UNIQUE_ID_BYTES = 128
@@ -33,10 +33,7 @@ class Nccl:
     def addresses(self) -> list[int]:
         """The addresses of the functions that native code calls, in its order. Raises
         Unavailable if there is none of a name."""
-        return [
-            ctypes.cast(self._function(name), ctypes.c_void_p).value or 0
-            for name in _native.nccl_functions
-        ]
+        return addresses(self._library, _native.nccl_functions, f"this {LIBRARY}")
 
     def new_id(self) -> bytes:
         """The id of a communicator that is still to be made. Raises Unavailable."""

@@ -50,6 +50,8 @@ COPY_SIZES = (4096, 65536, 1 << 20, 4 << 20, 32 << 20)
 # second size are always taken, as the fastest copy is among them. The largest takes 0.1 s.
 _MOST_MESSAGES = 16
 _ALWAYS = 65536
+# A copy by the kernel is hardly faster in any larger one.
+_LARGEST_OF_KERNEL = 4 << 20
 
 
 class Probed(NamedTuple):
@@ -124,14 +126,15 @@ def copy_sizes(largest: int) -> list[int]:
     return [size for size in COPY_SIZES if size <= most]
 
 
-def copy_time(size: int, clock: Clock) -> float:
-    """The median time of one memcpy of `size` bytes from one buffer to another, ns."""
+def copy_time(size: int, clock: Clock, by_kernel: bool = False) -> float:
+    """The median time of one copy of `size` bytes from one buffer to another, ns: a memcpy, or
+    `by_kernel`, with process_vm_readv. Raises OSError where that is not allowed."""
     source, target = (HOST.allocate(size, "4K").bytes for _ in range(2))
 
     def time(batch: int, samples: int) -> float:
         """The median time of a copy, ns, in samples of `batch` copies."""
         timestamps = np.zeros(samples + 1, dtype=np.int64)
-        _native.copy(target, source, batch, timestamps, clock.source)
+        _native.copy(target, source, batch, timestamps, clock.source, by_kernel)
         return median(clock.intervals(timestamps)) / batch
 
     once = max(time(1, 3), 1.0)
@@ -171,6 +174,14 @@ def measure_copies(
         turn = 0
     sizes = copy_sizes(max(each.size for each in real)) if group.rank == turn else []
     copies = [CopyTime(rank=turn, size=size, ns=copy_time(size, setup.clock)) for size in sizes]
+    if any(each.capabilities.copied_once for each in setup.transports.values()):
+        # A container may not allow it.
+        with contextlib.suppress(OSError):
+            copies += [
+                CopyTime(rank=turn, size=s, ns=copy_time(s, setup.clock, True), by_kernel=True)
+                for s in sizes
+                if s <= _LARGEST_OF_KERNEL
+            ]
     for found_by_rank in group.gather(copies, list[CopyTime]) or []:
         for copy_of_host in found_by_rank:
             record(copy_of_host)

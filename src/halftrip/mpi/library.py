@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from halftrip import _native
 from halftrip.errors import Unavailable
 from halftrip.interpreter import install_command
+from halftrip.libraries import file_of
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -110,19 +111,7 @@ def short_version(text: str) -> str:
 
 def library_path() -> str | None:
     """The file that has the MPI functions, if that is known."""
-
-    class Info(ctypes.Structure):
-        _fields_ = (
-            ("file", ctypes.c_char_p),
-            ("base", ctypes.c_void_p),
-            ("name", ctypes.c_char_p),
-            ("address", ctypes.c_void_p),
-        )
-
-    info = Info()
-    dladdr = ctypes.CDLL(None).dladdr
-    found = dladdr(ctypes.c_void_p(function_address("MPI_Send")), ctypes.byref(info))
-    return os.fsdecode(info.file) if found and info.file else None
+    return file_of(function_address("MPI_Send"))
 
 
 def function_address(name: str) -> int:

@@ -204,6 +204,11 @@ OPTIONS: dict[str, Option] = {
         "How Dragon's runtime is started, as: dragon -w ssh --hostlist a,b. [dragon -s]",
         group="where",
     ),
+    "ucx_library": Option(
+        parsing.text,
+        "Which UCX: its libucp.so.0, or the folder that has it. [the MPI's, or the first found]",
+        group="where",
+    ),
     "vary": Option(
         vary.axes,
         "Launches for each value, in turn: mpiexec=a,b or env.UCX_TLS=posix,tcp; also launcher, "

@@ -159,6 +159,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     launcher: str | None = None
     mpiexec: str | None = None
     dragon: str | None = None
+    ucx_library: str | None = None
     hosts: tuple[str, ...] | None = None
     peer: str | None = None
     secret_file: str | None = None

@@ -17,6 +17,7 @@ from halftrip.plan import background, memory, parsing
 from halftrip.plan.setting import (
     Kind,
     Place,
+    Point,
     Setting,
     asked_or_own,
     delays,
@@ -75,6 +76,11 @@ def _socket(
         name, read, said, place="sockets", values=of_sockets, standard=getattr(UNTUNED, name),
         write=write, usual=usual, **others,
     )  # fmt: skip
+
+
+def _of_ucx_messages(point: Point) -> tuple[str | None, ...]:
+    """Put and get are none of them."""
+    return (None,) if point.chosen["mode"] == "onesided" else of_extra(point)
 
 
 # In the order of options, of a plan's keys, and of rows.
@@ -148,6 +154,18 @@ _TABLE = (
             "Who copies between devices in cuda-ipc: driver (its choice), engine. [driver]",
             place="transport", values=of_transport, usual="driver", kind="text?",
             says="Who copies between devices: driver (its choice) or engine"),
+    Setting("ucx_api", parsing.some_of(("tag", "am", "stream")),
+            "How UCX sends messages: tag, am (active messages), stream. [tag]", place="extra",
+            values=_of_ucx_messages, heading="UCX API", usual="tag", kind="text?",
+            served="refused", says="Which of UCX's interfaces sends messages: tag, am or stream"),
+    Setting("ucx_tls", parsing.several(parsing.text),
+            "What UCX may use, as UCX_TLS says, in one row with +: tcp,posix+cma. [all]",
+            place="extra", values=of_extra, heading="UCX_TLS", kind="text?", served="refused",
+            says="The transports that UCX may use, with + between them"),
+    Setting("ucx_device", parsing.several(parsing.text),
+            "Which devices UCX may use, in one row with +: eth0,mlx5_0:1+mlx5_1:1. [all]",
+            place="extra", values=of_extra, heading="UCX device", kind="text?", served="refused",
+            says="The network devices that UCX may use, with + between them"),
     _socket("socket_buffer", parsing.several(parsing.socket_buffer),
             "Room in a socket of tcp, udp, unix, each way: 64K, 4M, system. [system]", format_size,
             unit="bytes", kind="whole?",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
@@ -24,12 +25,13 @@ from halftrip.stats.piecewise import CurvePoint
 
 class Baselines(NamedTuple):
     """The machine's own limits: all core-to-core round trips of the run, ns, those of the nearest
-    and of the farthest page of probes that had several, and the time of a memcpy by its size in
-    bytes, ns, the median over launches."""
+    and of the farthest page of probes that had several, and the times of a memcpy and of a
+    process_vm_readv by their size in bytes, ns, the median over launches."""
 
     core_to_core_rtts: list[float]
     copy_times: dict[int, float]
     pages: Sequence[tuple[float, float]] = ()
+    kernel_copy_times: Mapping[int, float] = MappingProxyType({})
 
 
 class RowsBySize(NamedTuple):
@@ -186,10 +188,15 @@ def _order(aggregate: Aggregate) -> tuple[object, ...]:
     return (*configuration.kind, configuration.size, aggregate.pairs)
 
 
-def _baselines(run: Run) -> Baselines:
+def _copy_times(run: Run, by_kernel: bool) -> dict[int, float]:
     copies: dict[int, list[float]] = {}
     for copy in run.copy_times:
-        copies.setdefault(copy.size, []).append(copy.ns)
+        if copy.by_kernel == by_kernel:
+            copies.setdefault(copy.size, []).append(copy.ns)
+    return {size: median(times) for size, times in copies.items()}
+
+
+def _baselines(run: Run) -> Baselines:
     return Baselines(
         core_to_core_rtts=[
             rtt
@@ -197,7 +204,8 @@ def _baselines(run: Run) -> Baselines:
             if not m.configuration.is_simulated
             for rtt in m.core_to_core_rtts
         ],
-        copy_times={size: median(times) for size, times in copies.items()},
+        copy_times=_copy_times(run, by_kernel=False),
+        kernel_copy_times=_copy_times(run, by_kernel=True),
         pages=tuple(
             (block.core_to_core_rtt.after, block.core_to_core_farthest.after)
             for m in run.measurements

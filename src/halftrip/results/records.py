@@ -26,6 +26,7 @@ from halftrip.results.bounds import (
     WholeNs,
     Window,
 )
+from halftrip.results.carrier import Carrier
 from halftrip.results.configuration import Configuration
 from halftrip.results.counts import CountedSlice, Delivery, HostCounters, add_deliveries
 from halftrip.results.device import Device, DeviceCopy, DeviceLatency
@@ -343,11 +344,13 @@ class ClockComparison(msgspec.Struct, frozen=True, kw_only=True, tag_field="reco
 
 
 class CopyTime(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="copy"):
-    """The median time of one memcpy of `size` bytes within one rank, ns."""
+    """The median time of one copy of `size` bytes within one rank, ns; `by_kernel`, of one by
+    process_vm_readv, else of a memcpy."""
 
     rank: Rank
     size: Size
     ns: Positive
+    by_kernel: bool = False
 
 
 class RunEnd(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="end"):
@@ -389,6 +392,7 @@ Record = (
     | Failure
     | Aggregate
     | Connection
+    | Carrier
     | Threshold
     | ClockComparison
     | CopyTime

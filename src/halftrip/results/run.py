@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
+from halftrip.results.carrier import Carrier
 from halftrip.results.configuration import Configuration
 from halftrip.results.counts import CountedSlice, HostCounters
 from halftrip.results.device import Device, DeviceCopy, DeviceLatency
@@ -66,6 +67,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     failures: tuple[Failure, ...] = ()
     aggregates: tuple[Aggregate, ...] = ()
     connections: tuple[Connection, ...] = ()
+    carriers: tuple[Carrier, ...] = ()
     thresholds: tuple[Threshold, ...] = ()
     clock_comparisons: tuple[ClockComparison, ...] = ()
     copy_times: tuple[CopyTime, ...] = ()
@@ -149,8 +151,8 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def fastest_copy(self) -> CopyTime | None:
-        """The copy of a rank with the largest bandwidth; None where none was measured."""
-        known = [each for each in self.copy_times if each.ns > 0]
+        """The memcpy of a rank with the largest bandwidth; None where none was measured."""
+        known = [each for each in self.copy_times if each.ns > 0 and not each.by_kernel]
         return max(known, key=_speed, default=None)
 
     @cached_property

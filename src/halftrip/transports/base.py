@@ -16,9 +16,11 @@ endpoints of other configurations use the same path, so it takes back what it sh
 
 from __future__ import annotations
 
+import contextlib
 import operator
+import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -31,7 +33,14 @@ from halftrip.memory.allocator import Bytes, Region
 from halftrip.memory.ring import Ring
 from halftrip.plan.plan import Plan
 from halftrip.results.block import NO_TIMES, Times
-from halftrip.results.configuration import UNTUNED, Configuration, EndSettings, Tuning, Wait
+from halftrip.results.configuration import (
+    UNTUNED,
+    Configuration,
+    EndSettings,
+    Extra,
+    Tuning,
+    Wait,
+)
 from halftrip.results.counts import Delivery
 from halftrip.results.network_path import NetworkPath
 from halftrip.results.threshold import Threshold
@@ -50,7 +59,7 @@ class ProcessContext:
     group may use it, too, with other tags. Where it is None, `no_mpi` says why; `no_dragon` says
     why no Dragon runtime was started, where one was to be. `threads` is how many threads of each
     rank talk. `timeout` is how long a reply to a datagram may take, s. `network` says how
-    other hosts reach this one.
+    other hosts reach this one. `ucx_library` is the UCX that was asked for, if one was.
     `path_model` is the path that the transport ``simulated`` simulates, in the launch of number
     `launch`. Ranks that are `absent` do not talk; each has the name of its host, which was lost.
     """
@@ -63,6 +72,7 @@ class ProcessContext:
     threads: int = 1
     timeout: float = 1.0
     network: Network = ANY
+    ucx_library: str = ""
     path_model: PathModel | None = None
     launch: int = 0
     absent: Mapping[int, str] = field(default_factory=dict)
@@ -91,6 +101,7 @@ class ProcessContext:
             threads=plan.all_threads,
             timeout=plan.timeout,
             network=Network(plan.interface, plan.data_ports) if network is None else network,
+            ucx_library=plan.ucx_library or "",
             path_model=plan.simulated,
             launch=launch,
             absent=absent,
@@ -121,6 +132,17 @@ class PairContext:
     core: int | None = None
     allowed_cores: tuple[int, ...] = ()
     listens: bool | None = None
+
+    @contextlib.contextmanager
+    def on_allowed_cores(self) -> Iterator[None]:
+        """Meanwhile this thread may run on all cores that the rank may use: threads that a library
+        starts must not share the core that this one polls on."""
+        pinned = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, self.allowed_cores or pinned)
+        try:
+            yield
+        finally:
+            os.sched_setaffinity(0, pinned)
 
     @property
     def is_listener(self) -> bool:
@@ -239,10 +261,20 @@ class VirtualTime(Protocol):
 
 class PathSettings(NamedTuple):
     """What one end of a path is opened for: configurations with other settings have another path.
-    `wait` is how this end waits, and `tuning` how the sockets of both are set up."""
+    `wait` is how this end waits, `tuning` how the sockets of both are set up, and `extra` are the
+    settings that are no fields."""
 
     wait: Wait
     tuning: Tuning = UNTUNED
+    extra: Extra = ()
+
+
+class Carried(NamedTuple):
+    """What a `library`, with its version and its file, has chosen to carry messages by: its `ways`,
+    as ``tcp/eth0``."""
+
+    library: str
+    ways: Sequence[str]
 
 
 class Path(ABC):
@@ -271,6 +303,11 @@ class Path(ABC):
     def network_path(self) -> NetworkPath | None:
         """What this host knows of the way to the peer; None: there is no network between them, or
         it is not known."""
+        return None
+
+    def carried(self) -> Carried | None:
+        """What carries the messages where a library chooses that; None elsewhere. Called between
+        batches, once the path has been used."""
         return None
 
     def thresholds(self) -> Sequence[Threshold]:

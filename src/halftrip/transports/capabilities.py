@@ -36,7 +36,8 @@ class Capabilities(NamedTuple):
     segment (`transports.base.PairContext`). `opens_memory`: each end opens memory of the other,
     which may only be freed when both have closed it. `of_host`: messages can be in memory that the
     processor reaches; `memories` are the kinds of other memory that they can be in, where these are
-    few; `staging` is how they can be in any other. `no_verify` is empty, or why messages cannot be
+    few; `copied_once`: on one host the kernel may copy a message straight from the peer's memory;
+    `staging` is how they can be in any other. `no_verify` is empty, or why messages cannot be
     verified.
     """
 
@@ -57,6 +58,7 @@ class Capabilities(NamedTuple):
     too_large: str = ""
     byte_stream: bool = False
     lossy: bool = False
+    copied_once: bool = False
     shares_memory: bool = False
     opens_memory: bool = False
     no_verify: str = ""

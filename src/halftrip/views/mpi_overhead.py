@@ -14,6 +14,8 @@ from halftrip.units import significant, size_in_words
 
 # The paths that MPI may use between two ranks, the shorter one first.
 _BELOW: tuple[Path, ...] = ("shm", "tcp")
+# The libraries that it may use them by.
+_LIBRARIES = ("ucx",)
 _SMALL = 8
 # Two paths whose times differ by less tell nothing about which of them MPI uses.
 _FAR_APART = 4.0
@@ -23,9 +25,10 @@ _BySize = dict[int, Row]
 
 
 def lines(document: Document) -> list[str]:
-    """What MPI adds to a small and to a large message over the path that it uses, where that is
-    known and was measured, and where it seems to use a longer one than it might, that it does.
-    Nothing where the run has other transports, several pairs, or no ping-pong of both."""
+    """What MPI adds to a small and to a large message over a library that it may use, and over the
+    path that it uses, where that is known and was measured, and where it seems to use a longer one
+    than it might, that it does. Nothing where the run has other transports, several pairs, or no
+    ping-pong of both."""
     rows = [
         row
         for row in document.latency_rows
@@ -33,18 +36,19 @@ def lines(document: Document) -> list[str]:
     ]
     names = {row.configuration.transport for row in document.rows}
     pairs = {row.configuration.pair for row in document.rows}
-    if "mpi" not in names or not names <= {"mpi", *_BELOW} or len(pairs) > 1:
+    if "mpi" not in names or not names <= {"mpi", *_LIBRARIES, *_BELOW} or len(pairs) > 1:
         return []
     mpi, shm, tcp = (_best(rows, name) for name in ("mpi", *_BELOW))
-    said = _path_used(mpi, shm, tcp)
+    said = [line for name in _LIBRARIES for line in _added(mpi, _best(rows, name), name)]
+    said += _path_used(mpi, shm, tcp)
     path = path_by_settings(document.run) or _path_by_times(mpi, shm, tcp)
     if path is None:
         return said
     return [*_added(mpi, shm if path == "shm" else tcp, path), *said]
 
 
-def _added(mpi: _BySize, below: _BySize, name: Path) -> list[str]:
-    """What MPI adds to the path that it uses: rows are compared that were in the same state."""
+def _added(mpi: _BySize, below: _BySize, name: str) -> list[str]:
+    """What MPI adds to what is below it: rows are compared that were in the same state."""
     both = {size: alike(_states(mpi[size]), _states(below[size])) for size in {*mpi} & {*below}}
     common = {size: rows for size, rows in both.items() if rows is not None}
     if not common:

@@ -120,11 +120,13 @@ def baselines(found: Baselines) -> list[str]:
             f"(median of {len(rtts)} probes, {min(rtts):.0f} to {max(rtts):.0f})"
             + _pages(found.pages)
         )
-    if found.copy_times:
-        copies = [
-            f"{format_size(s)} {significant(s / ns, 3)}" for s, ns in found.copy_times.items()
-        ]
-        lines.append(f"bound: memcpy in one rank, GB/s (10^9 bytes): {', '.join(copies)}")
+    for name, times in (
+        ("memcpy", found.copy_times),
+        ("process_vm_readv", found.kernel_copy_times),
+    ):
+        if times:
+            copies = [f"{format_size(s)} {significant(s / ns, 3)}" for s, ns in times.items()]
+            lines.append(f"bound: {name} in one rank, GB/s (10^9 bytes): {', '.join(copies)}")
     return lines
 
 

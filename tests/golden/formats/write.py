@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from halftrip.results.block import Block, RoundTrips
+from halftrip.results.carrier import Carrier
 from halftrip.results.configuration import Tuning
 from halftrip.results.counts import CountedSlice, Counts, Delivery
 from halftrip.results.device import DeviceCopy, DeviceLatency
@@ -250,6 +251,8 @@ def measured():
         _copied(),
         *(_counted(launch, number) for launch in range(2) for number in range(6)),
         Connection(transport="tcp", rank=0, peer=1, path=path),
+        Carrier(transport="ucx", rank=0, peer=1, library="UCX 1.13.1, /lib/libucp.so.0",
+                ways=["sysv/memory", "cma/memory"], extra=(("ucx_api", "tag"),)),
         *(comparison(BOOTED + n * SECOND, 5_000_000, 2000) for n in range(-1, 3)),
         _shm(1, 0, [20_300] * 2, near),
         _udp(1),

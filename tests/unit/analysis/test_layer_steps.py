@@ -13,16 +13,17 @@ def names(found):
 
 def test_layers_are_ordered_from_below():
     uppers = [each.upper.transport for each in steps(map(configuration, TRANSPORTS.built_in))]
-    assert len(uppers) == 11
+    assert len(uppers) == 12
     for number, upper in enumerate(uppers):
         assert not set(below(upper)) & set(uppers[number:])
     for name, layers in (
-        ("mpi4py-object", ["mpi4py", "mpi"]), ("mp-queue", ["mp-pipe", "unix"]), ("mpi", []),
+        ("mpi4py-object", ["mpi4py", "mpi", "ucx"]), ("mp-queue", ["mp-pipe", "unix"]),
+        ("mpi", ["ucx"]),
         ("zmq-ipc", ["unix"]), ("zmq", ["tcp"]),
         *((of, ["dragon", "mp-shm", "shm-ring", "shm"]) for of in ("dragon-queue", "dragon-pipe")),
     ):  # fmt: skip
         assert below(name) == layers
-    assert partners("mpi") == ["mpi4py", "mpi4py-object"]
+    assert partners("mpi") == ["ucx", "mpi4py", "mpi4py-object"]
     assert partners("mp-pipe") == ["unix", "mp-queue"]
     assert partners("udp") == []
     # Related transports are in one chain.

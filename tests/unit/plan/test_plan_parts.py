@@ -173,6 +173,8 @@ VALUES = {
     "zerocopy": (True, False),
     "background": ("stream", "none,stream*2:8K"),
     "staging": ("whole", "none,chunk=512K"),
+    "ucx_tls": ("tcp", "posix+cma,tcp"),
+    "ucx_device": ("eth0", "lo"),
     "concurrent_pairs": ("1,all", 1),
     "rate": (1e9, 1e6),
     "verify": (True, False),

@@ -206,6 +206,14 @@ def test_what_it_adds_to_shared_memory_at_a_small_and_a_large_size():
     assert second.startswith("MPI does not go through a socket, which would take 12.0 us")
 
 
+def test_what_it_adds_to_a_library_that_it_may_use():
+    path, library = said(
+        *(slices(name, 8, ns) for name, ns in (("mpi", 400.0), ("ucx", 250.0), ("shm", 200.0)))
+    )
+    assert library.startswith("what MPI adds to ucx: a message of 8 B takes 0.15")
+    assert path.startswith("what MPI adds to shm: ")
+
+
 def test_an_mpi_that_goes_through_sockets_or_is_told_to():
     measured = (slices("shm", 8, 200.0), slices("tcp", 8, 12_000.0))
     (told,) = said(slices("mpi", 8, 11_000.0), *measured)

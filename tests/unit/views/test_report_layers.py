@@ -216,7 +216,7 @@ OF_ANOTHER_MODE = run_of("mpi4py", mode="nonblocking").measurements
     ("run", "said"),
     [
         (runs.run(), "no layers: nothing was measured"),
-        (run_of("mpi", "tcp"), f"{NO_TWO} mpi: mpi4py, mpi4py-object; with tcp: zmq"),
+        (run_of("mpi", "tcp"), f"{NO_TWO} mpi: ucx, mpi4py, mpi4py-object; with tcp: zmq"),
         (
             runs.run(*run_of("mpi").measurements, *OF_ANOTHER_MODE),
             "no layers: mpi, mpi4py have no pattern, mode and size in common",

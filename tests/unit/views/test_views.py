@@ -43,7 +43,7 @@ def test_every_name_is_documented_and_what_does_not_exist_is_null_or_empty():
     """Their order is that of tests/golden/formats/1.csv."""
     heading = text(details.csv, a_run()).splitlines()[0].split(",")
     document = from_json(a_run())
-    assert document["copies"] == [{"size_bytes": 65536, "ns": 2000.0}]
+    assert document["copies"] == [{"size_bytes": 65536, "ns": 2000.0, "by_kernel": False}]
     documented = (ROOT / "docs" / "run-file.md").read_text()
     assert [name for name in heading if f"`{name}`" not in documented] == []
     run = runs.run(runs.measurement(samples=[2000], rtts=None))

@@ -77,6 +77,7 @@ class MpiTransport(Transport):
         settings={"datatype": ("byte", "contiguous", "vector")},
         staging=("none", "staged"),
         delayed=delayed_of("MpiInt"),
+        copied_once=True,
     )
 
     def missing(self, pair: PairContext) -> str | None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-from collections.abc import Iterator
 from typing import Any
 
 from halftrip import _native
@@ -46,17 +43,6 @@ class NcclTransport(Transport):
         return NcclPath(pair)
 
 
-@contextlib.contextmanager
-def _on_cores(allowed: tuple[int, ...]) -> Iterator[None]:
-    """NCCL starts threads of its own, which must not share the core that this one polls on."""
-    pinned = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, allowed or pinned)
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, pinned)
-
-
 class NcclPath(Path):
     """The communicators of the pair: one for each pair of devices, which its first configuration
     makes and all others use."""
@@ -82,7 +68,7 @@ class NcclPath(Path):
         if devices not in self.communicators:
             rank = 0 if self.pair.initiates else 1
             self._unused = b""
-            with _on_cores(self.pair.allowed_cores):
+            with self.pair.on_allowed_cores():
                 self.communicators[devices] = nccl.nccl().join(unique_id, rank)
         return self.communicators[devices]
 

@@ -1,0 +1,64 @@
+"""halftrip over UCX beside ucx_perftest, by its mean: tagged messages in turn and in a stream, and
+puts, of which ucx_perftest's end when the peer has seen them, halftrip's when they are flushed."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+
+from comparison import Comparison, Contender, Figure, Times, same_latency, same_throughput
+from contenders import LOOPBACK, halftrip, mean_ns, require, run, server
+
+SIZES = (8, 1024, 65536, 1 << 20)
+WAYS = ("posix,cma", "tcp")
+# Of ucx_perftest: messages, a tenth of which warm up, fewer of those that take longer.
+MESSAGES = 200_000
+BYTES = 1 << 31
+WINDOW = 64
+# Iterations, a percentile, and the averages of the last second and of all, us.
+ROW = re.compile(r"^(?:Final:)? +\d+ +[\d.]+ +[\d.]+ +([\d.]+)", re.MULTILINE)
+
+
+def perftest(test: str, tls: str, *options: str, sizes: Sequence[int] = SIZES) -> Contender:
+    """The mean time of a message in a test of ucx_perftest."""
+    env = ("env", f"UCX_TLS={tls}")
+
+    def measure_one(size: int) -> Figure:
+        count = max(100, min(MESSAGES, BYTES // size // 8))
+        words = ("-t", test, "-s", str(size), "-n", str(count), "-w", str(count // 10), "-f")
+        tool = ("ucx_perftest", "-p", "13340", *words, *options)
+        with server(LOOPBACK, *env, *tool):
+            output = run(*LOOPBACK.client, *env, tool[0], LOOPBACK.address, *tool[1:])
+        found = ROW.search(output)
+        if found is None:
+            sys.exit(f"ucx_perftest: {output}")
+        return Figure(float(found[1]))
+
+    def measure() -> Times:
+        return {size: measure_one(size) for size in sizes}
+
+    return measure
+
+
+def comparisons(_: ExitStack) -> Iterator[Comparison]:
+    """Within a host, over shared memory and over TCP, with the UCX that ucx_perftest has."""
+    require("ucx_perftest")
+    kinds = (
+        ("tag_lat", ("-p", "pingpong"), (), same_latency),
+        (
+            "tag_bw",
+            ("-p", "stream", "-c", "nonblocking", "--window", str(WINDOW), "--places", "same"),
+            ("-O", str(WINDOW)),
+            same_throughput,
+        ),
+        ("ucp_put_lat", ("-p", "put"), (), same_latency),
+    )
+    for tls in WAYS:
+        for test, pattern, options, goal in kinds:
+            sizes = ("-s", ",".join(map(str, SIZES)))
+            where = ("-t", "ucx", "--ucx-tls", tls.replace(",", "+"))
+            ours = halftrip(*where, *pattern, *sizes, statistic=mean_ns)
+            name = f"ucx, {tls}, ucx_perftest {test}"
+            yield Comparison(name, ours, perftest(test, tls, *options), goal())

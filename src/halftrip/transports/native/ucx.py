@@ -1,0 +1,204 @@
+"""UCX between two ranks: what most MPIs send by, without the MPI. Whichever library is found when a
+run begins (ucx/library.py)."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from halftrip import _native
+from halftrip.errors import Unavailable
+from halftrip.memory.allocator import HostRegion
+from halftrip.plan.settings import SETTINGS
+from halftrip.results.configuration import Configuration
+from halftrip.results.memory_name import is_of_host, parse_memory
+from halftrip.results.threshold import Threshold
+from halftrip.transports.base import (
+    Carried,
+    Endpoint,
+    EndpointBuffers,
+    PairContext,
+    Path,
+    PathSettings,
+    ProcessContext,
+    Timed,
+    Transport,
+)
+from halftrip.transports.capabilities import Capabilities
+from halftrip.transports.native.endpoint import NativeEndpoint, NativeWindow, patterns_of
+from halftrip.ucx import connection
+from halftrip.ucx.library import Library, library, missing
+
+# The native types of each interface: of blocking calls.
+_KINDS = {"tag": "UcxTag", "am": "UcxAm", "stream": "UcxStream"}
+# UCX's settings that are halftrip's, too.
+_SETTINGS = {"ucx_tls": "TLS", "ucx_device": "NET_DEVICES"}
+# Of UCX's kinds of memory, by bits: that of CUDA's devices.
+_CUDA = 2
+
+
+class UcxTransport(Transport):
+    capabilities = Capabilities(
+        patterns={
+            "blocking": patterns_of("UcxTag"),
+            "nonblocking": patterns_of("UcxTagNonblocking"),
+            "onesided": patterns_of("UcxWindow"),
+        },
+        waits=("spin", "block"),
+        settings={"ucx_api": tuple(_KINDS), "ucx_tls": (), "ucx_device": ()},
+        staging=("none", "staged"),
+        opens_memory=True,
+        copied_once=True,
+    )
+
+    def missing(self, pair: PairContext) -> str | None:
+        return missing(self.process.ucx_library)
+
+    def refuses(self, configuration: Configuration) -> str | None:
+        if dict(configuration.extra).get("ucx_api") == "stream" and not configuration.size:
+            return "--ucx-api stream: a byte stream has no empty messages"
+        return super().refuses(configuration)
+
+    def obstacle(self, configuration: Configuration, pair: PairContext) -> str | None:
+        memory = pair.end_of(configuration).memory
+        if configuration.staging is not None or is_of_host(memory):
+            return None
+        found = library(self.process.ucx_library)
+        advice = "-t ucx --staging whole sends by way of the host's memory"
+        if parse_memory(memory).kind != "cuda" or not _memory_types(found) & _CUDA:
+            return f"--memory {memory}: UCX {found.version} does not take it; {advice}"
+        if dict(configuration.extra).get("ucx_api") == "am":
+            return f"--memory {memory}: active messages arrive in the host's memory; {advice}"
+        return None
+
+    def path(self, pair: PairContext, settings: PathSettings) -> Path:
+        return UcxPath(self.process, pair, settings)
+
+
+@contextlib.contextmanager
+def _or_unavailable(what: str = "") -> Iterator[None]:
+    try:
+        yield
+    except _native.LibraryError as error:
+        raise Unavailable(f"{what}{error}") from None
+
+
+def _memory_types(found: Library) -> int:
+    with _or_unavailable():
+        worker = _native.UcxWorker(
+            found.addresses, found.minor, _native.UcxTag.feature, [], False, False
+        )
+        try:
+            return worker.memory_types
+        finally:
+            worker.close()
+
+
+class UcxPath(Path):
+    """A worker for messages by one of UCX's interfaces, or for put and get."""
+
+    def __init__(self, process: ProcessContext, pair: PairContext, settings: PathSettings) -> None:
+        self._pair = pair
+        api = dict(settings.extra).get("ucx_api")
+        self._api = str(api) if api else ""
+        self._kind = _KINDS[self._api or "tag"]
+        # UCX prefers other ways for what it is not asked for.
+        features = getattr(_native, self._kind).feature if api else _native.ucx_rma
+        asked = {name: str(value) for name, value in settings.extra if name in _SETTINGS}
+        said = "".join(f"{SETTINGS[name].option} {value}: " for name, value in asked.items())
+        self.library = library(process.ucx_library)
+        with _or_unavailable(said), pair.on_allowed_cores():
+            self.worker = _native.UcxWorker(
+                self.library.addresses,
+                self.library.minor,
+                features,
+                [(_SETTINGS[name], value.replace("+", ",")) for name, value in asked.items()],
+                settings.wait == "block",
+                pair.shares_core,
+            )
+        self.address = self.worker.address
+
+    def connect(self, address: Any) -> None:
+        with _or_unavailable(), self._pair.on_allowed_cores():
+            self.worker.connect(address)
+
+    def carried(self) -> Carried:
+        return Carried(str(self.library), connection.lanes(self.worker.connection))
+
+    def thresholds(self) -> Sequence[Threshold]:
+        return [
+            Threshold(
+                name=f"the threshold of UCX for {each.way}",
+                value=each.size,
+                acts="protocol",
+                source="ucp_ep_print_info",
+                setting=each.setting,
+            )
+            for each in connection.switches(self.worker.connection, self._api)
+        ]
+
+    def endpoint(self, configuration: Configuration, buffers: EndpointBuffers) -> Endpoint:
+        initiates = self._pair.initiates
+        with _or_unavailable():
+            if configuration.is_one_sided:
+                return UcxWindow(self.worker, configuration, initiates, buffers)
+            if configuration.mode == "nonblocking":
+                kind = getattr(_native, f"{self._kind}Nonblocking")
+                end = kind(self.worker, max_window=configuration.window)
+            else:
+                end = getattr(_native, self._kind)(self.worker)
+        return UcxEndpoint(self.worker, end, configuration, initiates, buffers)
+
+    def close(self) -> None:
+        self.worker.close()
+
+
+class _Settled(NativeEndpoint):
+    """Between batches nobody calls UCX, which may have kept the end of a message."""
+
+    worker: _native.UcxWorker
+
+    def run(self, untimed: int, iterations: int, samples: int) -> Timed:
+        timed = super().run(untimed, iterations, samples)
+        self.worker.settle()
+        return timed
+
+
+class UcxEndpoint(_Settled):
+    def __init__(self, worker: _native.UcxWorker, end: Any, *rest: Any) -> None:
+        super().__init__(end, *rest)
+        self.worker = worker
+
+
+class UcxWindow(_Settled, NativeWindow):
+    """Each end exposes memory that UCX allocates, and reaches into the peer's."""
+
+    def __init__(
+        self,
+        worker: _native.UcxWorker,
+        configuration: Configuration,
+        initiates: bool,
+        buffers: EndpointBuffers,
+    ) -> None:
+        super().__init__(None, configuration, initiates, buffers)
+        self.worker = worker
+        size = buffers.exposed_bytes
+        self._memory = _native.UcxMemory(worker, size)
+        where = self._memory.address
+        self.expose(HostRegion(np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(where))))
+        self.address = {"key": self._memory.key, "address": where, "size": size}
+
+    def connect(self, address: Any) -> None:
+        align = self._configuration.align
+        with _or_unavailable():
+            self._end = _native.UcxWindow(
+                self.worker, address["key"], address["address"] + align, address["size"] - align
+            )
+
+    def free(self) -> None:
+        self.exposed = None
+        self._memory.close()

@@ -1,0 +1,1 @@
+"""UCX, found at run time: which are installed, and what they can do."""
