@@ -2,8 +2,8 @@
 //
 // An endpoint is one rank's end of an open path to one peer. Both ends agree on sizes beforehand:
 // the receiver asks for exactly as many bytes as the sender sends. All functions but
-// the checks throw Stopped, PeerClosed, MpiError, DragonError, DeviceError or std::system_error,
-// and nothing else.
+// the checks throw Stopped, PeerClosed, MpiError, DragonError, DeviceError, LibraryError or
+// std::system_error, and nothing else.
 #pragma once
 
 #include <concepts>

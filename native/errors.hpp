@@ -35,6 +35,12 @@ struct DragonError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// A call of another library that was found at run time, such as UCX, that failed; the text is its
+// own.
+struct LibraryError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 // A call of CUDA's driver, or of a library for its devices, that failed; the text is its own.
 struct DeviceError : std::runtime_error {
   using std::runtime_error::runtime_error;

@@ -200,8 +200,9 @@ NB_MODULE(_native, module) {
       "The native part: clocks, endpoints, and the kernels that time them.\n\nArrays are never "
       "copied or converted. `timestamps` are the caller's, shape (samples + 1,), in ticks of the "
       "clock named; `counter_clock` is empty where the processor's counter cannot be used. Kernels "
-      "release the interpreter's lock, and raise Stopped, PeerClosed, MpiError, DragonError or "
-      "OSError; ValueError where an endpoint cannot carry the buffers.\n\n`parts` are the optional "
+      "release the interpreter's lock, and raise Stopped, PeerClosed, MpiError, DragonError, "
+      "LibraryError or OSError; ValueError where an endpoint cannot carry the buffers.\n\n`parts` "
+      "are the optional "
       "parts of this build, see the options of CMakeLists.txt. The module lacks the names of a "
       "missing part, but never the exceptions.\n\n`clock_reads` is how often a sample of "
       "`initiate` or `respond` reads the clock, `clock_reads_with_receive_times` and "
@@ -221,6 +222,7 @@ NB_MODULE(_native, module) {
   nb::exception<MpiError>(module, "MpiError");
   nb::exception<DragonError>(module, "DragonError");
   nb::exception<DeviceError>(module, "DeviceError");
+  nb::exception<LibraryError>(module, "LibraryError");
   nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
     try {
       std::rethrow_exception(pointer);

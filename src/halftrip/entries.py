@@ -148,9 +148,9 @@ def have_plug_ins(directories: Sequence[str]) -> bool:
     return False
 
 
-# What has to be there for a transport: an mpiexec that has started the ranks, a Dragon runtime, or
-# devices; empty: nothing.
-Needs = Literal["", "mpi", "dragon", "cuda"]
+# What has to be there for a transport: an mpiexec that has started the ranks, a Dragon runtime,
+# devices, or a library of its own; empty: nothing.
+Needs = Literal["", "mpi", "dragon", "cuda", "library"]
 
 
 class TransportEntry(NamedTuple):

@@ -290,6 +290,7 @@ def _applies(threshold: Threshold, curve: Configuration, ends: Sequence[Environm
         return (
             threshold.transport == curve.transport
             and threshold.tuning == curve.tuning
+            and threshold.extra == curve.extra
             and is_same
             and is_sent
         )

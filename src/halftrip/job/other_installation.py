@@ -22,6 +22,7 @@ from halftrip.job.series import LaunchTask
 from halftrip.plan.layers import VARIABLE
 from halftrip.plan.plan import MOST_LAUNCHES, Plan, plan_text
 from halftrip.results import records
+from halftrip.results.carrier import Carrier
 from halftrip.results.configuration import Configuration
 from halftrip.results.reported import Variant
 from halftrip.results.run import Run
@@ -149,8 +150,17 @@ def _adopted(run: Run, number: int, due: Due) -> Iterator[records.Record]:
     for counters in run.host_counters:
         named = [_varied(each, variant) for each in counters.configurations]
         yield msgspec.structs.replace(counters, configurations=named, launch=number)
-    others: tuple[records.Connection | Threshold | records.ClockComparison | records.Notice, ...]
-    others = (*run.connections, *run.thresholds, *run.clock_comparisons, *run.notices)
+    others: tuple[
+        records.Connection | Carrier | Threshold | records.ClockComparison | records.Notice,
+        ...,
+    ]
+    others = (
+        *run.connections,
+        *run.carriers,
+        *run.thresholds,
+        *run.clock_comparisons,
+        *run.notices,
+    )
     for found in others:
         yield msgspec.structs.replace(found, launch=number)
     for lost in run.lost:

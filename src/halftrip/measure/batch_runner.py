@@ -199,6 +199,9 @@ class BatchRunner:
             return BatchReport(problem=Problem(self._failure(str(error)), silent=True))
         except (_native.PeerClosed, OSError) as error:
             return self._broken(error)
+        except _native.LibraryError as error:
+            # The peer may have died: the watchdog says so in a moment.
+            raise ConnectionError(f"{self._name} failed: {self._failure(str(error))}") from None
         except (_native.MpiError, _native.DeviceError, CudaError) as error:
             said = f"MPI error {error}" if isinstance(error, _native.MpiError) else str(error)
             raise HalftripError(f"{self._name} failed: {self._failure(said)}") from None

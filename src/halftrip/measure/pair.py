@@ -124,7 +124,8 @@ class PairEnd:
     @staticmethod
     def _key(configuration: Configuration) -> _PathKey:
         initiator, responder = (
-            PathSettings(end.wait, configuration.tuning) for end in configuration.ends
+            PathSettings(end.wait, configuration.tuning, configuration.extra)
+            for end in configuration.ends
         )
         return configuration.transport, initiator, responder
 

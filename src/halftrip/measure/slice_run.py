@@ -18,6 +18,7 @@ from halftrip.measure.selection import Refusal, refusal
 from halftrip.measure.setup import Setup
 from halftrip.measure.slices import InitiatorSlice, finish, serve
 from halftrip.measure.walk import SliceTurn
+from halftrip.results.carrier import Carrier
 from halftrip.results.configuration import Configuration
 from halftrip.results.counts import CountedSlice
 from halftrip.results.records import Connection, Failure, Measurement
@@ -28,6 +29,10 @@ from halftrip.results.usage import CoreUse
 # between them: a slice may take this many times as long as it samples, and this much more, s.
 _MOST_WALL = 5.0
 _LEAST_WALL_SECONDS = 0.05
+
+
+# What there is to know of a path.
+PathRecord = Connection | Carrier | Threshold
 
 
 class ConfigurationState(NamedTuple):
@@ -162,15 +167,16 @@ class SliceRun:
             configuration=self.configuration, slice=self._turn.number, launch=launch, reason=reason
         )
 
-    def path_records(self, launch: int) -> list[Connection | Threshold]:
+    def path_records(self, launch: int) -> list[PathRecord]:
         """The records of the path that the slice went over, if it has none yet: the connection, if
-        it leads to another host, and the thresholds of messages over it."""
+        it leads to another host, what carries its messages, if a library chose that, and the
+        thresholds of messages over it."""
         path = None if self.refused is not None else self._pair.new_path(self.configuration)
         if path is None:
             return []
         context, transport = self._pair.context, self.configuration.transport
         rank = next(rank for rank in self.configuration.pair if rank != context.peer)
-        records: list[Connection | Threshold] = []
+        records: list[PathRecord] = []
         found = path.network_path()
         if found is not None:
             records.append(
@@ -183,6 +189,20 @@ class SliceRun:
                     launch=launch,
                 )
             )
+        carried = path.carried()
+        if carried is not None:
+            records.append(
+                Carrier(
+                    transport=transport,
+                    rank=rank,
+                    peer=context.peer,
+                    library=carried.library,
+                    ways=list(carried.ways),
+                    extra=self.configuration.extra,
+                    thread=context.thread,
+                    launch=launch,
+                )
+            )
         records += [
             msgspec.structs.replace(
                 threshold,
@@ -190,6 +210,7 @@ class SliceRun:
                 transport=transport,
                 same_host=context.same_host,
                 tuning=self.configuration.tuning,
+                extra=self.configuration.extra,
                 launch=launch,
             )
             for threshold in path.thresholds()

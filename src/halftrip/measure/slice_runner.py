@@ -20,13 +20,13 @@ from halftrip.measure.progress import ConfigurationProgress, Earlier
 from halftrip.measure.sampler import Sampler
 from halftrip.measure.selection import Refusal
 from halftrip.measure.setup import Setup
-from halftrip.measure.slice_run import ConfigurationState, SliceRun
+from halftrip.measure.slice_run import ConfigurationState, PathRecord, SliceRun
 from halftrip.measure.walk import SliceTurn
 from halftrip.plan.configurations import configuration_of
 from halftrip.plan.slices import planned_slices
-from halftrip.results.configuration import Configuration, Tuning
+from halftrip.results.configuration import Configuration
 from halftrip.results.counts import CountedSlice
-from halftrip.results.records import Connection, Failure, Measurement
+from halftrip.results.records import Failure, Measurement
 from halftrip.results.threshold import Threshold
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class TurnReport(msgspec.Struct, frozen=True, omit_defaults=True):
     `late`: a configuration took longer than planned, so that it leaves no time to others."""
 
     records: list[Measurement | CountedSlice | Failure] = []
-    paths: list[Connection | Threshold] = []
+    paths: list[PathRecord] = []
     refusals: list[Refusal] = []
     unfinished: int = 0
     late: bool = False
@@ -110,7 +110,7 @@ class SliceRunner:
         self._states: dict[tuple[Configuration, bool], ConfigurationState] = {}
         self._shortfalls: set[str] = set()
         # Of each, all but its value.
-        self._thresholds: set[tuple[str, bool | None, Tuning, str]] = set()
+        self._thresholds: set[tuple[object, ...]] = set()
         self._placements: dict[tuple[tuple[int, int], bool], PlacementFilter] = {}
         # The time of an iteration, ns, by curve, whoever talks, and size.
         self._iteration_ns: dict[Configuration, _TimeBySize] = {}
@@ -238,13 +238,19 @@ class SliceRunner:
 
     # Reports.
 
-    def _path_records(self, run: SliceRun) -> list[Connection | Threshold]:
+    def _path_records(self, run: SliceRun) -> list[PathRecord]:
         """The records of the path that a run went over: of several alike, the thresholds are those
         of the first."""
         paths = []
         for record in run.path_records(self._launch):
             if isinstance(record, Threshold):
-                kind = (record.transport, record.same_host, record.tuning, record.name)
+                kind = (
+                    record.transport,
+                    record.same_host,
+                    record.tuning,
+                    record.extra,
+                    record.name,
+                )
                 if kind in self._thresholds:
                     continue
                 self._thresholds.add(kind)

@@ -18,6 +18,7 @@ from halftrip.errors import NotARunError, UsageError
 from halftrip.results import records
 from halftrip.results.block import Block, decode_array
 from halftrip.results.bounds import LONGEST_NS
+from halftrip.results.carrier import Carrier
 from halftrip.results.configuration import Configuration
 from halftrip.results.device import Device, DeviceCopy, DeviceLatency
 from halftrip.results.records import Record
@@ -308,7 +309,7 @@ def _ranks(record: records.Record) -> Sequence[int]:
             return record.configuration.pair
         case records.Aggregate():
             return [rank for pair in record.pairs for rank in pair]
-        case records.Connection():
+        case records.Connection() | Carrier():
             return (record.rank, record.peer)
         case Threshold() | Device() | DeviceCopy() | DeviceLatency():
             return (record.rank,)

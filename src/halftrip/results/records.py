@@ -25,6 +25,7 @@ from halftrip.results.bounds import (
     WholeNs,
     Window,
 )
+from halftrip.results.carrier import Carrier
 from halftrip.results.configuration import Configuration
 from halftrip.results.counts import CountedSlice, Delivery, HostCounters, add_deliveries
 from halftrip.results.device import Device, DeviceCopy, DeviceLatency
@@ -386,6 +387,7 @@ Record = (
     | Failure
     | Aggregate
     | Connection
+    | Carrier
     | Threshold
     | ClockComparison
     | CopyTime

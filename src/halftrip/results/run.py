@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
+from halftrip.results.carrier import Carrier
 from halftrip.results.configuration import Configuration
 from halftrip.results.counts import CountedSlice, HostCounters
 from halftrip.results.device import Device, DeviceCopy, DeviceLatency
@@ -66,6 +67,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     failures: tuple[Failure, ...] = ()
     aggregates: tuple[Aggregate, ...] = ()
     connections: tuple[Connection, ...] = ()
+    carriers: tuple[Carrier, ...] = ()
     thresholds: tuple[Threshold, ...] = ()
     clock_comparisons: tuple[ClockComparison, ...] = ()
     copy_times: tuple[CopyTime, ...] = ()

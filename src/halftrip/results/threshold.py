@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from halftrip.results.bounds import Count, Name, Number, Positive, Rank, Text
-from halftrip.results.configuration import UNTUNED, Tuning
+from halftrip.results.configuration import UNTUNED, Extra, Tuning
 
 # What happens to messages that are longer: they go by another protocol; are copied by other
 # instructions; go in several pieces, one more at each multiple; do not fit into what holds them on
@@ -30,9 +30,9 @@ class Threshold(
     nothing is known to. The setting's value is `scale` times that of the threshold.
 
     Up to `header` bytes of the value hold no payload. It is one of the `transport` alone, in
-    configurations with this `tuning`, between ranks of the `same_host` or of different ones (None:
-    both); with an empty transport it is one of the machine, for all. `cores` are those that share a
-    cache.
+    configurations with this `tuning` and these `extra` settings, between ranks of the `same_host`
+    or of different ones (None: both); with an empty transport it is one of the machine, for all.
+    `cores` are those that share a cache.
     """
 
     rank: Rank = 0
@@ -46,5 +46,6 @@ class Threshold(
     transport: Name = ""
     same_host: bool | None = None
     tuning: Tuning = UNTUNED
+    extra: Extra = ()
     cores: list[Number] = []
     launch: Number = 0

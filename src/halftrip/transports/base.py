@@ -16,9 +16,11 @@ endpoints of other configurations use the same path, so it takes back what it sh
 
 from __future__ import annotations
 
+import contextlib
 import operator
+import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -31,7 +33,14 @@ from halftrip.memory.allocator import Bytes, Region
 from halftrip.memory.ring import Ring
 from halftrip.plan.plan import Plan
 from halftrip.results.block import NO_TIMES, Times
-from halftrip.results.configuration import UNTUNED, Configuration, EndSettings, Tuning, Wait
+from halftrip.results.configuration import (
+    UNTUNED,
+    Configuration,
+    EndSettings,
+    Extra,
+    Tuning,
+    Wait,
+)
 from halftrip.results.counts import Delivery
 from halftrip.results.network_path import NetworkPath
 from halftrip.results.threshold import Threshold
@@ -121,6 +130,17 @@ class PairContext:
     core: int | None = None
     allowed_cores: tuple[int, ...] = ()
     listens: bool | None = None
+
+    @contextlib.contextmanager
+    def on_allowed_cores(self) -> Iterator[None]:
+        """Meanwhile this thread may run on all cores that the rank may use: threads that a library
+        starts must not share the core that this one polls on."""
+        pinned = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, self.allowed_cores or pinned)
+        try:
+            yield
+        finally:
+            os.sched_setaffinity(0, pinned)
 
     @property
     def is_listener(self) -> bool:
@@ -239,10 +259,20 @@ class VirtualTime(Protocol):
 
 class PathSettings(NamedTuple):
     """What one end of a path is opened for: configurations with other settings have another path.
-    `wait` is how this end waits, and `tuning` how the sockets of both are set up."""
+    `wait` is how this end waits, `tuning` how the sockets of both are set up, and `extra` are the
+    settings that are no fields."""
 
     wait: Wait
     tuning: Tuning = UNTUNED
+    extra: Extra = ()
+
+
+class Carried(NamedTuple):
+    """What a `library`, with its version and its file, has chosen to carry messages by: its `ways`,
+    as ``tcp/eth0``."""
+
+    library: str
+    ways: Sequence[str]
 
 
 class Path(ABC):
@@ -271,6 +301,11 @@ class Path(ABC):
     def network_path(self) -> NetworkPath | None:
         """What this host knows of the way to the peer; None: there is no network between them, or
         it is not known."""
+        return None
+
+    def carried(self) -> Carried | None:
+        """What carries the messages where a library chooses that; None elsewhere. Called between
+        batches, once the path has been used."""
         return None
 
     def thresholds(self) -> Sequence[Threshold]:

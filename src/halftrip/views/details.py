@@ -29,7 +29,7 @@ from halftrip.report.document import Document
 from halftrip.results.configuration import Configuration
 from halftrip.results.records import Skip
 from halftrip.results.reported import variant_text
-from halftrip.views import network, notes
+from halftrip.views import carriers, network, notes
 from halftrip.views.row_tables import row_tables
 from halftrip.views.why import trust
 
@@ -55,6 +55,7 @@ def details(document: Document) -> View:
             *network.device_bounds(document.run),
             *network.devices(document.run),
             *network.lines(document.run),
+            *carriers.lines(document.run),
             *notes.uneven_ways(document),
             *notes.unknown_ways(document),
         ]
@@ -146,8 +147,8 @@ def _skip_fields(skip: Skip) -> dict[str, Any]:
 
 
 def content(document: Document) -> dict[str, Any]:
-    """The plan, the ranks, the connections, what hosts have lost, the rows, the baselines, the
-    aggregates, what failed or was skipped, and how the run ended."""
+    """The plan, the ranks, the connections, what carries messages, what hosts have lost, the rows,
+    the baselines, the aggregates, what failed or was skipped, and how the run ended."""
     header = document.run.header
     return {
         "halftrip": header.halftrip,
@@ -159,6 +160,7 @@ def content(document: Document) -> dict[str, Any]:
             for each in document.run.first_ranks
         ],
         "connections": [msgspec.to_builtins(each) for each in document.run.connections],
+        "carriers": [msgspec.to_builtins(each) for each in document.run.carriers],
         "losses": [losses_fields(each) for each in losses(document.run)],
         "slow": [
             slow_fields(each, setting)
