@@ -172,6 +172,8 @@ VALUES = {
     "streams": ("4", "1,2"),
     "zerocopy": (True, False),
     "staging": ("whole", "none,chunk=512K"),
+    "provider": ("shm", "tcp;ofi_rxm,shm"),
+    "libfabric_library": ("libfabric.so.1", "/opt/libfabric.so.1"),
     "concurrent_pairs": ("1,all", 1),
     "rate": (1e9, 1e6),
     "verify": (True, False),
