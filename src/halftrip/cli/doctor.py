@@ -57,7 +57,13 @@ def doctor(
             raise UsageError(f"{name}: goes with --loops")
     from halftrip.job import left_behind
     from halftrip.telemetry import doctor as machine
-    from halftrip.telemetry import doctor_devices, doctor_mpi, doctor_single_copy, doctor_sleep
+    from halftrip.telemetry import (
+        doctor_devices,
+        doctor_libfabric,
+        doctor_mpi,
+        doctor_single_copy,
+        doctor_sleep,
+    )
     from halftrip.telemetry.load import LOOK_SECONDS
     from halftrip.views.doctor import doctor as view
 
@@ -70,6 +76,7 @@ def doctor(
         doctor_single_copy.check(),
         *doctor_sleep.checks(),
         doctor_devices.check(),
+        doctor_libfabric.check(),
         doctor_mpi.check(),
     ]
     put_view(view(checks), format_)
