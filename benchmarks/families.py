@@ -29,6 +29,7 @@ from contenders import (
     BIN,
     IMB,
     best_of_trials_ns,
+    fi_pingpong,
     halftrip,
     imb,
     iperf3,
@@ -201,6 +202,17 @@ def tcp_comparisons(_: ExitStack) -> Iterator[Comparison]:
     yield Comparison("tcp block, NetPIPE", same, netpipe_tcp(), latency(1.03))
 
 
+def libfabric_comparisons(_: ExitStack) -> Iterator[Comparison]:
+    """libfabric's own ping-pong over the same providers, by mean."""
+    require("fi_pingpong")
+    sizes = ("-s", ",".join(map(str, LATENCY_SIZES)))
+    for provider in ("shm", "tcp;ofi_rxm"):
+        ours = ("-t", "libfabric", "--provider", provider, *sizes)
+        peer = fi_pingpong(provider, LATENCY_SIZES)
+        name = f"libfabric {provider}, fi_pingpong"
+        yield Comparison(name, halftrip(*ours, statistic=mean_ns), peer, latency(1.0))
+
+
 def udp_comparisons(_: ExitStack) -> Iterator[Comparison]:
     """UDP on loopback at 64 bytes."""
     require("sockperf")
@@ -292,6 +304,7 @@ FAMILIES: dict[str, Callable[[ExitStack], Iterator[Comparison]]] = {
     "mpi4py": python_comparisons,
     "tcp": tcp_comparisons,
     "udp": udp_comparisons,
+    "libfabric": libfabric_comparisons,
     "shm": shm_comparisons,
     "recipes": recipe_comparisons,
     "load": load_comparisons,

@@ -52,6 +52,8 @@ TRANSPORTS: Entries[TransportEntry] = Entries(
                                       needs="dragon", built_on="dragon"),
         "dragon-queue": TransportEntry("halftrip.transports.python.dragon:DragonQueueTransport",
                                        needs="dragon", built_on="dragon"),
+        "libfabric": TransportEntry("halftrip.transports.native.libfabric:LibfabricTransport",
+                                    needs="library"),
         "cuda-ipc": TransportEntry("halftrip.transports.native.cuda_ipc:CudaIpcTransport",
                                    needs="cuda"),
         "nccl": TransportEntry("halftrip.transports.native.nccl:NcclTransport", needs="cuda"),

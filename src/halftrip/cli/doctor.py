@@ -59,6 +59,7 @@ def doctor(
     from halftrip.telemetry import doctor as machine
     from halftrip.telemetry import (
         doctor_devices,
+        doctor_libfabric,
         doctor_mpi,
         doctor_single_copy,
         doctor_sleep,
@@ -76,6 +77,7 @@ def doctor(
         doctor_single_copy.check(),
         *doctor_sleep.checks(),
         doctor_devices.check(),
+        doctor_libfabric.check(),
         doctor_mpi.check(),
         doctor_ucx.check(),
     ]

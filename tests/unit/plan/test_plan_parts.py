@@ -175,6 +175,8 @@ VALUES = {
     "staging": ("whole", "none,chunk=512K"),
     "ucx_tls": ("tcp", "posix+cma,tcp"),
     "ucx_device": ("eth0", "lo"),
+    "provider": ("shm", "tcp;ofi_rxm,shm"),
+    "libfabric_library": ("libfabric.so.1", "/opt/libfabric.so.1"),
     "concurrent_pairs": ("1,all", 1),
     "rate": (1e9, 1e6),
     "verify": (True, False),

@@ -1,0 +1,1 @@
+"""libfabric, found at run time: which are installed, and what they offer."""

@@ -1,0 +1,48 @@
+"""Which libfabric is installed, and which providers it has."""
+
+from __future__ import annotations
+
+from halftrip.errors import Unavailable
+from halftrip.libfabric.library import (
+    LIBRARY,
+    Asked,
+    installed,
+    library,
+    missing,
+    offers,
+    version_of,
+)
+from halftrip.telemetry.doctor import Check, unknown
+
+_NAME = "libfabric"
+
+
+def check() -> Check:
+    """All that are found, with their versions and providers: a run takes the first, or that which
+    --libfabric-library names."""
+    if reason := missing():
+        is_none = reason.startswith("there is no")
+        return (
+            unknown(_NAME, reason)
+            if is_none
+            else Check(_NAME, "warning", reason, "install it anew")
+        )
+    found: dict[str, str] = {}
+    broken = []
+    for file in (LIBRARY, *installed()):
+        try:
+            of = library(file)
+            names = dict.fromkeys(
+                each.provider
+                for same_host in (True, False)
+                for each in offers(Asked(library=file, same_host=same_host))
+            )
+        except Unavailable as error:
+            # The linker knows none by itself, where those of packages are there.
+            broken += [str(error)] if file != LIBRARY else []
+            continue
+        found.setdefault(of.file, f"{version_of(of)} ({of.file}): {', '.join(names) or 'none'}")
+    said = "; ".join(found.values())
+    if broken:
+        return Check(_NAME, "warning", "; ".join([said, *broken]), "a run does not take these")
+    return Check(_NAME, "ok", said)
