@@ -4,6 +4,7 @@ but UsageError may come of it."""
 import contextlib
 import functools
 import io
+import quopri
 import random
 import re
 import sys
@@ -124,7 +125,9 @@ def log(draw: random.Random) -> bytes:
                     lines.insert(place, draw.choice(NOISE).encode() + b"\n")
             lines = lines or [b"\n"]
         whole += [*lines, *[b"\n"] * draw.randrange(2)]
-    return b"".join(whole)
+    log = b"".join(whole)
+    # As a mail has it, or not.
+    return quopri.encodestring(log) if draw.random() < 0.1 else log
 
 
 def draw_input(draw: random.Random) -> Input:

@@ -17,9 +17,10 @@ from halftrip import api
 from halftrip.cli.compare import compare
 from halftrip.cli.explain import explain
 from halftrip.cli.history import history
+from halftrip.cli.plot import plot
 from halftrip.cli.show import ShowRequest, show_runs
 from halftrip.errors import HalftripError, UsageError
-from halftrip.registry import VIEWS
+from halftrip.registry import PLOTS, VIEWS
 from halftrip.results.threshold import Acts, Threshold
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -43,6 +44,8 @@ FORMS = (
     ShowRequest(format="nodes", expect=EXPECT, baseline=ITSELF),
 )
 EXPLAINED = (partial(explain), partial(explain, at="4K"), partial(explain, format_="json"))
+# In a terminal; charts themselves take half a second each.
+DRAWN = tuple(partial(plot, kind=kind) for kind in (None, *PLOTS))
 # Of several files.
 FORMS_OF_SEVERAL = (
     ShowRequest(),
@@ -58,7 +61,7 @@ COMPARED = (
 )
 # And of how many files.
 _EVERY = [
-    *((form, 1) for form in (*FORMS, *EXPLAINED)),
+    *((form, 1) for form in (*FORMS, *EXPLAINED, *DRAWN)),
     *((form, 2) for form in (*FORMS_OF_SEVERAL, *COMPARED)),
 ]
 _FEW_LINES = 6
@@ -160,7 +163,7 @@ def show(path: Path, form: ShowRequest | partial[int], files: int) -> None:
             if isinstance(form, ShowRequest):
                 own = str(path) if form.baseline == ITSELF else form.baseline
                 show_runs([str(path)] * files, form._replace(baseline=own))
-            elif files == 1:
+            elif form in EXPLAINED:
                 form(str(path))
             else:
                 form([str(_copied(path, number)) for number in range(files)])

@@ -1,6 +1,9 @@
 """A kernel that is made up: what it shows below /proc and /sys."""
 
+import os
+
 from halftrip.kernel_files import Reader
+from halftrip.plan import cores, memory
 
 STAT = """\
 cpu  30 2 20 400 5 1 3 4 0 0
@@ -28,6 +31,23 @@ FILES = {
     "sys/class/net/eth0/device/msi_irqs/28": "",
     "sys/class/net/lo/mtu": "65536\n",
 }
+# Two NUMA nodes with three physical cores each, of two threads: n and n + 6.
+_NODES, _CPU = "sys/devices/system/node", "sys/devices/system/cpu/cpu"
+TWO_NODES = {
+    f"{_NODES}/has_memory": "0-1\n",
+    f"{_NODES}/has_cpu": "0-1\n",
+    f"{_NODES}/node0/cpulist": "0-2,6-8\n",
+    f"{_NODES}/node1/cpulist": "3-5,9-11\n",
+    **{f"{_CPU}{n}/topology/thread_siblings_list": f"{n % 6},{n % 6 + 6}\n" for n in range(12)},
+    **{f"{_CPU}{n}/node{n // 3 % 2}/cpulist": "" for n in range(12)},
+}
+
+
+def has_two_nodes(directory, monkeypatch):
+    """Has plans see these nodes, and all of their processors."""
+    for module in (cores, memory):
+        monkeypatch.setattr(module, "HOST_FILES", Kernel(directory, TWO_NODES).reader)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(12)))
 
 
 class Kernel:

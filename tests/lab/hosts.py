@@ -161,11 +161,19 @@ class Relay:
 
 @dataclass(frozen=True)
 class Lab:
-    """Hosts that reach each other, and an agent that starts commands on any of them."""
+    """Hosts that reach each other, and an agent that starts commands on any of them. `switch` is
+    the namespace of the switch between them, if there is one."""
 
     hosts: tuple[Host, ...]
     agent: Path
     relay: Relay | None = field(default=None)
+    switch: str = ""
+
+    def queue(self, host: Host, rate: int, size: int) -> None:
+        """Has the switch send so many bits per second to a host, from a queue of `size` bytes. In
+        one of its own a host would hold back what a socket has in it (TCP small queues)."""
+        run("tc", "-n", self.switch, "qdisc", "replace", "dev", f"p{host.device}", "root", "tbf",
+            "rate", f"{rate}bit", "burst", "8192", "limit", str(size))  # fmt: skip
 
     @property
     def by_ssh(self) -> tuple[str, ...]:
@@ -226,7 +234,8 @@ def cabled(directory: Path, count: int = 2, one_core: bool = False) -> Iterator[
                     "peer", "name", port, "netns", switch)  # fmt: skip
                 run("ip", "-n", switch, "link", "set", port, "up", "master", "bridge")
         _join(hosts)
-        yield Lab(hosts, _make_agent(directory / "agent", hosts))
+        agent = _make_agent(directory / "agent", hosts)
+        yield Lab(hosts, agent, switch=switch if count > 2 else "")
 
 
 @contextlib.contextmanager

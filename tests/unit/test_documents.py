@@ -28,6 +28,7 @@ from halftrip.transports.refusals import check_possible
 from halftrip.views import columns, cost, details, layers, tails
 from harness import runs
 from harness.files import ROOT, module
+from harness.kernel import has_two_nodes
 from harness.screens import text
 
 flags_page = module("scripts/flags_page.py")
@@ -55,8 +56,9 @@ EVERY_COMMAND = dict.fromkeys(line for name in WITH_COMMANDS for line in command
 
 
 @pytest.mark.parametrize("line", EVERY_COMMAND)
-def test_every_command_of_the_documents_is_possible(line):
+def test_every_command_of_the_documents_is_possible(line, tmp_path, monkeypatch):
     """Options are read as the command reads them."""
+    has_two_nodes(tmp_path, monkeypatch)
     name, *words = shlex.split(line)
     command = COMMANDS().get_command(None, name)
     assert command is not None

@@ -13,13 +13,13 @@ from halftrip.analysis.matching import partners, unknown_of
 from halftrip.analysis.row_change import Rounds
 from halftrip.analysis.states import RunStates, run_states
 from halftrip.errors import UsageError
-from halftrip.plan.parsing import nearest
 from halftrip.plan.setting import Setting
 from halftrip.plan.settings import SETTINGS, extra_setting, ordered
 from halftrip.plan.vary import in_words
 from halftrip.results.configuration import Configuration, extra_names
 from halftrip.results.records import Measurement
 from halftrip.results.run import Run
+from halftrip.spelling import nearest
 from halftrip.units import format_size
 
 Rows = Mapping[Configuration, Sequence[Measurement]]
@@ -197,13 +197,22 @@ def aspects(rows: Iterable[Configuration]) -> dict[str, Callable[[Configuration]
     }
 
 
-def unlike(base: Iterable[Configuration], new: Iterable[Configuration]) -> str:
+def unlike(
+    base: Iterable[Configuration],
+    new: Iterable[Configuration],
+    refusal: Callable[[Configuration, Configuration], str] = lambda *_: "",
+) -> str:
     """In what these rows of two runs differ that are not the same, in words, and how to compare
-    them: ``they differ in socket buffer: system, 8K; --by socket-buffer compares them``."""
+    them: ``they differ in socket buffer: system, 8K; --by socket-buffer compares them``. `refusal`
+    says why two that may be the same are not compared without --anyway; empty where they are."""
     one, other = [*base], [*new]
     if may_be := partners(one, other, match_unknown=True):
         titles = named(unknown_of(may_be).one)
         said = f"{counted(len(may_be), 'row')} may be the same, but one run does not say {titles}"
+        refused = {refusal(*pair) for pair in may_be.items()}
+        if "" not in refused:
+            # All that it takes is said at once.
+            return f"{'; '.join([said, *sorted(refused)])}; --match-unknown --anyway compares them"
         return f"{said}; --match-unknown compares them"
     apart = {}
     for name, of in aspects([*one, *other]).items():

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from halftrip.analysis.asked_rows import AskedRows
+from halftrip.analysis.common_change import allowing_for_others
 from halftrip.analysis.compared_run import ComparedRun, unlike
 from halftrip.analysis.like_states import (
     FEWEST_TO_TELL,
@@ -118,20 +119,7 @@ def compare(
     found = [_pairs(base, new, quantile, anyway, match_unknown) for new in news]
     spread = _spread(found, launch_spread)
     changes = [
-        [
-            row_change(
-                each.configuration,
-                each.base,
-                each.new,
-                spread,
-                _rounds(base, new),
-                with_rtt=not each.is_of_any_state,
-            )._replace(
-                state=each.state, apart=each.apart, hardly=each.hardly, left_out=each.left_out
-            )
-            for each in pairs.rows
-        ]
-        for new, pairs in zip(news, found, strict=True)
+        _changes(pairs, spread, _rounds(base, new)) for new, pairs in zip(news, found, strict=True)
     ]
     p_values = adjusted_p_values([row.difference.p_value for rows in changes for row in rows])
     comparisons = []
@@ -154,6 +142,23 @@ def compare(
             )
         )
     return comparisons
+
+
+def _changes(pairs: _Pairs, spread: Spread, rounds: Rounds | None) -> list[RowChange]:
+    """The rows of two runs, not judged yet."""
+    found = [
+        row_change(
+            each.configuration,
+            each.base,
+            each.new,
+            spread,
+            rounds,
+            with_rtt=not each.is_of_any_state,
+        )._replace(state=each.state, apart=each.apart, hardly=each.hardly, left_out=each.left_out)
+        for each in pairs.rows
+    ]
+    # What is measured in turn has the same machine.
+    return found if rounds is not None else allowing_for_others(found)
 
 
 class _Pair(NamedTuple):
@@ -220,15 +225,18 @@ def _pairs(
         if not side.rows:
             raise UsageError(f"{side.name}: it has no rows to compare")
     matches = partners(base.rows, new.rows, anyway, match_unknown)
+
+    def refusal(each: Configuration, other: Configuration) -> str:
+        one, two = base.statistic(each), new.statistic(other)
+        return "" if one == two else f"{base.name} has the {one}, {new.name} the {two}"
+
     if not matches:
-        said = unlike(base.rows, new.rows)
+        said = unlike(base.rows, new.rows, refusal)
         raise UsageError(f"{base.name} and {new.name} have no row in common: {said}")
     rows: list[_Pair] = []
     refused: list[Refused] = []
     for each, other in matches.items():
-        one, two = base.statistic(each), new.statistic(other)
-        if one != two and not anyway:
-            reason = f"{base.name} has the {one}, {new.name} the {two}"
+        if not anyway and (reason := refusal(each, other)):
             refused.append(Refused(each, reason))
             continue
         pairs = _by_state(

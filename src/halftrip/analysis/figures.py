@@ -25,6 +25,7 @@ from halftrip.analysis.rows import Row
 from halftrip.analysis.setting_figures import CONFIGURATION, with_extra
 from halftrip.analysis.states import QUANTITIES, Quantity, State
 from halftrip.analysis.usage import ENDS, EndUsage, MessageCost
+from halftrip.results.background import BackgroundTraffic
 from halftrip.results.counts import Delivery
 from halftrip.results.usage import CoreUse
 from halftrip.stats.summary import Summary
@@ -126,6 +127,19 @@ STATE: tuple[Figure[State], ...] = (
     *map(_at, QUANTITIES),
     Figure("state_share", "number?", lambda of: of.level.share,
            "How much of the run it held, as a share of all readings"),
+)  # fmt: skip
+TRAFFIC: tuple[Figure[BackgroundTraffic], ...] = (
+    Figure("background_bytes_per_s", "number?", lambda of: of.bandwidth,
+           "Payload that the background moved meanwhile, in all directions, bytes per second",
+           Shown("beside", "MB/s", BRIEF,
+                 says="beside: what the background moved meanwhile, in all directions.")),
+    Figure("background_running", "number?", lambda of: of.running,
+           "Share of the time of the samples in which all of the background was running"),
+    Figure("background_load", "number?", lambda of: of.load,
+           "CPU time of the background over elapsed time, at the end that spent more",
+           Shown("its load", "%")),
+    Figure("background_own_cores", "yes or no?", lambda of: of.own_cores,
+           "Whether the background had cores of its own"),
 )  # fmt: skip
 SUSPECT: tuple[Figure[int], ...] = (
     Figure("suspect_samples", "whole?", lambda of: of,
@@ -288,6 +302,7 @@ FIGURES: tuple[Figure[Row], ...] = (
            Shown("back", "us", MORE + 4, None, tables=_LATENCY)),
     Figure("clock_error_ns", "number?", lambda row: row.one_way and row.one_way.error,
            "How far the clocks may be apart in there_ns and back_ns, ns"),
+    *figures_of(Row, lambda row: row.traffic, TRAFFIC),
     *figures_of(Row, lambda row: row.suspect, SUSPECT),
     *figures_of(Row, lambda row: row.used[0], of_end(0, USAGE)),
     *figures_of(Row, lambda row: row.used[1], of_end(1, USAGE)),

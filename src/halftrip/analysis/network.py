@@ -83,8 +83,9 @@ def factors_by(costs: Mapping[tuple[str, str], Iterable[float]]) -> dict[str, fl
     known: dict[tuple[int, int], Floats] = {}
     for link, values in costs.items():
         one, other = sorted(map(hosts.index, link))
-        if one != other:
-            known[one, other] = np.array([*values])
+        found = _positive(values)
+        if one != other and found.size:
+            known[one, other] = found
     return _factors(known, hosts)
 
 
@@ -150,10 +151,15 @@ def _times(
     hosts = sorted({host for link in by_link for host in link})
     known: dict[tuple[int, int], Floats] = {}
     for (one, other), rows in by_link.items():
-        times = [time for each in rows for time in _slice_medians(run, each)]
-        if times:
-            known[hosts.index(one), hosts.index(other)] = np.array(times)
+        times = _positive(time for each in rows for time in _slice_medians(run, each))
+        if times.size:
+            known[hosts.index(one), hosts.index(other)] = times
     return known, hosts
+
+
+def _positive(values: Iterable[float]) -> Floats:
+    """Those that a clock which is fine enough may have shown."""
+    return np.array([each for each in values if 0 < each < math.inf])
 
 
 def _good_links(

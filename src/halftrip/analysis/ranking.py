@@ -37,18 +37,20 @@ class Ranking(NamedTuple):
 
 
 class Change(NamedTuple):
-    """From the size `begin` on, another curve is faster than the fastest of small messages, up to
-    the `largest` size, where that row takes so many times as long."""
+    """From the size `begin` to the size `end`, another curve is faster than the fastest of small
+    messages, which takes so many times as long at the `end`; `is_last`: no larger size is known of
+    that."""
 
     begin: int
-    largest: int
+    end: int
+    is_last: bool
     fastest: Row
     slower: Slower
 
 
-def rankings(rows: Sequence[Row]) -> tuple[Ranking, Change | None] | None:
+def rankings(rows: Sequence[Row]) -> tuple[Ranking, Sequence[Change]] | None:
     """The ranking of small messages, by the first pattern that several curves have, that of round
-    trips before others, and which curve is faster from some size on; None without two curves of a
+    trips before others, and which curves are faster at larger sizes; None without two curves of a
     size.
 
     Figures that go with the state of the machine are compared with those of the same state. The
@@ -65,7 +67,7 @@ def rankings(rows: Sequence[Row]) -> tuple[Ranking, Change | None] | None:
             common = [size for size in sorted(sizes) if len(sizes[size]) == most]
             small = _ranking(_SMALL if _SMALL in common else common[0], sizes)
             if small is not None:
-                return small, _change(small, sizes)
+                return small, _changes(small, sizes)
     return None
 
 
@@ -89,7 +91,7 @@ def _ranking(size: int, sizes: dict[int, dict[Configuration, Row]]) -> Ranking |
     others = [
         found
         for row in sizes[size].values()
-        if row is not fastest and (found := _slower(fastest, row)) is not None
+        if row is not fastest and (found := slower_than(fastest, row)) is not None
     ]
     if not others:
         return None
@@ -100,12 +102,12 @@ def _fastest(rows: Sequence[Row]) -> Row:
     """The fastest in the states of the machine that rows have in common."""
     best, *others = sorted(rows, key=lambda row: row.summary.latency)
     for row in others:
-        slower = _slower(best, row)
+        slower = slower_than(best, row)
         best = row if slower is not None and slower.factor.value < 1 else best
     return best
 
 
-def _slower(fastest: Row, row: Row) -> Slower | None:
+def slower_than(fastest: Row, row: Row) -> Slower | None:
     """The other row, in a state of the machine that both have figures of; None without one."""
     for one in (fastest, *fastest.others):
         for other in (row, *row.others):
@@ -122,16 +124,31 @@ def _in_one_state(one: Row, other: Row) -> bool:
     return are_alike(one, other)
 
 
-def _change(small: Ranking, sizes: dict[int, dict[Configuration, Row]]) -> Change | None:
-    """Which other curve is the fastest of the largest messages, and from which size on."""
+def _changes(small: Ranking, sizes: dict[int, dict[Configuration, Row]]) -> list[Change]:
+    """Which other curves are the fastest of larger messages, each in which sizes."""
     curve = small.fastest.configuration.curve
-    having = [size for size in sizes if size > small.size and curve in sizes[size]]
-    found: Change | None = None
-    for size in sorted(having, reverse=True):
-        fastest = _fastest([*sizes[size].values()])
-        slower = _slower(fastest, sizes[size][curve])
-        is_same = found is None or found.fastest.configuration.curve == fastest.configuration.curve
-        if slower is None or not slower.is_told_apart or not is_same:
-            break
-        found = Change(size, size, fastest, slower) if found is None else found._replace(begin=size)
+    having = sorted(size for size in sizes if size > small.size and curve in sizes[size])
+    found: list[Change] = []
+    leads = False
+    for size in having:
+        rows = sizes[size]
+        former = rows.get(found[-1].fastest.configuration.curve) if leads else None
+        fastest = _fastest([*rows.values()])
+        if former is not None and not _is_told_apart(fastest, former):
+            # What chance explains is no change.
+            fastest = former
+        slower = slower_than(fastest, rows[curve])
+        if slower is None or not slower.is_told_apart:
+            leads = leads and fastest is former
+            continue
+        begin = found[-1].begin if leads and fastest is former else size
+        if begin != size:
+            found.pop()
+        found.append(Change(begin, size, size == having[-1], fastest, slower))
+        leads = True
     return found
+
+
+def _is_told_apart(fastest: Row, row: Row) -> bool:
+    slower = None if fastest is row else slower_than(fastest, row)
+    return slower is not None and slower.is_told_apart

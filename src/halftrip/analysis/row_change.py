@@ -52,7 +52,8 @@ class RowChange(NamedTuple):
     of the base had to be multiplied to be at the core-to-core round trip of the new run (None: they
     were left as they are). `state` is what the state of the machine is called in which both were
     measured, where there are several, `apart` says where it was not the same, and `hardly` that a
-    run was hardly in it, so that nothing but that they are the same can be told. `p_adjusted`
+    run was hardly in it, so that nothing but that they are the same can be told. `elsewhere` is the
+    factor by which other paths changed as a whole, where that explains the row's own. `p_adjusted`
     allows for the number of rows. `reason` says why it cannot be told, and `launches` how many of
     each side it would take (None: no number would do)."""
 
@@ -66,6 +67,7 @@ class RowChange(NamedTuple):
     state: str = ""
     apart: str = ""
     hardly: str = ""
+    elsewhere: float | None = None
     p_adjusted: float = 1.0
     word: ChangeWord = "cannot tell"
     reason: str = ""
@@ -170,7 +172,7 @@ def judged(change: RowChange, p_adjusted: float, threshold: float, spread: Sprea
         low, middle, high = (math.log(each) for each in (found.low, found.ratio, found.high))
         if -most <= low and high <= most:
             word = "same"
-        elif moved := _said_moved(change):
+        elif moved := _said_moved(change) or _said_elsewhere(change):
             reason, launches = moved, None
         elif p_adjusted <= LEVEL and found.significant and abs(middle) > most:
             word = "slower" if middle > 0 else "faster"
@@ -191,6 +193,13 @@ def judged(change: RowChange, p_adjusted: float, threshold: float, spread: Sprea
         reason=reason if word == "cannot tell" else "",
         launches=launches if word == "cannot tell" else None,
     )
+
+
+def _said_elsewhere(change: RowChange) -> str:
+    """That other paths changed as much, in words; empty where they did not."""
+    if change.elsewhere is None:
+        return ""
+    return f"other paths take {change.elsewhere:.3f} times as long, too"
 
 
 def _said_moved(change: RowChange) -> str:

@@ -32,6 +32,7 @@ from halftrip.forked_work import mapped, usable_cores
 from halftrip.plan.setting import Of
 from halftrip.plan.settings import WITH_FIELDS
 from halftrip.registry import TRANSPORTS
+from halftrip.results.background import BackgroundTraffic, together
 from halftrip.results.configuration import Configuration
 from halftrip.results.counts import Delivery, delivered_share
 from halftrip.results.reported import Reported, Source, StatedInterval
@@ -100,6 +101,11 @@ class Row(NamedTuple):
     measured: MeasuredRow
     reported: tuple[Reported, ...]
     source: Source | None
+
+    @property
+    def traffic(self) -> BackgroundTraffic | None:
+        """What went on beside all its slices; None where nothing did."""
+        return together(each.background for each in self.measured.measurements)
 
     @property
     def delivered(self) -> float:

@@ -22,8 +22,8 @@ from halftrip import __version__
 from halftrip.cli import syntax
 from halftrip.cli.output import flush, in_job, prepare_streams, speaks, writing
 from halftrip.errors import SHORTAGES, HalftripError, Interrupted, UsageError, shortage
-from halftrip.plan.parsing import nearest
 from halftrip.plan.recipes import names as recipe_names
+from halftrip.spelling import nearest
 
 # In the order of the help.
 COMMANDS = (

@@ -16,7 +16,7 @@ from halftrip.cli.inputs import Text
 from halftrip.cli.output import writing
 from halftrip.errors import UsageError
 from halftrip.plan.options import OPTIONS
-from halftrip.plan.parsing import nearest
+from halftrip.spelling import nearest
 
 # Bash cuts words at : and =, and replaces only what is behind the last of them.
 _BASH = r"""_halftrip() {

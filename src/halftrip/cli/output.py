@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TextIO, TypeVar
 from halftrip.cli import syntax
 from halftrip.entries import Registry
 from halftrip.errors import HalftripError, UsageError, system_reason
-from halftrip.plan.parsing import nearest
 from halftrip.registry import FORMATS, STYLES
+from halftrip.spelling import nearest
 from halftrip.texts import printable, printable_lines
 
 if TYPE_CHECKING:

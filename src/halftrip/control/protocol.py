@@ -143,6 +143,13 @@ class Closed(Exception):
         return f"{name} died"
 
 
+class Malformed(Closed):
+    """What the other end has sent is no message, or none that it may send."""
+
+    def of(self, name: str) -> str:
+        return f"{name}: {self}"
+
+
 class Tampered(Closed):
     """What came was not sent by the other end, or not as its next message."""
 
@@ -185,7 +192,7 @@ def decoded(payload: bytes, kind: Any) -> Any:
     try:
         return _decoder(kind).decode(payload)
     except _MALFORMED as error:
-        raise Closed(f"malformed message: {error}") from None
+        raise Malformed(f"malformed message: {error}") from None
 
 
 def framed(payload: bytes, seal: Seal = CLEAR) -> bytes:
@@ -248,7 +255,7 @@ class Channel:
     def receive_bytes(self, longest: int = _LONGEST, deadline: float | None = None) -> bytes:
         (length,) = LENGTH.unpack(self._opened(LENGTH.size, deadline))
         if length > longest:
-            raise Closed("a message of impossible length")
+            raise Malformed("a message of impossible length")
         return self._opened(length, deadline)
 
     def _opened(self, size: int, deadline: float | None) -> bytes:

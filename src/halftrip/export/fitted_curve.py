@@ -15,6 +15,7 @@ from halftrip.report.document import Document
 from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import ROUND_TRIP
 from halftrip.texts import printable
+from halftrip.units import format_size
 
 # So many choices are named; there may be thousands of pairs.
 _MOST_NAMED = 4
@@ -131,7 +132,11 @@ def problem(pieces: Pieces) -> str | None:
         if not segment.at(segment.shortest) >= 0:
             return f"from {sizes} a message takes less than no time: measure more sizes there"
         if piece.line.per_byte.value < 0:
-            return f"from {sizes} longer messages are faster: measure longer, or more sizes there"
+            said = f"from {sizes} longer messages are faster: measure longer, or more sizes there"
+            if piece is pieces.pieces[0] and len(pieces.pieces) > 1:
+                ends = pieces.pieces[1].first, pieces.pieces[-1].last
+                said += f", or leave these out: -s {'..'.join(map(format_size, ends))}"
+            return said
     last = pieces.pieces[-1]
     if last.line.per_byte.value == 0:
         return (

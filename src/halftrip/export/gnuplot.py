@@ -237,5 +237,6 @@ def _plot(
 
 
 def _quoted(text: str) -> str:
-    """A string that gnuplot neither executes nor expands."""
-    return "'" + text.replace("'", "''") + "'"
+    """A string that gnuplot neither executes nor expands. Quotes are in strings of their own: it
+    takes one that begins with a doubled quote for an empty one."""
+    return "'" + text.replace("'", "'.\"'\".'") + "'"

@@ -48,7 +48,7 @@ def join(
     limit = TimeLimit.from_plan(plan)
     check_fit(job, plan)
     remove_left_behind()
-    group = start_group(job, plan.threads)
+    group = start_group(job, plan.all_threads)
     run_file = None
     try:
         # Before there is a file: only the watchdog writes into it why a run has ended.

@@ -13,8 +13,7 @@ from halftrip.control.network import host_identity
 from halftrip.errors import HalftripError
 from halftrip.job.limit import is_worthwhile
 from halftrip.job.view import RunView
-from halftrip.measure.setup import places
-from halftrip.plan.pairing import Schedules
+from halftrip.measure.placing import scheduled
 from halftrip.plan.plan import Plan
 from halftrip.telemetry import load, topology
 
@@ -53,8 +52,7 @@ def _warn(
     allowed = {core.number for each in views if each.host == here for core in each.allowed}
     hosts = [each.host for each in views]
     try:
-        schedule = Schedules(len(views), plan.pairs, plan.limits, hosts)
-        chosen = places(plan, views, schedule.pairs_of(0))
+        _, chosen = scheduled(plan, views, hosts)
     except HalftripError:
         # The ranks find the same mistake, and tell it.
         return

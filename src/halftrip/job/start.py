@@ -186,7 +186,7 @@ def _launcher(plan: Plan) -> tuple[str, list[str]]:
         default = "mpiexec" if not plan.spans_hosts else "ssh" if plan.hosts else "peer"
         return plan.launcher or default, []
     for needed, launcher in _LAUNCHERS.items():
-        if found := needing(needed, plan.transports):
+        if found := needing(needed, plan.used_transports):
             return launcher, found
     return "local", []
 
@@ -250,7 +250,7 @@ def _have_pairs(plan: Plan, hosts: Sequence[str], absent: Collection[str]) -> bo
 
 
 def _uses_dragon(plan: Plan) -> bool:
-    return bool(needing("dragon", plan.transports))
+    return bool(needing("dragon", plan.used_transports))
 
 
 def _start(plan: Plan, launcher: Launcher, job: Job, started: Started) -> None:

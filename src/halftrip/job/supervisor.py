@@ -21,6 +21,7 @@ from halftrip.control.protocol import (
     Bye,
     Channel,
     Closed,
+    Malformed,
     Pong,
     Progress,
     RecordLines,
@@ -215,7 +216,9 @@ class Supervisor:
         self._selector.unregister(channel)
         try:
             hello: Hello = decoded(channel.receive_bytes(LONGEST_GREETING), Hello)
-        except Closed:
+        except Closed as error:
+            if isinstance(error, Malformed):
+                raise deaths.lost(f"rank {number}", error) from None
             return  # the server says why
         if hello.rank not in (number, -1):
             raise deaths.LaunchFailed(f"rank {number} says that it is rank {hello.rank}")
@@ -291,6 +294,8 @@ class Supervisor:
     def _on_control(self, rank: ConnectedRank) -> None:
         try:
             message = rank.control.receive(longest=1 << 20)
+            if not isinstance(message, Bye | Pong | Abort):
+                raise Malformed(f"{type(message).__name__} is not for a rank to say")
         except Closed as error:
             self._selector.unregister(rank.control)
             self._reports.append(deaths.lost(rank.name, error))

@@ -233,7 +233,7 @@ def _run(job: Job, rank: int, communicator: MPI.Intracomm | None) -> None:
         if job.serves:
             check_served(plan)
         mpi = None if over_sockets else communicator
-        group = _form_group(job, rank, mpi, listener, assignment, plan.threads)
+        group = _form_group(job, rank, mpi, listener, assignment, plan.all_threads)
         events = _connect_events(job) if rank == 0 else None
         sink = LauncherSink(events, assignment.progress, assignment.paced)
         process = ProcessContext.from_plan(

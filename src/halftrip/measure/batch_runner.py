@@ -161,9 +161,9 @@ class BatchRunner:
 
     # Timing.
 
-    def begin_slice(self, segment: int = 0) -> None:
+    def begin_slice(self, segment: int = 0, watched: bool = True) -> None:
         """Prepares this end for a slice, after others over the same path, in the segment of
-        memory of this number."""
+        memory of this number. `watched`: what else uses its core is looked at."""
         several = self._path.segments > 1
         self.segment = segment % self._path.segments if several else None
         if self.segment is not None:
@@ -172,7 +172,7 @@ class BatchRunner:
         self._memory.enter()
         self._opened.resume()
         # Where ranks share a core, what others had of it is no news.
-        if not self.configuration.is_simulated and not self._context.shares_core:
+        if watched and not self.configuration.is_simulated and not self._context.shares_core:
             self._core_watch = self._meter.watch_core(
                 self._context.core, not self._context.same_host
             )

@@ -72,6 +72,9 @@ class PairEnd:
         setup = self._setup
         if not any(each.capabilities.shares_memory for each in setup.transports.values()):
             return 1
+        if self.context.thread >= setup.plan.threads:
+            # What goes on beside what is timed has no slices of its own.
+            return 1
         return max(1, SEGMENTS // (setup.schedule.partners() * setup.plan.threads))
 
     def _share_memory(self, refusal: str | None, segments: int) -> tuple[Bytes | None, str]:

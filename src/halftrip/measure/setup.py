@@ -17,8 +17,10 @@ from halftrip import _native
 from halftrip.clock import Clock
 from halftrip.control.collectives import Group
 from halftrip.control.network import host_identity
+from halftrip.cpus import node_of, siblings_of
 from halftrip.errors import HalftripError, Unavailable, UsageError
 from halftrip.kernel_files import Reader
+from halftrip.measure.placing import scheduled
 from halftrip.memory.allocator import memory_named
 from halftrip.memory.ring import Layout, layout
 from halftrip.mpi import library
@@ -54,7 +56,8 @@ class Setup:
     `hosts` and `places` are by rank; so are `environments`, which only rank 0 has, as it has the
     `thresholds` of all ranks' cores and the `devices` of their memory. `cache_bytes` is the largest
     last-level cache of all ranks and devices, and `kept_bytes` what the buffers of configurations
-    that are not being measured may take at each rank. Ranks that are `absent` are as in
+    that are not being measured may take at each rank. `beside` has, by rank, a core for each of its
+    threads beside what is timed (None: there is none left). Ranks that are `absent` are as in
     ProcessContext; their environments are those of the processes in their places. This rank may use
     the `allowed_cores`. `poll_pause` is how many pauses lie between two polls, the same for all
     ranks of a host.
@@ -76,6 +79,7 @@ class Setup:
     devices: list[Device] = field(default_factory=list)
     allowed_cores: tuple[int, ...] = ()
     poll_pause: int = 1
+    beside: list[list[int | None]] = field(default_factory=list)
 
     @property
     def clock_hosts(self) -> list[str]:
@@ -105,16 +109,25 @@ class Setup:
         """The pair of these ranks, the initiator first, as this rank sees it."""
         initiator, responder = ranks
         own = self.group.rank
+        core, shares = self._place_of(ranks, thread)
         return PairContext(
             peer=responder if own == initiator else initiator,
             initiates=own == initiator,
             same_host=self.hosts[initiator] == self.hosts[responder],
-            shares_core=any(self.places[rank][thread].shared for rank in ranks),
+            shares_core=shares,
             listens=self._listens(own, ranks),
             thread=thread,
-            core=self.places[own][thread].core if self.plan.threads > 1 else None,
+            core=core,
             allowed_cores=self.allowed_cores,
         )
+
+    def _place_of(self, ranks: tuple[int, int], thread: int) -> tuple[int | None, bool]:
+        """The core that this rank's thread has to run on, and whether either end shares its own."""
+        own, flow = self.group.rank, thread - self.plan.threads
+        if flow >= 0:
+            return self.beside[own][flow], any(self.beside[rank][flow] is None for rank in ranks)
+        core = self.places[own][thread].core if self.plan.threads > 1 else None
+        return core, any(self.places[rank][thread].shared for rank in ranks)
 
     def _listens(self, own: int, ranks: tuple[int, int]) -> bool | None:
         """Whether this rank of a pair waits for the other's connection; None: whoever initiates."""
@@ -180,7 +193,7 @@ def set_up(plan: Plan, group: Group, process: ProcessContext) -> Setup:
             raise HalftripError(f"rank {group.rank}: the variable {name} has not reached it")
     clock = Clock()
     reader = Reader()
-    meter = Meter(reader, whole=plan.threads == 1)
+    meter = Meter(reader, whole=plan.all_threads == 1)
     lost = process.absent.get(group.rank)
     near = tuple(_near(plan, role, reader) for role in (0, 1))
     own_view = topology.view(host_identity(), reader, near)
@@ -194,10 +207,9 @@ def set_up(plan: Plan, group: Group, process: ProcessContext) -> Setup:
         # hosts: the way through /proc leads to all processes of a user.
         there = group.size // 2
         hosts = [f"{host} (serving)" if rank >= there else host for rank, host in enumerate(hosts)]
-    schedule = Schedules(group.size, plan.pairs, plan.limits, hosts, process.absent)
+    schedule, chosen = scheduled(plan, views, hosts, process.absent)
     if plan.pairs == "across" and len(set(hosts)) == 1:
         raise UsageError("--pairs across: all ranks are on one host; --hosts a,b names several")
-    chosen = places(plan, views, schedule.pairs_of(0))
     own = chosen[group.rank]
     if own[0].core is not None and lost is None:
         os.sched_setaffinity(0, {own[0].core})
@@ -233,10 +245,11 @@ def set_up(plan: Plan, group: Group, process: ProcessContext) -> Setup:
         cache_bytes=max(cache for cache, _ in limits),
         kept_bytes=min(_MOST_KEPT, *(kept for _, kept in limits)),
         schedule=schedule,
-        transports={name: TRANSPORTS.load(name)(process) for name in plan.transports},
+        transports={name: TRANSPORTS.load(name)(process) for name in plan.used_transports},
         absent=process.absent,
         allowed_cores=tuple(core.number for core in own_view.allowed),
         poll_pause=poll_pause,
+        beside=topology.cores_beside(views, chosen, plan.all_threads - plan.threads),
     )
 
 
@@ -297,23 +310,6 @@ def _agree_on_poll_pause(group: Group, hosts: Sequence[str]) -> int:
     return pause
 
 
-def places(
-    plan: Plan, views: Sequence[topology.CoreView], first: Sequence[tuple[int, int]]
-) -> list[list[topology.Place]]:
-    """The places of every rank's threads, by rank. Threads that talk in the `first` round are
-    placed side by side. Raises UsageError or Unavailable for cores that cannot be used."""
-    threads = plan.threads
-    order = [
-        rank * threads + thread for pair in first for thread in range(threads) for rank in pair
-    ]
-    rest = [slot for slot in range(len(views) * threads) if slot not in order]
-    each = [view for view in views for _ in range(threads)]
-    roles = {rank: role for pair in first for role, rank in enumerate(pair)}
-    of_slots = [roles.get(rank, 0) for rank in range(len(views)) for _ in range(threads)]
-    found = topology.place(each, plan.cores, [*order, *rest], threads, of_slots)
-    return [found[rank * threads : (rank + 1) * threads] for rank in range(len(views))]
-
-
 def _environment(
     rank: int,
     places: Sequence[topology.Place],
@@ -350,7 +346,8 @@ def _environment(
         slow_start_after_idle=environment.slow_start_after_idle(reader),
         counters=perf_counters.missing() is None,
         machine=environment.machine(reader),
-        siblings=None if core is None else topology.siblings_of(core, reader),
+        siblings=None if core is None else siblings_of(core, reader),
+        node=None if core is None else node_of(core, reader),
         mpi=library.library_version() if has_mpi else None,
         mpi_library=library.library_path() if has_mpi else None,
         variables=environment.variables(os.environ, named),

@@ -9,6 +9,7 @@ import msgspec
 
 from halftrip.clock import raw_now
 from halftrip.errors import Unavailable
+from halftrip.measure.background import BackgroundEnd, stood_still
 from halftrip.measure.batch_runner import BatchRunner
 from halftrip.measure.pair import PairEnd
 from halftrip.measure.placement_filter import PlacementFilter
@@ -18,6 +19,7 @@ from halftrip.measure.selection import Refusal, refusal
 from halftrip.measure.setup import Setup
 from halftrip.measure.slices import InitiatorSlice, finish, serve
 from halftrip.measure.walk import SliceTurn
+from halftrip.results.background import BackgroundTraffic
 from halftrip.results.carrier import Carrier
 from halftrip.results.configuration import Configuration
 from halftrip.results.counts import CountedSlice
@@ -44,7 +46,8 @@ class ConfigurationState(NamedTuple):
 
 class SliceRun:
     """The slice of `turn`, of `configuration`, at this end of its `pair`. The initiator keeps what
-    `state` gives, and with --placement-state has a `placement`.
+    `state` gives, and with --placement-state has a `placement`. `background` makes what goes on
+    meanwhile; None: nothing.
 
     `refused` is why the configuration cannot be measured here, `timed_ns` the time of all batches.
     """
@@ -57,6 +60,7 @@ class SliceRun:
         configuration: Configuration,
         state: Callable[[], ConfigurationState],
         placement: PlacementFilter | None,
+        background: Callable[[], BackgroundEnd] | None = None,
     ) -> None:
         self.configuration = configuration
         self.refused: str | None = None
@@ -67,6 +71,9 @@ class SliceRun:
         self._turn = turn
         self._state = state
         self._placement = placement
+        self._make_background = background
+        self._background: BackgroundEnd | None = None
+        self._traffic: BackgroundTraffic | None = None
         self._runner: BatchRunner | None = None
         self._slice: InitiatorSlice | None = None
         self._cores: tuple[CoreUse | None, CoreUse | None] = (None, None)
@@ -90,14 +97,12 @@ class SliceRun:
             self.refused = self._pair.unreachable
             return
         try:
-            if self._turn.number == 0:
-                reason = refusal(self._setup, self._pair, self.configuration)
-                if reason is not None:
-                    raise Unavailable(reason)
-            self._runner = self._pair.batch_runner(self.configuration)
+            self._runner = self._open()
         except Unavailable as error:
             self.refused = str(error)
             return
+        if self._background is not None:
+            self._background.begin()
         if self._pair.initiates:
             sampler = self._state().sampler
             sampler.allow(self._turn.time(self._plan))
@@ -113,6 +118,18 @@ class SliceRun:
             if several:
                 serve(self._pair, self._runner)
 
+    def _open(self) -> BatchRunner:
+        """Opens what the slice needs. Raises Unavailable at both ends."""
+        is_first = self._turn.number == 0
+        if is_first:
+            reason = refusal(self._setup, self._pair, self.configuration)
+            if reason is not None:
+                raise Unavailable(reason)
+        if self._make_background is not None:
+            self._background = self._make_background()
+            self._background.open(is_first)
+        return self._pair.batch_runner(self.configuration)
+
     def sample(self, until: int | None) -> None:
         """Samples, until the moment `until`, ns of this host's CLOCK_MONOTONIC_RAW, if others do at
         the same time, and ends the slice."""
@@ -120,9 +137,16 @@ class SliceRun:
             return
         if self._slice is None:
             ended = serve(self._pair, self._runner)
+            if self._background is not None:
+                self._background.end()
             finish(self._pair, self._runner)
         else:
+            began = raw_now()
             self._slice.sample(until or self._latest_end())
+            ended_at = raw_now()
+            if self._background is not None:
+                self._background.end()
+                self._traffic = self._background.traffic(began, ended_at)
             self._cores = self._slice.end()
             self.timed_ns = self._slice.timed_ns
             ended = self._slice.ended
@@ -148,17 +172,20 @@ class SliceRun:
         later. `last`: no slice is planned after it. The launch began at that time.monotonic."""
         if self._slice is None:
             return None
-        progress = self._state().progress
+        progress, idle = self._state().progress, None
         if self._turn.counts:
             counted = self._slice.counted(self._turn.number, launch)
             if counted is not None:
                 return counted
         else:
             measured = self._slice.measurement(self._turn.number, launch, began, self._cores)
-            if measured is not None:
+            idle = None if self._traffic is None else stood_still(self._traffic)
+            if measured is not None and idle is None:
                 progress.add(measured)
-                return measured
+                return msgspec.structs.replace(measured, background=self._traffic)
         reason = None if self._slice.ended is None else self._slice.ended.problem.reason
+        if reason is None and last and not progress.medians and idle is not None:
+            reason = f"--background {self.configuration.background}: {idle}"
         if reason is None and last and not progress.medians and self._placement is not None:
             reason = self._placement.why_nothing
         if reason is None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from halftrip.clock import raw_now
+from halftrip.measure.background import BackgroundEnd
 from halftrip.measure.batch import stopping
 from halftrip.measure.clock_offsets import HostClocks
 from halftrip.measure.kept_blocks import BLOCK_GROWTH, FIRST_BLOCK_SHARE, BlockLengths
@@ -22,6 +23,7 @@ from halftrip.measure.selection import Refusal
 from halftrip.measure.setup import Setup
 from halftrip.measure.slice_run import ConfigurationState, PathRecord, SliceRun
 from halftrip.measure.walk import SliceTurn
+from halftrip.plan.background import parsed
 from halftrip.plan.configurations import configuration_of
 from halftrip.plan.slices import planned_slices
 from halftrip.results.configuration import Configuration
@@ -164,20 +166,39 @@ class SliceRunner:
             configuration,
             lambda: self._state_of(configuration, turn.counts),
             placement,
+            self._background(configuration, ranks),
         )
+
+    def _background(
+        self, configuration: Configuration, ranks: tuple[int, int]
+    ) -> Callable[[], BackgroundEnd] | None:
+        """What makes the traffic beside a configuration, of a pair beside its first thread."""
+        found = parsed(configuration.background)
+        if found is None or configuration.thread:
+            return None
+        first = self._plan.threads
+        threads = range(first, first + found.flows)
+
+        def make() -> BackgroundEnd:
+            pairs = [self._pair(ranks, thread) for thread in threads]
+            return BackgroundEnd(self._setup, pairs, configuration)
+
+        return make
 
     def _pair(self, ranks: tuple[int, int], thread: int) -> PairEnd:
         key = ranks, thread
         if key not in self._pairs:
             # Both ends know the same number of partners, so they close the same buffers.
-            shares = self._setup.schedule.partners() * self._plan.threads
+            shares = self._setup.schedule.partners() * self._plan.all_threads
             context = self._setup.context(ranks, thread)
             self._pairs[key] = PairEnd(self._setup, context, self._setup.kept_bytes // shares)
         return self._pairs[key]
 
     def _leave(self, ranks: tuple[int, int]) -> None:
-        for thread in range(self._plan.threads):
-            self._pairs.pop((ranks, thread)).close()
+        for thread in range(self._plan.all_threads):
+            pair = self._pairs.pop((ranks, thread), None)
+            if pair is not None:
+                pair.close()
         self._setup.group.leave(sum(ranks) - self._setup.group.rank)
 
     def _begin_together(self, turn: SliceTurn) -> int | None:

@@ -7,8 +7,10 @@ import mmap
 
 import numpy as np
 
+from halftrip import cpus
 from halftrip.errors import Unavailable
 from halftrip.kernel_files import HOST_FILES, Reader
+from halftrip.memory import numa
 from halftrip.memory.allocator import HostRegion, Memory
 from halftrip.results.configuration import Pages
 from halftrip.telemetry import environment
@@ -18,14 +20,20 @@ HUGE_PAGE = 2 * 1024 * 1024
 
 
 class HostMemory(Memory):
-    """Anonymous memory of this process."""
+    """Anonymous memory of this process, on the NUMA node `node` (None: that of who touches it)."""
 
     of_host = True
 
-    def __init__(self, reader: Reader = HOST_FILES) -> None:
+    def __init__(self, reader: Reader = HOST_FILES, node: int | None = None) -> None:
         self._reader = reader
+        self._node = node
 
     def missing(self, pages: Pages) -> str | None:
+        if self._node is not None:
+            nodes = cpus.nodes_with_memory(self._reader)
+            if self._node not in nodes:
+                there = ", ".join(map(str, nodes)) or "the kernel tells of none"
+                return f"no NUMA node {self._node} with memory here (nodes: {there})"
         if pages == "huge" and environment.thp(self._reader) in (None, "never"):
             return f"transparent huge pages are off ({environment.THP})"
         return None
@@ -47,10 +55,14 @@ class HostMemory(Memory):
             with contextlib.suppress(OSError):
                 region.madvise(mmap.MADV_NOHUGEPAGE, offset, length)
         buffer = buffer[offset : offset + length]
+        if self._node is not None:
+            numa.bind(buffer, self._node)
         # Any value but zero: some paths treat zero pages as a special case.
         buffer[:] = 0xA5
         if pages == "huge" and not _is_huge(buffer.ctypes.data):
             raise Unavailable("the kernel gave no huge page (memory is fragmented, or limited)")
+        if self._node is not None and (found := numa.node_of_page(buffer)) != self._node:
+            raise Unavailable(f"the kernel gave memory of NUMA node {found}, not {self._node}")
         return HostRegion(buffer[:size])
 
 
@@ -58,10 +70,12 @@ HOST = HostMemory()
 
 
 def host(device: str) -> HostMemory:
-    """The kind ``host``. Raises Unavailable if a device is named."""
-    if device:
-        raise Unavailable(f"host@{device}: the host's memory belongs to no device")
-    return HOST
+    """The kind ``host``; its device is a NUMA node. Raises Unavailable for another one."""
+    if not device:
+        return HOST
+    if not device.isdecimal():
+        raise Unavailable(f"host@{device}: the host's memory is of a NUMA node, as host@0")
+    return HostMemory(node=int(device))
 
 
 def _is_huge(address: int) -> bool:

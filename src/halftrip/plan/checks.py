@@ -34,7 +34,7 @@ def check_dragon(plan: Plan, asked: Sequence[Layer]) -> None:
     """A runtime of Dragon that was asked for, and that nothing needs."""
     if plan.launcher == "dragon" or not any("dragon" in layer.keys for layer in asked):
         return
-    if not needing("dragon", plan.transports):
+    if not needing("dragon", plan.used_transports):
         names = ", ".join(needing("dragon"))
         place = place_of(asked, "dragon")
         raise UsageError(f"{place}: nothing here needs Dragon; --transport {names} would")

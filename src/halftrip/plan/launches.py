@@ -91,7 +91,7 @@ def _suits(plan: Plan) -> bool:
         for part in plan.part_plans
         for text in part.memory
     )
-    starts_dragon = bool(needing("dragon", plan.transports))
+    starts_dragon = bool(needing("dragon", plan.used_transports))
     is_simulated = set(plan.transports) <= {SIMULATED}
     return not (any(chosen) or elsewhere or starts_dragon or is_simulated)
 
@@ -112,7 +112,7 @@ def _most_by_time(plan: Plan) -> int:
     """How many launches there is time for, as far as that can be told before the first."""
     turns = cost_of(plan, plan.ranks or 2).turns
     by_mpi = plan.mpiexec is not None or plan.launcher == "mpiexec"
-    by_mpi |= bool(needing("mpi", plan.transports))
+    by_mpi |= bool(needing("mpi", plan.used_transports))
     by_mpi |= any(name == "mpiexec" for name, _ in plan.vary)
     start = _MPI_START_SECONDS if by_mpi else _START_SECONDS
     if plan.system_log:

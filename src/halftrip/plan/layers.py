@@ -155,6 +155,7 @@ def _merge(layers: Sequence[Layer]) -> dict[str, Any]:
             raise UsageError(
                 f"{place}: a fixed count ends a configuration by itself; leave out {other}"
             )
+        _check_said_once(layer)
         replaced = {*parsed, "iterations"} if early else set(parsed)
         if "launches" in parsed:
             # Those that somebody names measure everything, each of them.
@@ -179,6 +180,14 @@ def _merge(layers: Sequence[Layer]) -> dict[str, Any]:
         # An overview of everything has messages per second, too.
         keys.setdefault("message_rate", True)
     return keys
+
+
+def _check_said_once(layer: Layer) -> None:
+    """Raises UsageError for a key beside the one that it stands for."""
+    for name in layer.keys.keys() & STANDS_FOR.keys():
+        if STANDS_FOR[name] in layer.keys:
+            place, other = map(layer.place, (name, STANDS_FOR[name]))
+            raise UsageError(f"{place}: {other} says the same; leave out one of them")
 
 
 def _check_varied(keys: Mapping[str, Any], layers: Sequence[Layer]) -> None:
@@ -236,7 +245,7 @@ def check_ranks(plan: Plan, ranks: int) -> None:
     check_cost(plan, ranks)
     most = Schedule(ranks, plan.pairs).most_at_once
     for limit in plan.limits:
-        if limit != "all" and limit > most:
+        if isinstance(limit, int) and limit > most:
             pairs = "1 pair" if most == 1 else f"{most} pairs"
             raise UsageError(f"{limit} concurrent pairs: {ranks} ranks make {pairs} at a time")
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal
 
+from halftrip import cpus
 from halftrip.errors import UsageError
+from halftrip.kernel_files import HOST_FILES
 from halftrip.plan.parsing import items, one_of
 from halftrip.registry import MEMORIES
 from halftrip.results.memory_name import both_memories, parse_memory
@@ -13,6 +16,9 @@ from halftrip.units import parse_size
 # What a transport can do: take a device's pointers as they are, or send from the host's memory.
 StagingKind = Literal["none", "staged"]
 _CHUNK = "chunk="
+_NODE = re.compile(r"\d{1,5}", re.ASCII)
+# Nodes to compare, and ends.
+_SEVERAL = 2
 
 
 def staging_bytes(text: str) -> int | None:
@@ -57,10 +63,27 @@ def memories(value: Any) -> tuple[str, ...]:
         for end in ends:
             kind, device = parse_memory(end)
             one_of(MEMORIES)(kind)
-            if kind == "host" and device:
-                raise UsageError(f"{end!r}: host memory is of no device; host or pinned@{device}")
+            if kind == "host" and device and not _NODE.fullmatch(device):
+                said = f"host memory is of a NUMA node, as host@0, or pinned@{device}"
+                raise UsageError(f"{end!r}: {said}")
         found.append(":".join(dict.fromkeys(ends)))
     return tuple(dict.fromkeys(found))
+
+
+def of_nodes(value: Any) -> tuple[str, ...]:
+    """Host memory of NUMA nodes: ``0`` for both ends, ``0:1`` for the initiator and the responder,
+    ``all`` for each node of this host in turn."""
+    if value == "all":
+        found = cpus.nodes_with_memory(HOST_FILES)
+        if len(found) < _SEVERAL:
+            said = "this host has one NUMA node, and so nothing to compare"
+            raise UsageError(f"{said}; name nodes of another, or node 0")
+        return tuple(f"host@{node}" for node in found)
+    ends = [str(item).split(":") for item in items(value)]
+    for nodes in ends:
+        if len(nodes) > _SEVERAL or not all(map(_NODE.fullmatch, nodes)):
+            raise UsageError(f"{':'.join(nodes)!r} is no NUMA node, nor two: 0, 0:1, or all")
+    return memories([":".join(f"host@{int(node)}" for node in nodes) for nodes in ends])
 
 
 def stagings(value: Any) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
-from halftrip.plan import expectations, hosts, parsing, vary
+from halftrip.plan import cores, expectations, hosts, parsing, vary
 from halftrip.plan.cost import MOST_RANKS, MOST_THREADS
 from halftrip.plan.setting import Served
 
@@ -64,7 +64,7 @@ _METAVARS: dict[Callable[[Any], Any], str] = {
     **dict.fromkeys((RANKS, THREADS, REPEATS, RETESTS), "N"),
     parsing.seconds: "TIME",
     parsing.interval_width: "SHARE",
-    parsing.cores: "LIST",
+    cores.cores: "LIST",
     parsing.ports: "FIRST-LAST",
     expectations.expectations: "LIST",
     parsing.share: "SHARE",

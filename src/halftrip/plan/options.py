@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import get_args
 
 from halftrip.errors import UsageError
-from halftrip.plan import expectations, hosts, parsing, vary
+from halftrip.plan import cores, expectations, hosts, memory, parsing, vary
 from halftrip.plan.option import RANKS, REPEATS, RETESTS, THREADS, Option
 from halftrip.plan.pairing import Pairing
 from halftrip.plan.path_model_table import parse_path_model
@@ -172,7 +172,8 @@ OPTIONS: dict[str, Option] = {
     ),
     "concurrent_pairs": Option(
         parsing.at_once,
-        "How many pairs talk at the same time: a number, all, or one after the other: 1,all. [all]",
+        "How many pairs talk at the same time: a number, all, caches (all that share no last-level "
+        "cache), or one after the other: 1,all. [all]",
         group="where",
         served="taken",
     ),
@@ -183,8 +184,9 @@ OPTIONS: dict[str, Option] = {
         served="taken",
     ),
     "cores": Option(
-        parsing.cores,
-        "A core for each rank, as 0,1, or none. [chosen]",
+        cores.cores,
+        "A core for each rank: 0,1; all; physical, one thread of each; nodes, two of each; none. "
+        "[chosen]",
         group="where",
         served="taken",
     ),
@@ -319,6 +321,12 @@ OPTIONS: dict[str, Option] = {
         parsing.flag, "Add sizes at breakpoints of the curve, to locate them.", served="taken"
     ),
     **_of(*_EXPERT),
+    "memory_node": Option(
+        memory.of_nodes,
+        "Host memory of this NUMA node, or INITIATOR:RESPONDER: 0, 0:1, all in turn; as --memory "
+        "host@0.",
+        placeholder="NODES",
+    ),
     "timeout": Option(
         parsing.seconds, "How long to wait for an answer to a datagram. [1s]", served="taken"
     ),
@@ -341,4 +349,4 @@ for _each in in_place("extra"):
     OPTIONS |= _of(_each.name)
 
 # Options that are another way to give a key.
-STANDS_FOR = {"hostfile": "hosts"}
+STANDS_FOR = {"hostfile": "hosts", "memory_node": "memory"}

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Hashable, Sequence
+from itertools import chain
 from typing import Literal
 
 from halftrip.errors import UsageError
 
 Pairing = Literal["halves", "neighbours", "reciprocal", "all", "across"]
-# How many pairs talk at the same time at most; all that can.
-AtOnce = int | Literal["all"]
+# How many pairs talk at the same time at most; all that can, or all that share no cache.
+Together = Literal["all", "caches"]
+AtOnce = int | Together
 # The initiator's rank, and the responder's.
 Pair = tuple[int, int]
 # A rule, or the pairs themselves.
@@ -27,11 +29,15 @@ class Schedule:
     with each other rank once; if their number is odd, one rank rests in each round; ``across``:
     likewise, but only with ranks of other hosts; some rounds may be empty. Otherwise the lower rank
     initiates. Listed pairs talk in the first round in which both ranks are free. No rank is twice
-    in a round, and no round has more than `at_once` pairs. `hosts`, by rank, is needed for
-    ``across``. Ranks that are `absent` rest, as do those that would talk with them.
+    in a round, and no round has more than `at_once` pairs; with ``caches``, no round has two pairs
+    that share one of the `caches`, which are by rank (empty: all ranks share one). `hosts`, by
+    rank, is needed for ``across``. Ranks that are `absent` rest, as do those that would talk with
+    them.
 
     Raises UsageError if this number of ranks cannot form these pairs, or if `at_once` is below 1.
     """
+
+    rounds: int
 
     def __init__(
         self,
@@ -40,8 +46,9 @@ class Schedule:
         at_once: AtOnce = "all",
         hosts: Sequence[str] = (),
         absent: Collection[int] = (),
+        caches: Sequence[Collection[Hashable]] = (),
     ) -> None:
-        if at_once != "all" and at_once < 1:
+        if isinstance(at_once, int) and at_once < 1:
             raise UsageError(f"{at_once} concurrent pairs is too few; at least 1")
         _check(ranks, pairs)
         self._ranks = ranks
@@ -49,10 +56,18 @@ class Schedule:
         self._hosts = hosts
         self._absent = frozenset(absent)
         self._listed: list[list[Pair]] = []
-        if not isinstance(pairs, str):
+        if at_once == "caches":
+            every = Schedule(ranks, pairs, "all", hosts)
+            rounds = (every.pairs_of(number) for number in range(every.rounds))
+            # Most pairs are of two caches: those of one fill what is left.
+            apart = caches or [("all",)] * ranks
+            ordered = [*chain.from_iterable(rounds)]
+            ordered.sort(key=lambda pair: not {*apart[pair[0]]}.isdisjoint(apart[pair[1]]))
+            self._listed = _fill_rounds(ordered, "all", apart)
+        elif not isinstance(pairs, str):
             self._listed = _fill_rounds(pairs, at_once)
         turns, slots = self._turns_and_slots()
-        self._at_once = slots if at_once == "all" else min(at_once, slots)
+        self._at_once = min(at_once, slots) if isinstance(at_once, int) else slots
         # A turn with more pairs than may talk at once becomes several rounds.
         self._parts = -(-slots // self._at_once)
         self.rounds = turns * self._parts
@@ -169,14 +184,16 @@ class Schedules:
         limits: Sequence[AtOnce] = ("all",),
         hosts: Sequence[str] = (),
         absent: Collection[int] = (),
+        caches: Sequence[Collection[Hashable]] = (),
     ) -> None:
         # By how many pairs talk at the same time at most.
-        self._schedules: dict[int, Schedule] = {}
-        self._of_limit: dict[AtOnce, int] = {}
+        self._schedules: dict[AtOnce, Schedule] = {}
+        self._of_limit: dict[AtOnce, AtOnce] = {}
         for limit in limits:
-            schedule = Schedule(ranks, pairs, limit, hosts, absent)
-            self._of_limit[limit] = schedule.most_at_once
-            self._schedules.setdefault(schedule.most_at_once, schedule)
+            schedule = Schedule(ranks, pairs, limit, hosts, absent, caches)
+            key = limit if limit == "caches" else schedule.most_at_once
+            self._of_limit[limit] = key
+            self._schedules.setdefault(key, schedule)
         self.rounds = sum(each.rounds for each in self._schedules.values())
 
     @property
@@ -255,20 +272,29 @@ def _check(ranks: int, pairs: Pairs) -> None:
         raise UsageError(f"there is no rank {highest}: {ranks} ranks are 0 to {ranks - 1}")
 
 
-def _fill_rounds(pairs: Sequence[Pair], at_once: AtOnce) -> list[list[Pair]]:
-    """The pairs, each in the first round in which both its ranks are free."""
+def _fill_rounds(
+    pairs: Sequence[Pair], at_once: AtOnce, apart: Sequence[Collection[Hashable]] = ()
+) -> list[list[Pair]]:
+    """The pairs, each in the first round in which both its ranks are free, and so is all that each
+    of them has `apart`, by rank."""
     rounds: list[list[Pair]] = []
-    busy: list[set[int]] = []
+    # The numbers of rounds, as bits: in which all that a pair takes is busy, and which are full.
+    busy: dict[Hashable, int] = {}
+    full = 0
     for pair in pairs:
-        free = (
-            number
-            for number, ranks in enumerate(busy)
-            if not ranks.intersection(pair) and len(rounds[number]) != at_once
-        )
-        number = next(free, len(rounds))
+        taken: set[Hashable] = {*pair}
+        if apart:
+            taken |= {("apart", each) for rank in pair for each in apart[rank]}
+        used = full
+        for each in taken:
+            used |= busy.get(each, 0)
+        bit = ~used & (used + 1)
+        number = bit.bit_length() - 1
         if number == len(rounds):
             rounds.append([])
-            busy.append(set())
         rounds[number].append(pair)
-        busy[number].update(pair)
+        for each in taken:
+            busy[each] = busy.get(each, 0) | bit
+        if len(rounds[number]) == at_once:
+            full |= bit
     return rounds

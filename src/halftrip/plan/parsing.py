@@ -5,13 +5,13 @@ Each reader raises UsageError that says what is allowed.
 
 from __future__ import annotations
 
-import difflib
 import mmap
 import re
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Literal
+from typing import Any, get_args
 
 from halftrip.errors import UsageError
+from halftrip.plan.pairing import Together
 from halftrip.plan.sizes import parse_sizes
 from halftrip.results.bounds import (
     LARGEST_CODE_POINT,
@@ -20,12 +20,12 @@ from halftrip.results.bounds import (
     LARGEST_WINDOW,
     LONGEST_POLL_US,
 )
+from halftrip.spelling import nearest
 from halftrip.units import parse_duration, parse_share, parse_size
 
 # A larger count is a mistake; counts also have to fit the integers of the timed code.
 _MOST = 10**15
 # One for each thread of each rank.
-_MOST_CORES = 16_384
 # As the kernel has them: TCP_MIN_MSS, and TCP_CA_NAME_MAX of letters.
 _SMALLEST_SEGMENT = 88
 _ALGORITHM = re.compile(r"[a-z0-9_-]{1,15}", re.ASCII)
@@ -48,12 +48,6 @@ def no_such_key(place: str, name: str, allowed: Collection[str]) -> UsageError:
     return UsageError(f"{place}: no such key; {nearest(name, allowed)}")
 
 
-def nearest(name: str, allowed: Collection[str]) -> str:
-    """What to type instead of `name`: the most similar of the `allowed` names, or all of them."""
-    close = difflib.get_close_matches(name, allowed, n=1, cutoff=_ALIKE)
-    return f"did you mean {close[0]}?" if close else f"allowed: {', '.join(allowed)}"
-
-
 class NamesReader:
     """A reader of what consists of `allowed` names."""
 
@@ -67,8 +61,6 @@ class NamesReader:
 
 # So many names are all shown to who has typed another.
 _FEW = 6
-# How much of two names has to be the same, of 1: in "tpc" and "tcp" it is two thirds.
-_ALIKE = 0.65
 
 
 def one_of(allowed: Collection[str]) -> NamesReader:
@@ -166,23 +158,6 @@ def seconds(value: Any) -> float:
     return seconds
 
 
-def cores(value: Any) -> tuple[int, ...] | Literal["none"]:
-    if value == "none":
-        return "none"
-    cores: list[int] = []
-    for item in items(value):
-        match = _SPAN.fullmatch(str(item))
-        if match is None:
-            raise UsageError(f"{item!r} is not a core; write core numbers as 0,1 or 0-3, or none")
-        first, last = int(match[1]), int(match[2] or match[1])
-        if last < first:
-            raise UsageError(f"{item!r} ends before it begins; write core numbers as 0,1 or 0-3")
-        if len(cores) + last - first >= _MOST_CORES:
-            raise UsageError(f"{item!r} names too many cores; at most {_MOST_CORES}")
-        cores.extend(range(first, last + 1))
-    return tuple(cores)
-
-
 def ports(value: Any) -> tuple[int, int]:
     # As the plan itself and a run file have it: two numbers.
     text = "-".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
@@ -236,9 +211,10 @@ def windows(value: Any) -> tuple[int, ...]:
     return windows
 
 
-def at_once(value: Any) -> tuple[int | Literal["all"], ...]:
-    """Numbers of pairs, or ``all``."""
-    return tuple(dict.fromkeys("all" if item == "all" else count(item) for item in items(value)))
+def at_once(value: Any) -> tuple[int | Together, ...]:
+    """Numbers of pairs, ``all``, or ``caches``."""
+    known = (item if item in get_args(Together) else count(item) for item in items(value))
+    return tuple(dict.fromkeys(known))
 
 
 def count_or_0(value: Any) -> int:

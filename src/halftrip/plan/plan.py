@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 import msgspec
 
+from halftrip.plan.background import Background, parsed
 from halftrip.plan.pairing import AtOnce, Pairs
 from halftrip.plan.path_model_table import path_model_record
 from halftrip.plan.settings import SETTINGS, SEVERAL, in_place
@@ -15,6 +16,7 @@ from halftrip.plan.sizes import DEFAULT_SIZES, parse_sizes
 from halftrip.plan.vary import Against, Axis, against_record, values_of, variables
 from halftrip.registry import DEFAULT_TRANSPORTS
 from halftrip.results.configuration import (
+    NO_BACKGROUND,
     UNTUNED,
     Buffers,
     Cache,
@@ -126,6 +128,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     busy_poll: tuple[int, ...] = (UNTUNED.busy_poll,)
     streams: tuple[int, ...] = (UNTUNED.streams,)
     zerocopy: tuple[bool, ...] = (UNTUNED.zerocopy,)
+    background: tuple[str, ...] = (NO_BACKGROUND,)
     extra: tuple[tuple[str, tuple[Any, ...]], ...] = ()
     rate: float | None = None
     timeout: float = 1.0
@@ -225,6 +228,23 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(dict.fromkeys(name for each in self.part_plans for name in each.transport))
 
     @property
+    def used_transports(self) -> tuple[str, ...]:
+        """The same, and those that only traffic beside what is timed goes over."""
+        beside = (each.transport for each in self._backgrounds if each.transport)
+        return tuple(dict.fromkeys((*self.transports, *beside)))
+
+    @property
+    def all_threads(self) -> int:
+        """How many threads of each rank talk to its partner: those that are timed, whose numbers
+        come first, and one for each flow beside them."""
+        return self.threads + max((each.flows for each in self._backgrounds), default=0)
+
+    @property
+    def _backgrounds(self) -> list[Background]:
+        texts = [text for part in self.part_plans for text in part.background]
+        return [each for each in map(parsed, dict.fromkeys(texts)) if each is not None]
+
+    @property
     def limits(self) -> tuple[AtOnce, ...]:
         """How many pairs talk at the same time at most, of all parts, each once."""
         return tuple(
@@ -235,13 +255,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         """The plan without one of its transports."""
         return msgspec.structs.replace(
             self,
-            transport=_others(self.transport, transport),
-            part=tuple(
-                {**part, "transport": _others(part["transport"], transport)}
-                if "transport" in part
-                else part
-                for part in self.part
-            ),
+            **_without({"transport": self.transport, "background": self.background}, transport),
+            part=tuple(_without(part, transport) for part in self.part),
         )
 
 
@@ -262,8 +277,15 @@ else:
     )
 
 
-def _others(transports: tuple[str, ...], left_out: str) -> tuple[str, ...]:
-    return tuple(name for name in transports if name != left_out)
+def _without(keys: PartKeys, transport: str) -> dict[str, Any]:
+    """The keys without a transport, also as that of traffic beside another one."""
+    found = dict(keys)
+    if "transport" in keys:
+        found["transport"] = tuple(name for name in keys["transport"] if name != transport)
+    if "background" in keys:
+        left = [text for text in keys["background"] if transport not in text.split(":")[1:]]
+        found["background"] = tuple(left) or (NO_BACKGROUND,)
+    return found
 
 
 # A configuration ends by these keys, or after `iterations`.

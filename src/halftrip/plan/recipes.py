@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from halftrip.errors import UsageError
-from halftrip.plan.parsing import nearest
+from halftrip.spelling import nearest
 
 PRESETS: dict[str, Mapping[str, Any]] = {
     # Answers within ten seconds: sizes four times apart, a wide interval.

@@ -13,7 +13,7 @@ from typing import Any, cast, get_args
 import msgspec
 
 from halftrip.errors import UsageError
-from halftrip.plan import memory, parsing
+from halftrip.plan import background, memory, parsing
 from halftrip.plan.setting import (
     Kind,
     Place,
@@ -30,6 +30,7 @@ from halftrip.plan.setting import (
 )
 from halftrip.registry import EXTRA_SETTINGS, MEMORIES
 from halftrip.results.configuration import (
+    NO_BACKGROUND,
     UNKNOWN,
     UNTUNED,
     Buffers,
@@ -205,6 +206,12 @@ _TABLE = (
     Setting("verify", parsing.flag, "Check every byte, outside the timed loops.", group="what",
             several=False, heading="verified", write=_yes_or_no, usual="no", before_size=False,
             kind="yes or no", says="Whether messages are filled and checked"),
+    Setting("background", parsing.several(background.read),
+            "Traffic between the same ranks meanwhile: none, stream, bidirectional, stream*4, or "
+            "PATTERN*FLOWS:TRANSPORT:SIZE:RATE. [none]", group="what",
+            values=background.backgrounds, usual=NO_BACKGROUND, before_size=False,
+            served="refused", placeholder="LIST",
+            says="Traffic beside what is timed: pattern, flows, transport, size, rate; or none"),
 )  # fmt: skip
 
 # Those that are fields, and of these the ones that may have several values in a plan.

@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 
 from halftrip.errors import UsageError
-from halftrip.plan.parsing import nearest
 from halftrip.results.reported import BASE, NEW, SIDE, Variant
+from halftrip.spelling import nearest
 
 # A name, and its values as they were written.
 Axis = tuple[str, tuple[str, ...]]

@@ -105,11 +105,12 @@ class Bars(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """A heat map for a terminal: the names of its lines and columns, and a figure for each; NaN
-    where there is none."""
+    """A heat map for a terminal: the names of its lines, and a figure for each column; NaN where
+    there is none to be, infinite where it is missing. A group begins at each of the `breaks`."""
 
     names: Sequence[str]
     values: Sequence[Sequence[float]]
+    breaks: Sequence[int] = ()
 
 
 class Chart(NamedTuple):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from halftrip.errors import UsageError
 from halftrip.plots.chart import Chart, Subject, text
 from halftrip.registry import PLOTS
-from halftrip.views.matrix import by_setting
+from halftrip.views.matrices import by_setting, of_memories
 
 # So many reasons why something was not measured are named.
 _MOST = 3
@@ -15,7 +16,10 @@ _MOST = 3
 def draw(subjects: Sequence[Subject], kind: str | None = None) -> list[Chart]:
     """Charts of this kind, which is one of PLOTS (None: what shows most), with lines in the first
     about what these runs lack. Raises UsageError where they have nothing of that kind."""
-    made: list[Chart] = PLOTS.load(kind or usual_kind(subjects))(subjects)
+    kind = kind or usual_kind(subjects)
+    made: list[Chart] = PLOTS.load(kind)(subjects)
+    if not made:
+        raise UsageError(f"--kind {kind}: no time is above 0: nothing can be drawn of it")
     first, *others = made
     lines = [*filter(None, first.lines), *map(text, _caveats(subjects))]
     return [first._replace(lines=lines), *others]
@@ -23,9 +27,11 @@ def draw(subjects: Sequence[Subject], kind: str | None = None) -> list[Chart]:
 
 def usual_kind(subjects: Sequence[Subject]) -> str:
     """The kind that shows most of what runs have: of what more than two pairs have measured, who is
-    slow; else latencies; else bandwidths."""
+    slow; of several kinds of memory, which is; else latencies; else bandwidths."""
     settings = (each for subject in subjects for each in by_setting(subject.document))
     if any(len(matrices[0].values) > 2 for _, matrices in settings):
+        return "pairs"
+    if any(of_memories(subject.document) for subject in subjects):
         return "pairs"
     rows = [row.configuration for subject in subjects for row in subject.document.rows]
     return "latency" if any(not row.is_rate for row in rows) else "bandwidth"

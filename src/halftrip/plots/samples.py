@@ -55,8 +55,9 @@ def samples(subjects: Sequence[Subject]) -> list[Chart]:
 
 
 def is_sampled(row: Row) -> bool:
-    """Whether halftrip has taken samples of a row."""
-    return not row.reported and row.summary.samples > 0
+    """Whether halftrip has taken samples of a row that a logarithmic axis has a place for."""
+    summary = row.summary
+    return not row.reported and summary.samples > 0 and max(summary.latency, summary.max) > 0
 
 
 def worst_first(lines: Sequence[DrawnRow]) -> list[DrawnRow]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
 import plotext
 
 from halftrip.plots.chart import BYTES, Bar, Bars, Chart, Curve, Drawing, Grid
 from halftrip.render.terminal import wrapped
+from halftrip.stats.quantile import Floats
 from halftrip.units import format_size, significant
 
 _HEIGHT = 20
@@ -35,7 +37,7 @@ def render(charts: Sequence[Chart], width: int) -> str:
 
 def _drawn(chart: Chart, width: int) -> str:
     if isinstance(chart.drawing, Grid):
-        return _grid(chart.drawing)
+        return _grid(chart.drawing, width)
     if isinstance(chart.drawing, Bars):
         return _bars(chart.drawing, width)
     return _curves(chart.drawing, width)
@@ -161,20 +163,37 @@ def _bars(drawing: Bars, width: int) -> str:
 # Heat maps.
 
 
-def _grid(grid: Grid) -> str:
-    known = [value for line in grid.values for value in line if math.isfinite(value)]
-    low, high = min(known), max(known)
-    longest = max(map(len, grid.names))
+def _grid(grid: Grid, width: int) -> str:
+    """A character for each field; of more fields than there is room for, several share one, which
+    is that of the slowest."""
+    values = np.array(grid.values)
+    known = values[np.isfinite(values)]
+    low, high = (float(known.min()), float(known.max())) if known.size else (1.0, 1.0)
+    longest = min(max(map(len, grid.names)), width // 2)
+    room = max(width - longest - 2 - len(grid.breaks), 1)
+    step = -(-values.shape[1] // room)
+    breaks = {each // step for each in grid.breaks}
 
-    def shade(value: float) -> str:
-        if not math.isfinite(value):
-            return " "
-        position = (value - low) / (high - low) if high > low else 0.0
+    def shade(fields: Floats) -> str:
+        found = fields[np.isfinite(fields)]
+        if not found.size:
+            return "/" if np.isinf(fields).any() else " "
+        position = (float(found.max()) - low) / (high - low) if high > low else 0.0
         return _SHADES[round(position * (len(_SHADES) - 1))] if position > 0 else "."
 
-    lines = [
-        f"{name:{longest}}  {''.join(map(shade, line))}"
-        for name, line in zip(grid.names, grid.values, strict=True)
-    ]
-    said = f"from . ({low:.2f} times as slow as the median pair) to @ ({high:.2f})"
-    return "\n".join([*lines, said])
+    lines = []
+    for number, first in enumerate(range(0, len(values), step)):
+        cells = [
+            shade(values[first : first + step, column : column + step])
+            for column in range(0, values.shape[1], step)
+        ]
+        for place in sorted(breaks, reverse=True):
+            cells.insert(place, "|")
+        line = f"{grid.names[first][:longest]:{longest}}  {''.join(cells)}"
+        if number in breaks:
+            lines.append(" " * (longest + 2) + "-" * len(cells))
+        lines.append(line)
+    said = f"from . ({low:.2f} times as slow as the median pair) to @ ({high:.2f}); / no answer"
+    if step > 1:
+        said += f"; each character is the slowest of {step} x {step} pairs"
+    return "\n".join([*lines, *wrapped("", said, width)])

@@ -24,6 +24,12 @@ _CATEGORIES: Mapping[Theme, list[str]] = MappingProxyType(
 HUES = 7
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
+# Cividis, whose lightness grows evenly, and which looks nearly alike with any kind of colour
+# blindness: Nunez, Anderton and Renslow, PLOS ONE 13, 2018.
+CIVIDIS = (
+    "#002051", "#11366C", "#3C4D6E", "#62646F", "#7F7C75", "#9A9478", "#BBAF71", "#E2CB5C",
+    "#FDEA45",
+)  # fmt: skip
 _INK: Mapping[Theme, tuple[str, str, str, str]] = MappingProxyType(
     # Background, text, lesser text, lines of a grid.
     {
@@ -43,8 +49,8 @@ def config(theme: Theme) -> dict[str, Any]:
         "view": {"stroke": None},
         "range": {
             "category": _CATEGORIES[theme],
-            # From what is usual to what is slow; figures stand on them.
-            "heatmap": ["#F8E3A8", "#EFA24A", "#C2410C", "#5B1A02"],
+            # From what is fast to what is slow; figures stand on them.
+            "heatmap": list(CIVIDIS),
         },
         "axis": {**labels, "gridColor": grid, "domainColor": lesser, "tickColor": lesser,
                  "titleFontWeight": "normal", "titlePadding": 8, "labelSeparation": 6},

@@ -14,9 +14,9 @@ import vl_convert
 
 from halftrip.errors import HalftripError, UsageError, system_reason
 from halftrip.files import beside, fill, replace
-from halftrip.plan.parsing import nearest
 from halftrip.plots.chart import Chart
 from halftrip.plots.theme import Theme, config
+from halftrip.spelling import nearest
 
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 _VERSION = "6.4"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from halftrip.analysis.figure import ALWAYS, MORE
@@ -14,6 +15,8 @@ _Row = TypeVar("_Row")
 Titling = Literal["above", "apart", "heading", "none"]
 # Stands for a blank where no line may end.
 NO_BREAK = "\u00a0"
+# Between a command and what a shell does not read.
+SHELL_COMMENT = "  # "
 # A number or a share of 0, and a figure that is not known.
 _ZERO = {"0", "0.0", NOTHING}
 # In fewer lines, that a column says the same everywhere is no news.
@@ -38,12 +41,14 @@ class Items(NamedTuple):
 
 class Terms(NamedTuple):
     """What is said of each term, as (term, text); all texts begin at the same column, as if the
-    longest term had at `least` so many characters. A text without a term begins where terms do."""
+    longest term had at `least` so many characters. A text without a term begins where terms do.
+    `commands` are to be copied, those of each term after its text, which may be empty."""
 
     items: Sequence[tuple[str, str]]
     indent: int = 0
     style: str = ""
     least: int = 0
+    commands: Mapping[str, Sequence[str]] = MappingProxyType({})
 
 
 class Heading(NamedTuple):

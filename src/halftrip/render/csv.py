@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from halftrip.render import json as as_json
 from halftrip.render.blocks import View
 from halftrip.render.plain import records_of, tables_in, title_of
+
+# A text that a spreadsheet takes for a formula: it begins as one, and is no number with its unit.
+_FORMULA = re.compile(r"[=@\t\r]|[+-](?!\s*$|\d[\d.,]*(e[+-]?\d+)?\s?[%\w/]*$)")
 
 
 def render(view: View) -> str:
@@ -42,5 +46,8 @@ def text(records: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _cell(value: Any) -> Any:
-    """Lists and objects within a record as JSON in one line."""
-    return as_json.line(value)[:-1] if isinstance(value, dict | list) else value
+    """Lists and objects within a record as JSON in one line; what a spreadsheet would compute as
+    the text that it is."""
+    if isinstance(value, dict | list):
+        return as_json.line(value)[:-1]
+    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value

@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import Any
 
 from halftrip.render import blocks
-from halftrip.render.plain import advice_of, title_of
+from halftrip.render.plain import advice_of, name_in, names_in, title_of
 from halftrip.texts import printable, printable_lines
 
 # The classes of verdicts, and of rules that are kept.
@@ -24,6 +24,8 @@ _CLASSES = {
 }
 # A text of so many characters would be a column of single words where a table is wider than a page.
 _LONG = 40
+# So many names of a line or more share a column on a narrow page.
+_FEWEST_SHARED = 3
 # Pixels: what a page as wide as page.css lets it be has for a table, a character of a cell, what is
 # beside its text, the arrow in a heading, and the least width of a text, which is in lines, and of
 # a long one.
@@ -86,7 +88,8 @@ class Writer:
             blocks.Paragraph: lambda block: f"<p>{_term(block.term)}{prose(block.text)}</p>",
             blocks.Items: lambda block: _list(map(prose, block.lines)),
             blocks.Terms: lambda block: _list(
-                _term(term) + prose(text) for term, text in block.items
+                _term(term) + _with_commands([prose(text)], block.commands.get(term, ()))
+                for term, text in block.items
             ),
             blocks.Heading: lambda block: f"<p><strong>{escaped(block.text)}</strong></p>",
             blocks.SummaryLine: lambda block: f"<p>{escaped(' · '.join(block.parts))}</p>",
@@ -135,9 +138,15 @@ class Writer:
     def _part(self, block: blocks.Table, title: str) -> str:
         name = self._name()
         is_prose = any(_is_long(cell) for line in block.lines for cell in line.cells)
-        heads = "".join(map(_head, block.columns))
+        names = names_in(block)
+        # Fewer have room beside each other on a narrow page.
+        are_shared = len(names) >= _FEWEST_SHARED and not is_prose
+        first, *others = names if are_shared else (None,)
+        heads = "".join(
+            _head(column, "other" * (n in others)) for n, column in enumerate(block.columns)
+        )
         lines = "".join(
-            _line(line, block.columns, n in block.differing, is_prose)
+            _line(line, block, n in block.differing, is_prose, first, others)
             for n, line in enumerate(block.lines)
         )
         return (
@@ -198,39 +207,61 @@ def _checks(block: blocks.Checks) -> str:
 def _check(check: blocks.CheckLine) -> str:
     state = f'<b class="{_CLASSES.get(check.state, "")}">{escaped(check.state)}</b>'
     said = [*map(prose, filter(None, [*check.found, advice_of(check)]))]
-    found = "<br>".join([*said, *(f"<code>{escaped(each)}</code>" for each in check.commands)])
+    found = _with_commands(said, check.commands)
     return f"<li><p>{escaped(check.asks)} {state}</p><p>{found}</p></li>"
 
 
-def _head(column: blocks.Column) -> str:
-    kind = ' class="text"' if column.is_text else ""
+def _with_commands(said: Sequence[str], commands: Sequence[str]) -> str:
+    """Lines of prose, and below them commands to be copied."""
+    codes = (f"<code>{escaped(each)}</code>" for each in commands)
+    return "<br>".join(filter(None, [*said, *codes]))
+
+
+def _head(column: blocks.Column, kind: str) -> str:
+    kind = _class(*["text"] * column.is_text, *filter(None, [kind]))
     unit = f" <small>{escaped(column.unit)}</small>" if column.unit else ""
     # A heading must not be empty.
     return f'<th scope="col"{kind}>{escaped(column.name) or "note"}{unit}</th>'
 
 
 def _line(
-    line: blocks.TableLine, columns: Sequence[blocks.Column], differs: bool, is_prose: bool
+    line: blocks.TableLine,
+    table: blocks.Table,
+    differs: bool,
+    is_prose: bool,
+    first: int | None,
+    others: Sequence[int],
 ) -> str:
+    """A line of a table. On a narrow page, the name in the column `first` has those of the `others`
+    behind it, which have no columns there."""
     kinds = ["differs"] * differs + ["begins"] * line.begins_section
+    rest = name_in(table, line, others)
     cells = "".join(
-        _cell(cell, column, n == 0, is_prose)
-        for n, (cell, column) in enumerate(zip(line.cells, columns, strict=True))
+        _cell(cell, column, n == 0, is_prose, rest if n == first else "", ["other"] * (n in others))
+        for n, (cell, column) in enumerate(zip(line.cells, table.columns, strict=True))
     )
     return f"<tr{_class(*kinds)}>{cells}</tr>"
 
 
-def _cell(cell: str, column: blocks.Column, is_first: bool, is_prose: bool) -> str:
-    kinds = ["text"] * column.is_text
+def _cell(
+    cell: str,
+    column: blocks.Column,
+    is_first: bool,
+    is_prose: bool,
+    rest: str,
+    more: Sequence[str],
+) -> str:
+    kinds = ["text"] * column.is_text + [*more]
+    behind = f' data-rest=" {escaped(rest)}"' if rest else ""
     if column.is_text and _is_long(cell):
         kinds.append("long")
     if column.name == "verdict" and cell in _CLASSES:
         kinds.append(_CLASSES[cell])
     if is_first:
-        return f'<th scope="row"{_class(*kinds)}>{escaped(cell)}</th>'
+        return f'<th scope="row"{_class(*kinds)}{behind}>{escaped(cell)}</th>'
     # On a narrow page, cells stand below each other, each behind its heading.
     head = f' data-head="{escaped(column.name)}: "' if is_prose and column.name else ""
-    return f"<td{_class(*kinds)}{head}>{escaped(cell)}</td>"
+    return f"<td{_class(*kinds)}{head}{behind}>{escaped(cell)}</td>"
 
 
 def _class(*names: str) -> str:

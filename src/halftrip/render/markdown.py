@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from halftrip.render import blocks
-from halftrip.render.plain import found_by, title_of
+from halftrip.render.plain import found_by, texts_of, title_of
 from halftrip.texts import printable, printable_lines
 
 # What means something to Markdown or HTML in the middle of a line: one tilde alone strikes nothing,
@@ -79,7 +79,7 @@ def _items(block: blocks.Items) -> str:
 
 
 def _terms(block: blocks.Terms) -> str:
-    return "\n".join(f"- {_term(term)}{escaped(text)}" for term, text in block.items)
+    return "\n".join(f"- {_term(term)}{escaped(text)}" for term, text in texts_of(block))
 
 
 def _code(block: blocks.Code) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from halftrip.analysis.figure import or_none
+from halftrip.analysis.figure import VERDICT, or_none
 from halftrip.render import blocks
+from halftrip.report.fields import word
 from halftrip.report.numbers import NOTHING
 from halftrip.stats.estimate import Estimate
 
@@ -34,6 +36,12 @@ def _after(term: str, text: str) -> str:
     return f"{term}: {text}" if term else text
 
 
+def texts_of(terms: blocks.Terms) -> list[tuple[str, str]]:
+    """Each term with what is said of it, and its commands, in one line."""
+    every = ((term, (text, *terms.commands.get(term, ()))) for term, text in terms.items)
+    return [(term, "; ".join(filter(None, parts))) for term, parts in every]
+
+
 def advice_of(check: blocks.CheckLine) -> str:
     """What to do, which commands follow, if there are any; empty where there is nothing to do."""
     return f"{check.advice or ''}{':' if check.commands else ''}"
@@ -50,7 +58,7 @@ def found_by(check: blocks.CheckLine) -> str:
 _LINES: Mapping[type[blocks.Block], Callable[[Any], Sequence[str]]] = {
     blocks.Paragraph: lambda block: [_after(block.term, block.text)],
     blocks.Items: lambda block: block.lines,
-    blocks.Terms: lambda block: [_after(term, text) for term, text in block.items],
+    blocks.Terms: lambda block: [_after(*each) for each in texts_of(block)],
     blocks.Heading: lambda block: [block.text],
     blocks.SummaryLine: lambda block: [" · ".join(block.parts)],
     blocks.Code: lambda block: [block.title, *block.text.splitlines()],
@@ -76,6 +84,24 @@ def legend_of(shown: Iterable[blocks.Block]) -> list[str]:
         elif isinstance(block, blocks.Legend):
             found += block.lines(columns)
     return found
+
+
+def names_in(table: blocks.Table) -> range:
+    """The numbers of the columns with texts in front of the figures, which tell lines apart. A word
+    without a name, such as the verdict of a comparison, stays in front of them."""
+    begin = 0 if table.columns[0].name else 1
+    named = itertools.takewhile(_is_name, table.columns[begin:])
+    return range(begin, begin + sum(1 for _ in named))
+
+
+def _is_name(column: blocks.Column) -> bool:
+    return column.is_text and column.value is None and column.name != VERDICT
+
+
+def name_in(table: blocks.Table, line: blocks.TableLine, numbers: Iterable[int]) -> str:
+    """What the cells of these columns tell, in one text."""
+    cells = ((table.columns[n].name, line.cells[n]) for n in numbers)
+    return " ".join(word(name, cell) for name, cell in cells if cell not in ("", NOTHING))
 
 
 def title_of(table: blocks.Table) -> str:

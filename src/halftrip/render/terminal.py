@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 import shlex
 import sys
@@ -15,8 +14,7 @@ from rich.text import Text
 
 from halftrip.analysis.figure import ALWAYS, VERDICT
 from halftrip.render import blocks
-from halftrip.render.plain import advice_of
-from halftrip.report.fields import word
+from halftrip.render.plain import advice_of, name_in, names_in
 from halftrip.report.numbers import MARKS_OF_ROWS, NOTHING
 from halftrip.texts import printable, printable_lines
 
@@ -118,13 +116,17 @@ class _Screen:
     def _terms(self, block: blocks.Terms) -> list[Text]:
         longest = max(block.least, *(len(term) for term, _ in block.items))
         indent = " " * block.indent
-        return [
-            Text(line, style=block.style)
-            for term, text in block.items
-            for line in wrapped(
-                indent + (f"{term}:".ljust(longest + 2) if term else ""), text, self._width
-            )
-        ]
+        found: list[str] = []
+        for term, text in block.items:
+            label = indent + (f"{term}:".ljust(longest + 2) if term else "")
+            lines = wrapped(label, text, self._width) if text else []
+            for each in block.commands.get(term, ()):
+                lines += _command(each, self._width, len(label))
+            if not text and lines:
+                # The first command stands beside its term.
+                lines[0] = label + lines[0][len(label) :]
+            found += lines
+        return [Text(line, style=block.style) for line in found]
 
     def _summary(self, block: blocks.SummaryLine) -> list[Text]:
         line = block.parts[0]
@@ -178,20 +180,17 @@ def _fitted(table: blocks.Table, room: int | None) -> tuple[blocks.Table, list[i
 
 def _named_lines(table: blocks.Table, room: int) -> blocks.Table:
     """The table with the texts in front of its figures in one column, in several lines where there
-    is too little room beside the figures that always stand there. A word without a name, such as
-    the verdict of a comparison, stays in front of them."""
-    begin = 0 if table.columns[0].name else 1
-    named = [*itertools.takewhile(_is_name, table.columns[begin:])]
-    end = begin + len(named)
-    if len(named) < 2 or end == len(table.columns):
+    is too little room beside the figures that always stand there."""
+    names = names_in(table)
+    begin, end = names.start, names.stop
+    if len(names) < 2 or end == len(table.columns):
         return table
     others = [*range(begin), *range(end, len(table.columns))]
     sizes = _widths(table)
     room -= sum(sizes[n] + 1 for n in others if table.columns[n].rank == ALWAYS)
     lines = []
     for line in table.lines:
-        cells = zip(named, line.cells[begin:end], strict=True)
-        name = " ".join(word(c.name, cell) for c, cell in cells if cell not in ("", NOTHING))
+        name = name_in(table, line, names)
         first, *more = wrapped("", name, max(room, _LEAST_WIDTH_OF_NAMES), 2) or [""]
         whole = [*line.cells[:begin], first, *line.cells[end:]]
         lines.append(line._replace(cells=whole, values=()))
@@ -199,12 +198,9 @@ def _named_lines(table: blocks.Table, room: int) -> blocks.Table:
         lines += [
             blocks.TableLine([*empty[:begin], each, *empty[begin:]], line.style) for each in more
         ]
-    columns = [*table.columns[:begin], named[0]._replace(name="row"), *table.columns[end:]]
+    shared = table.columns[begin]._replace(name="row")
+    columns = [*table.columns[:begin], shared, *table.columns[end:]]
     return table._replace(columns=columns, lines=lines)
-
-
-def _is_name(column: blocks.Column) -> bool:
-    return column.is_text and column.value is None and column.name != VERDICT
 
 
 def _marked(line: blocks.TableLine, columns: Sequence[blocks.Column]) -> blocks.TableLine:
@@ -283,12 +279,20 @@ def _checks(checks: Sequence[blocks.CheckLine], width: int) -> list[Text]:
     return parts
 
 
-def _command(command: str, width: int) -> list[str]:
-    """A command in lines that a shell takes for one, with an end between words only."""
+def _command(command: str, width: int, indent: int = _INDENT) -> list[str]:
+    """A command in lines that a shell takes for one, with an end between words only; a comment of
+    it where there is room, else below it."""
+    command, mark, comment = command.partition(blocks.SHELL_COMMENT)
     room = width - len(_GOES_ON)
-    lines = [" " * _INDENT]
+    lines = [" " * indent]
     for each in (w if w == ">" else shlex.quote(w) for w in shlex.split(command)):
         if lines[-1].strip() and len(lines[-1]) + len(each) > room:
-            lines.append(" " * 2 * _INDENT)
+            lines.append(" " * (indent + _INDENT))
         lines[-1] += f"{each} "
-    return printable_lines(f"{_GOES_ON}\n".join(line.rstrip() for line in lines)).splitlines()
+    lines = [line.rstrip() for line in lines]
+    if len(lines) == 1 and mark and len(lines[0] + mark + comment) <= width:
+        lines, comment = [lines[0] + mark + comment], ""
+    found = printable_lines(f"{_GOES_ON}\n".join(lines)).splitlines()
+    begin = f"{' ' * indent}# "
+    below = wrapped("", comment, width - len(begin), 0) if comment else []
+    return [*found, *(f"{begin}{line}" for line in below)]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from halftrip.plan.setting import Setting
 from halftrip.plan.settings import WITH_FIELDS, extra_setting
 from halftrip.plan.vary import label
-from halftrip.results.configuration import Configuration, extra_names
+from halftrip.results.configuration import UNKNOWN, Configuration, extra_names
 from halftrip.results.names import Names
 from halftrip.units import format_size, size_in_words
 
@@ -28,10 +28,18 @@ class Field(NamedTuple):
     is_of_buffers: bool = False
     # What a heading says of the usual value, where it does not leave it out.
     said_if_usual: Callable[[Collection[Configuration]], str] | None = None
+    # Whether it is known of a configuration which value that has, if any.
+    is_known: Callable[[Configuration], bool] = lambda _: True
+    # One that some configurations lack tells them from others.
+    is_label: bool = False
 
 
 def _of(setting: Setting) -> Field:
-    return Field(setting.title, setting.text, setting.usual, setting.default, setting.is_of_buffers)
+    # Those of both ends are texts such as ``host:unknown``.
+    return Field(
+        setting.title, setting.text, setting.usual, setting.default, setting.is_of_buffers,
+        is_known=lambda each: UNKNOWN not in str(setting.in_effect(each)).split(":"),
+    )  # fmt: skip
 
 
 # The field that says which ranks talk.
@@ -72,7 +80,7 @@ def _extra_field(name: str) -> Field:
 @cache
 def _variant_field(name: str) -> Field:
     """What tells variants apart by this name."""
-    return Field(label(name), lambda each: dict(each.variant).get(name, ""))
+    return Field(label(name), lambda each: dict(each.variant).get(name, ""), is_label=True)
 
 
 def settings(configurations: Iterable[Configuration]) -> list[Field]:
@@ -96,7 +104,12 @@ def varying(configurations: Iterable[Configuration]) -> list[Field]:
 @lru_cache(maxsize=8)
 def _varying(distinct: tuple[Configuration, ...]) -> tuple[Field, ...]:
     fields = _fields(distinct)
-    found = {field for field in fields if len(_values(field, distinct)) > 1}
+    found = {
+        field
+        for field in fields
+        if len(_values(field, distinct)) > 1
+        or (field.is_label and not all(map(field.of, distinct)))
+    }
     seen: dict[tuple[str, ...], list[Configuration]] = {}
     for each in distinct:
         alike = (each.transport, str(each.known_size), *(field.of(each) for field in found))
@@ -131,6 +144,8 @@ def common(
     said = []
     for field, values in found.items():
         if len(values) != 1 or (simulated and field.is_of_buffers):
+            continue
+        if not all(map(field.is_known, distinct)):
             continue
         (value,) = values
         if value == field.usual:

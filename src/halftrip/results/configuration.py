@@ -57,6 +57,8 @@ Object = Literal["buffer", "bytes", "array", "dict"]
 Socket = Literal["pair", "req"]
 Ownership = Literal["keep", "transfer"]
 DeviceCopy = Literal["driver", "engine"]
+# No traffic beside what is timed.
+NO_BACKGROUND = "none"
 # Settings that are no fields, as those of plug-ins: names, in their order, and values.
 Extra = tuple[tuple[Name, Text | bool | Change | Figure], ...]
 
@@ -132,7 +134,9 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, cache_hash=True):
     `tuning` is how its sockets are set up.
     `rate` is what a sender offers, bytes per second; None: as much as it can.
     With `verify`, messages are filled and checked between batches, and each has a buffer of its
-    own. `concurrency` is how many pairs of threads talk at the same time, this one included.
+    own. `background` is the traffic that goes on meanwhile between the same ranks, by other threads
+    of theirs (`plan.background`). `concurrency` is how many pairs of threads talk at the same time,
+    this one included.
     `extra` has settings that are no fields, as those of plug-ins, where the transport has them.
     `variant` is what else tells it from others, by name: what its launch had of what the plan
     varies, or the table of an imported text. `unknown` are the names of further settings, in their
@@ -162,6 +166,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, cache_hash=True):
     tuning: Tuning = UNTUNED
     rate: Positive | None = None
     verify: bool = False
+    background: Name = NO_BACKGROUND
     thread: Number = 0
     concurrency: Several = 1
     extra: Extra = ()
@@ -252,8 +257,8 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, cache_hash=True):
 
     @property
     def has_window(self) -> bool:
-        """Whether several messages are in flight at once."""
-        return self.window > 1
+        """Whether several messages are in flight at once; a window that is not known is one."""
+        return self.window > 1 or "window" in self.unknown
 
     @property
     def bytes_in_flight(self) -> int:
@@ -277,7 +282,9 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, cache_hash=True):
     @property
     def message_places(self) -> Places:
         """`places` in effect: a single message has its own, and so has each with `verify` or in a
-        cold cache."""
+        cold cache, unless a tool that was imported does not say so."""
+        if self.has_window and self.places == UNKNOWN:
+            return UNKNOWN
         each = not self.has_window or self.verify or self.cache == "cold"
         return "own" if each else self.places
 

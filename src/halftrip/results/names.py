@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from halftrip.results.records import Environment
@@ -12,9 +12,10 @@ from halftrip.results.records import Environment
 @dataclass(frozen=True)
 class Names:
     """The names of ranks by the `hosts` that they ran on: where each has a host of its own that is
-    called like no other, by that; else by their numbers."""
+    called like no other, by that; else by their numbers, or, in a map of `cores`, by these."""
 
     hosts: Mapping[int, str]
+    cores: Mapping[int, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, environments: Iterable[Environment]) -> Names:
@@ -42,6 +43,8 @@ class Names:
         """``node1``, ``rank 3 of node1`` where that one has several, or ``rank 3`` on one host."""
         if self.are_hosts and rank in self.hosts:
             return self.hosts[rank]
+        if rank in self.cores:
+            return f"core {self.cores[rank]}"
         return f"rank {rank}{self.of_host(rank)}"
 
     def of_host(self, rank: int) -> str:
@@ -50,10 +53,13 @@ class Names:
         return f" of {self.hosts[rank]}" if self._different > 1 and rank in self.hosts else ""
 
     def pair(self, pair: tuple[int, int]) -> str:
-        """``node1 to node2``, or ``0-1`` where ranks are called by their numbers."""
-        return " to ".join(map(self.rank, pair)) if self.are_hosts else f"{pair[0]}-{pair[1]}"
+        """``node1 to node2``, or ``0-1`` where ranks are called by their numbers, or by those of
+        their cores."""
+        if self.are_hosts:
+            return " to ".join(map(self.rank, pair))
+        return "-".join(str(self.cores.get(rank, rank)) for rank in pair)
 
     def pairs(self, pairs: Iterable[tuple[int, int]]) -> str:
         """``node1 to node2, node3 to node4``, or ``ranks 0-1, 2-3``."""
         said = ", ".join(dict.fromkeys(map(self.pair, pairs)))
-        return said if self.are_hosts else f"ranks {said}"
+        return said if self.are_hosts else f"{'cores' if self.cores else 'ranks'} {said}"

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
+from halftrip.results.background import BackgroundTraffic
 from halftrip.results.block import Block, Times, concatenate, median_or_none
 from halftrip.results.bounds import (
     Amount,
@@ -61,8 +62,8 @@ class Measurement(
     between these may have been rejected. `verified` is how many messages were checked and found
     intact; None where none is. `segment` is which of the segments of memory of its path it had,
     of which one is drawn for each slice; None where there is one only. `cores` is the use of the
-    initiator's and the responder's core from the first block to the last; None where that is not
-    known.
+    initiator's and the responder's core from the first block to the last, `background` what traffic
+    beside it moved; None where that is not known, or there was none.
 
     `reported` is what another tool has printed of it, where it was imported: a sample is then what
     that tool made of its iterations, such as their sum. What the tool does not say is None.
@@ -80,6 +81,7 @@ class Measurement(
     verified: Count | None = None
     segment: Number | None = None
     cores: tuple[CoreUse | None, CoreUse | None] | None = None
+    background: BackgroundTraffic | None = None
     reported: Reported | None = None
 
     @cached_property
@@ -254,13 +256,13 @@ class ClockInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="environment"):
     """Where one rank ran in one launch: host, core, software. `thread_cores` are the cores of its
-    threads, where several talk. `siblings` are all processors of its core's physical core (None: it
-    has no core). `machine` is the same of two hosts that are containers, or network namespaces, of
-    one machine: its boot id. `poll_pause` is how many pauses its polling loops make between two
-    polls (None: not known). `mitigations` is what the kernel does about the vulnerabilities
-    of the processor: ``name: state`` of each that it has, with `MITIGATIONS_GAP` between them
-    (None: not known). `halftrip` is the version that has measured, where that
-    is not the run's own: another installation's (--base-command).
+    threads, where several talk. `siblings` are all processors of its core's physical core, `node`
+    is its NUMA node (None: it has no core, or the kernel does not tell). `machine` is the same of
+    two hosts that are containers, or network namespaces, of one machine: its boot id. `poll_pause`
+    is how many pauses its polling loops make between two polls (None: not known). `mitigations` is
+    what the kernel does about the vulnerabilities of the processor: ``name: state`` of each that it
+    has, with `MITIGATIONS_GAP` between them (None: not known). `halftrip` is the version that has
+    measured, where that is not the run's own: another installation's (--base-command).
 
     What ends that sleep depend on, None where it is not known: `idle` is the driver and the
     governor of idle cores, `timer_slack` by how much a sleep may be prolonged, ns,
@@ -294,6 +296,7 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True, tag_field="record",
     counters: bool | None = None
     machine: Text | None = None
     siblings: list[Number] | None = None
+    node: Number | None = None
 
 
 class Skip(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="skip"):

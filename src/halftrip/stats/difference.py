@@ -66,7 +66,11 @@ class Difference(NamedTuple):
         middle, offset = math.log(self.ratio), math.log(factor)
         low = math.log(self.low) + min(0.0, offset)
         high = math.log(self.high) + max(0.0, offset)
-        error = self.error + (abs(offset) / NORMAL_95 if middle * offset < 0 else 0.0)
+        error = self.error
+        if middle * offset < 0:
+            # As many errors away from 1 as what is left of it in the worst case.
+            left = abs(middle) - abs(offset)
+            error = error * abs(middle) / left if left > 0 else math.inf
         return _difference(middle, low, high, error, self.dof)
 
 

@@ -6,6 +6,7 @@ import time
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
+from halftrip.cpus import siblings_of
 from halftrip.kernel_files import Reader
 from halftrip.results.usage import CoreUse
 from halftrip.telemetry import environment
@@ -13,7 +14,6 @@ from halftrip.telemetry.control_groups import Throttles
 from halftrip.telemetry.energy import Energy
 from halftrip.telemetry.processors import CoreTimes
 from halftrip.telemetry.task_times import task_times
-from halftrip.telemetry.topology import siblings_of
 
 # In a shorter time the kernel's steps of 10 ms do not tell whether it counts at all.
 _LEAST_SECONDS = 0.1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from halftrip.cpus import parse_list
 from halftrip.cuda import driver as cuda
 from halftrip.cuda import nvml
 from halftrip.cuda.device import devices, find
@@ -11,7 +12,6 @@ from halftrip.errors import Unavailable
 from halftrip.kernel_files import HOST_FILES, Reader
 from halftrip.results.device import Device
 from halftrip.results.memory_name import parse_memory
-from halftrip.telemetry.topology import parse_list
 
 _OF_CUDA = ("cuda", "pinned", "managed")
 _PCI = "/sys/bus/pci/devices"

@@ -9,10 +9,10 @@ from collections.abc import Collection, Iterator, Mapping
 
 import msgspec
 
+from halftrip.cpus import siblings_of
 from halftrip.kernel_files import HOST_FILES, Reader
 from halftrip.telemetry.busiest_task import BusyTask, tasks, title
 from halftrip.telemetry.processors import read_processors
-from halftrip.telemetry.topology import siblings_of
 
 LOOK_SECONDS = 0.2
 # A longer look consists of several: then tasks that move from core to core, and such as end

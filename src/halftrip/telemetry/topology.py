@@ -11,13 +11,13 @@ from typing import Literal
 
 import msgspec
 
+from halftrip.cpus import CPUS, parse_list
 from halftrip.errors import Unavailable, UsageError
 from halftrip.kernel_files import HOST_FILES, Reader
 from halftrip.results.threshold import Threshold
 from halftrip.telemetry import environment
 from halftrip.units import parse_size
 
-_CPUS = "/sys/devices/system/cpu"
 _DEFAULT_CACHE_BYTES = 32 << 20
 
 
@@ -54,6 +54,12 @@ class CoreView(msgspec.Struct, frozen=True):
         numbers = self.near[role] if role < len(self.near) else ()
         return tuple(core for core in self.allowed if core.number in numbers) or self.allowed
 
+    def caches(self, places: Sequence[Place]) -> set[tuple[str, str]]:
+        """The last-level caches of these places, which belong to the machine; of threads without a
+        core of their own, any."""
+        chosen = {place.core for place in places}
+        return {(self.where, core.cache) for core in self.allowed if {core.number, None} & chosen}
+
 
 class Place(msgspec.Struct, frozen=True):
     """Where a thread of a rank runs. `core` None: the scheduler decides. `shared`: another thread
@@ -69,24 +75,14 @@ def view(
     """The view of this process. Where the kernel does not tell, each core is a physical core, and
     all share a cache."""
     allowed = sorted(os.sched_getaffinity(0))
-    present = tuple(parse_list(reader.line(f"{_CPUS}/present") or "")) or tuple(allowed)
+    present = tuple(parse_list(reader.line(f"{CPUS}/present") or "")) or tuple(allowed)
     cores = tuple(core_of(number, reader) for number in allowed)
     return CoreView(host, cores, present, near, environment.machine(reader) or "")
 
 
-def parse_list(text: str) -> list[int]:
-    """The numbers of a kernel list such as ``0-3,8``."""
-    numbers: list[int] = []
-    for part in text.strip().split(","):
-        first, _, last = part.partition("-")
-        if first.isdigit():
-            numbers.extend(range(int(first), int(last or first) + 1))
-    return numbers
-
-
 def core_of(number: int, reader: Reader = HOST_FILES) -> Core:
     """What the kernel tells of a core."""
-    directory = f"{_CPUS}/cpu{number}"
+    directory = f"{CPUS}/cpu{number}"
     package = reader.line(f"{directory}/topology/physical_package_id")
     core = reader.line(f"{directory}/topology/core_id")
     physical = f"{package}:{core}" if core is not None else str(number)
@@ -95,16 +91,9 @@ def core_of(number: int, reader: Reader = HOST_FILES) -> Core:
     return Core(number, physical, shared or package or "")
 
 
-def siblings_of(number: int, reader: Reader = HOST_FILES) -> list[int]:
-    """The logical processors of a core's physical core, itself among them; itself where the kernel
-    does not tell."""
-    line = reader.line(f"{_CPUS}/cpu{number}/topology/thread_siblings_list")
-    return parse_list(line or "") or [number]
-
-
 def cache_directories(reader: Reader, core: int) -> list[str]:
     """The directories of a core's caches, by level."""
-    directory = f"{_CPUS}/cpu{core}/cache"
+    directory = f"{CPUS}/cpu{core}/cache"
     caches = [f"{directory}/{name}" for name in reader.names(directory) if "index" in name]
     return sorted(caches, key=lambda cache: reader.line(f"{cache}/level") or "")
 
@@ -164,6 +153,34 @@ def beside(allowed: Sequence[Core], timed: Sequence[Core]) -> set[int]:
     others = [core for core in allowed if core.number not in numbers]
     apart = [core for core in others if core.physical not in physical]
     return {core.number for core in apart or others or allowed}
+
+
+def cores_beside(
+    views: Sequence[CoreView], timed: Sequence[Sequence[Place]], flows: int
+) -> list[list[int | None]]:
+    """A core for each of so many threads of each rank that run beside the `timed` ones, by rank:
+    those of other physical cores first; None where none is left, or the scheduler decides."""
+    taken = {
+        (seen.where, place.core) for seen, own in zip(views, timed, strict=True) for place in own
+    }
+    physical = {
+        (seen.where, core.physical)
+        for seen in views
+        for core in seen.allowed
+        if (seen.where, core.number) in taken
+    }
+    found: list[list[int | None]] = [[] for _ in views]
+    for _ in range(flows):
+        for seen, own in zip(views, found, strict=True):
+            free = [
+                ((seen.where, core.physical) in physical, core.number)
+                for core in seen.allowed
+                if (seen.where, core.number) not in taken and (seen.where, None) not in taken
+            ]
+            own.append(min(free)[1] if free else None)
+            if free:
+                taken.add((seen.where, own[-1]))
+    return found
 
 
 def _is_crowded(seen: CoreView, views: Sequence[CoreView]) -> bool:

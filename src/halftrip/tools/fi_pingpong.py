@@ -2,7 +2,7 @@
 
 k, m and g are 2^10, 2^20 and 2^30 of bytes, and powers of 1000 of messages; b is 10^9 of these.
 Both are rounded down, so that a size counts where the bandwidth, in 10^6 bytes, and the bytes of
-both directions in all are of it.
+both directions in all are of it. Both ends print the same table, each by its own clock.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 
 from halftrip.tools.lines import Lines, last_place, number, positive, quoted, wrong
-from halftrip.tools.tables import Format, TableRow, ToolTable, below, settings, timed
+from halftrip.tools.tables import End, Format, TableRow, ToolTable, below, settings, timed
 
 TOOL = "fi_pingpong"
 _NAMES = ("bytes", "#sent", "#ack", "total", "time", "MB/sec", "usec/xfer", "Mxfers/sec")
@@ -25,7 +25,7 @@ _WAYS = 2
 def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
     rows = lines.rows(first, _row, decimals=False)
     configuration = settings("libfabric", "pingpong", places="own")
-    return [ToolTable(TOOL, first, configuration, "mean", rows)]
+    return [ToolTable(TOOL, first, configuration, "mean", rows, end=End())]
 
 
 def _row(line: int, text: str) -> TableRow:

@@ -5,10 +5,11 @@ IMB-EXT and IMB-RMA are read; PingPong, PingPing, Uniband and Biband are printed
 t[usec] is the mean of half round trips, for PingPing the mean time of one of two messages that
 cross, and that of a put or get. Where the times of all processes are told apart, that of the
 slowest counts, t_max, of which Mbytes/sec is made. In Sendrecv each process sends one message and
-receives one, in Exchange two, and Mbytes/sec is the sum. 1 MB is 10^6 bytes since version 2018,
-2^20 before; where a text has no version, nothing is taken from Mbytes/sec. Uniband and Biband send
-windows of 64 messages; Biband's figures are the sum of both directions, and those of more processes
-the sum of all pairs, of which a row is the mean.
+receives one, in Exchange two, and Mbytes/sec is the sum. More than two processes do so in a ring:
+the figures are those of a process, and `processes` tells the rows apart. 1 MB is 10^6 bytes since
+version 2018, 2^20 before; where a text has no version, nothing is taken from Mbytes/sec. Uniband
+and Biband send windows of 64 messages; Biband's figures are the sum of both directions, and those
+of more processes the sum of all pairs, of which a row is the mean.
 """
 
 from __future__ import annotations
@@ -44,11 +45,14 @@ _VERSION = "2021.3"
 _RULE = "#---------------------------------------------------"
 _WIDE_RULE = "#----------------------------------------------------------------"
 _END_LINES = ("", "", "# All processes entering MPI_Finalize", "")
-_FAMILY = re.compile(r"#\s+Intel ?\(R\) MPI Benchmarks (?P<version>[\w.]+)(?P<part>.*)")
+# Version 3 calls itself Benchmark Suite V3.2.
+_FAMILY = re.compile(
+    r"#\s+Intel ?\(R\) MPI Benchmark(?:s| Suite) V?(?P<version>[\w.]+)(?P<part>.*)"
+)
 _FAMILY_LINE = "#    Intel(R) MPI Benchmarks {}, MPI-1 part"
 _DATE = re.compile(r"# Date\s+: (?P<date>.*\S)\s*")
 _DATE_LINE, _DATE_FORMAT = "# Date                  : {}", "%a %b %d %H:%M:%S %Y"
-_TITLE = re.compile(r"# Benchmarking (?P<name>.*\S)\s*")
+_TITLE = re.compile(r"# Benchmarking(?: |\s*:)\s*(?P<name>.*[^\s:])\s*:?\s*")
 _PROCESSES = re.compile(r"# (?:\( )?#processes = (?P<count>\d+)(?: \)|; rank order.*)?\s*")
 _TITLE_LINES = (_RULE, "# Benchmarking {} ", "# #processes = 2 ", _RULE)
 _MULTI = "Multi-"
@@ -169,7 +173,7 @@ def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
 
 def _version(lines: Lines, first: int) -> tuple[str | None, float | None]:
     """The version, and the bytes of its megabyte."""
-    family = lines.above(first, "MPI Benchmarks ", _FAMILY)
+    family = lines.above(first, "MPI Benchmark", _FAMILY)
     if family is None:
         return None, None
     if _PARTS.fullmatch(family["part"]) is None:
@@ -197,7 +201,8 @@ def _said(lines: Lines, first: int, name: str, is_multi: bool) -> _Said:
     if _RATE in benchmark.names and not is_multi and processes and processes % 2 == 0:
         pairs, processes = processes // 2, 2
         summed = pairs
-    if processes != 2:
+    is_ring = benchmark.names is _RANGE_NAMES and processes > 2
+    if processes != 2 and not is_ring:
         wrong(heading, f"{processes or 'unknown'} processes: only those of a pair are known")
     names = tuple(lines[heading].split())
     # With -multi 1, each group has rows, else these are of the slowest, and may have all times.
@@ -210,6 +215,8 @@ def _said(lines: Lines, first: int, name: str, is_multi: bool) -> _Said:
         for n, found in lines.matches(_GROUP_RANKS, heading, first)
     }
     variant = _variant(lines, first, heading, benchmark, is_multi and not has_groups)
+    if is_ring:
+        variant = tuple(sorted((*variant, ("processes", str(processes)))))
     return _Said(heading, names, pairs, summed, ranks if is_multi else {"0": (0, 1)}, variant)
 
 
@@ -382,6 +389,6 @@ def _figures(curve: PrintedCurve, row: Row) -> list[str]:
 
 
 FORMAT = Format(
-    "Intel MPI Benchmarks", _read, marks=("# Benchmarking ", "#repetitions"),
+    "Intel MPI Benchmarks", _read, marks=("# Benchmarking", "#repetitions"),
     begins=_TITLE, heading=_HEADING,
 )  # fmt: skip

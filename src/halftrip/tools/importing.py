@@ -14,7 +14,6 @@ import numpy as np
 
 from halftrip import __version__
 from halftrip.errors import HalftripError, UsageError, system_reason
-from halftrip.plan.parsing import nearest
 from halftrip.registry import IMPORTERS
 from halftrip.results.block import Block
 from halftrip.results.bounds import LONGEST_NS
@@ -23,7 +22,9 @@ from halftrip.results.reading import FORMAT, check
 from halftrip.results.records import Header, Measurement, Record, RunEnd
 from halftrip.results.reported import TOOL, Reported, Source, Spread
 from halftrip.results.run_file import RunFile, encode, utc_now
+from halftrip.spelling import nearest
 from halftrip.texts import printable
+from halftrip.tools.both_ends import Printed
 from halftrip.tools.lines import Lines, WrongLineError, wrong
 from halftrip.tools.log import LARGEST, Log, Section, sections
 from halftrip.tools.tables import Format, TableRow, ToolTable
@@ -35,6 +36,8 @@ _LONGEST_REASON = 250
 _LARGEST_SIZE = 1 << 60
 _MOST_REPETITIONS = 10**6
 _MOST_ITERATIONS = 10**15
+# The field of a table of this name is a setting where there are several.
+_PEER = "peer"
 # As `bounds` has them for what a run file holds.
 _LONGEST_NAME = 200
 _LONGEST_TEXT = 1 << 17
@@ -114,11 +117,30 @@ def import_texts(
         more = f"; and {len(left_out) - 1} more" if len(left_out) > 1 else ""
         raise HalftripError(first.removesuffix(_LEFT_OUT) + more)
     told.check_used()
-    tables = _by_tool(tables)
+    tables, again = _once(tables)
+    left_out += again
+    tables = _apart(tables)
     records: list[Record] = [_header([each.table for each in tables], command)]
     records += [_source(each.table, os.path.basename(each.file)) for each in tables]
     records += _launched(tables)
     return Imported([*records, RunEnd(reason=None)], left_out)
+
+
+def _once(tables: Iterable[_Table]) -> tuple[list[_Table], list[str]]:
+    """The tables that are of a measurement of their own, and what is to be said of others."""
+    printed = Printed()
+    kept: list[_Table] = []
+    said: list[str] = []
+    for each in tables:
+        before = printed.before(each.table, each.file)
+        if before is None:
+            kept.append(each)
+            continue
+        first, file = before
+        where = f"line {first.line}" if file == each.file else f"line {first.line} of {file}"
+        same = f"the same measurement as in {where}, printed by its other end or again"
+        said.append(f"{each.file}: line {each.table.line}: {same}{_LEFT_OUT}")
+    return kept, said
 
 
 _LEFT_OUT = "; left out"
@@ -199,17 +221,24 @@ def _read(format_: Format, section: Section, told: Told, file: str) -> Iterator[
             yield _Table(own._replace(line=lines.number(own.line)), file, measurements)
 
 
-def _by_tool(tables: list[_Table]) -> list[_Table]:
-    """The tables, with their tools in the variants of their rows where there are several: two tools
-    measure the same thing in ways of their own."""
-    if len({each.table.tool for each in tables}) == 1:
-        return tables
-    return [_named(each) for each in tables]
+def _apart(tables: list[_Table]) -> list[_Table]:
+    """The tables, with their tools and peers in the variants of their rows where there are several:
+    two tools measure the same thing in ways of their own, and the way to another host is another
+    one."""
+    for name in (TOOL, _PEER):
+        values = {getattr(each.table, name) for each in tables} - {""}
+        if len(values) > 1:
+            tables = [_named(each, name) for each in tables]
+    return tables
 
 
-def _named(each: _Table) -> _Table:
+def _named(each: _Table, name: str) -> _Table:
+    value = getattr(each.table, name)
+    if not value:
+        return each
+
     def named(configuration: Configuration) -> Configuration:
-        variant = {**dict(configuration.variant), TOOL: each.table.tool}
+        variant = {**dict(configuration.variant), name: value}
         return msgspec.structs.replace(configuration, variant=tuple(sorted(variant.items())))
 
     return each._replace(
@@ -272,7 +301,8 @@ def _check_table(table: ToolTable) -> None:
     """Raises WrongLineError for what no run file can hold."""
     names = [*table.facts, *(name for name, _ in table.configuration.variant)]
     texts = [*table.facts.values(), *(value for _, value in table.configuration.variant)]
-    _check_texts(table.line, names, [*texts, *table.hosts, table.version or "", table.date or ""])
+    said = [*table.hosts, table.peer, table.version or "", table.date or ""]
+    _check_texts(table.line, names, [*texts, *said])
     try:
         # Whoever reads the run file refuses a year in which nothing can have been measured.
         check(_header([table], ()))

@@ -20,7 +20,7 @@ from halftrip.results.records import Measurement
 from halftrip.tools import iperf3_text
 from halftrip.tools.lines import Lines, Value, last_place, number, wrong
 from halftrip.tools.printing import PrintedCurve, as_it_was, curves, texts, whole_text
-from halftrip.tools.tables import Format, TableRow, ToolTable, by_bandwidth
+from halftrip.tools.tables import End, Format, TableRow, ToolTable, by_bandwidth
 
 TOOL = iperf3_text.TOOL
 _JSON = r'"version":\s*"iperf 3'
@@ -87,6 +87,10 @@ def _json(lines: Lines, first: int) -> Sequence[ToolTable]:
     }  # fmt: skip
     version = start["version"].text.removeprefix("iperf ")
     date = _date(start)
+    # Of this test alone, at both ends, and behind --json-stream-full-output again.
+    cookie = start.get("cookie")
+    called = start.get("connecting_to")
+    peer = "" if called is None else called["host"].text
     connection = next(iter(start["connected"]), None)
     hosts = [connection[end_].text for end_ in _ENDS] if connection is not None else []
     whole = end.get("sum_received") or end["sum"]
@@ -105,6 +109,7 @@ def _json(lines: Lines, first: int) -> Sequence[ToolTable]:
             TOOL, line,
             iperf3_text.configuration(transport, direction, over, streams), "mean", rows,
             version=version, hosts=hosts, date=date, facts=facts,
+            end=None if cookie is None else End(f"{cookie.text} {over}"), peer=peer,
         )
         for over, rows in rows_of.items()
     ]  # fmt: skip

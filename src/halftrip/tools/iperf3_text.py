@@ -1,5 +1,6 @@
 """What iperf3 prints without --json: the mean bandwidth that the receiver got over the test, and
-that of each interval, in three digits. --json has more of them.
+that of each interval, in three digits. --json has more of them. Version 3.1 and earlier print of
+UDP what was sent, and how many datagrams were lost: what is left was received.
 
 A bit/s is decimal, a Byte is one of KBytes and so on of 1024. The size of the blocks is printed
 with -V alone; else it is not known.
@@ -17,14 +18,16 @@ from halftrip.results.configuration import UNKNOWN, Configuration
 from halftrip.results.patterns import Pattern
 from halftrip.tools.lines import Lines, WrongLineError, last_place, whole, wrong
 from halftrip.tools.printing import whole_text
-from halftrip.tools.tables import TableRow, ToolTable, by_bandwidth, settings
+from halftrip.tools.tables import End, TableRow, ToolTable, by_bandwidth, settings
 
 TOOL = "iperf3"
 _HEADING = r"\[ ID\](?:\[Role\])? +Interval +Transfer +(?:Bitrate|Bandwidth)\b"
 _TABLE = re.compile(_HEADING)
 _ERROR = re.compile(r"iperf3: (?:error|interrupt) - (?P<why>.*\S)\s*")
-MARKS = (r"Interval +Transfer", "iperf3: ")
-BEGINS = re.compile(rf"{_HEADING}|{_ERROR.pattern}")
+MARKS = (r"Interval +Transfer", "iperf3: ", "/sec .* (?:sender|receiver)")
+# Whoever quotes a summary alone may leave out its heading, and the single streams.
+_SUMMED = r"\[ *(?:\d+|SUM)\].*/sec .* (?:sender|receiver)\s*$"
+BEGINS = re.compile(rf"{_HEADING}|{_SUMMED}|{_ERROR.pattern}")
 # Three digits, or as many as there are before the point.
 _AMOUNT = r"\d\.\d\d|\d\d\.\d|\d{3,}"
 _LOOKS = re.compile(r"\[ *(?:\d+|SUM)\](?:\[[TR]X-[CS]\])? +\d+\.\d", re.ASCII)
@@ -36,14 +39,21 @@ _ROW = re.compile(
     re.ASCII,
 )
 _DATAGRAMS = re.compile(r".*\d ms +-?\d+/\d+ \(.*")
+# The whole test in old versions, below a heading of its own, which a rule is above.
+_LOST = re.compile(r" +[\d.]+ ms +(?P<lost>\d+)/(?P<total>\d+) \([\d.e+-]+%\) *", re.ASCII)
+_OLD_HEADING = re.compile(r"\[ ID\] Interval +Transfer +Bandwidth +Jitter +Lost/Total ")
+_RULE = re.compile(r"(?:- ){5,}-?\s*")
 # What stands above the rows of a test.
-_CALLS = re.compile(r"Connecting to host |Accepted connection from ")
+_CALLS = re.compile(r"Connecting to host (?P<peer>\S+), |Accepted connection from ")
 _BEGINS = re.compile(rf"{_CALLS.pattern}|Starting Test: ")
 _BLOCKS = re.compile(r"Starting Test: protocol: (?P<protocol>\w+), .* (?P<size>\d+) byte blocks.*")
 _REVERSE = re.compile(r"Reverse mode, remote host ")
 _VERSION = re.compile(r"iperf (?P<version>3\.\d[\w.+-]*)\s*")
-_CONNECTION = re.compile(r"\[ *(\d+)\] local (\S+) port \d+ connected to (\S+) port \d+\s*")
+_CONNECTION = re.compile(
+    r"\[ *(\d+)\] local (?P<local>(\S+) port \d+) connected to (?P<remote>(\S+) port \d+)\s*"
+)
 _SUM = "SUM"
+_LOST_NAME = "Lost/Total Datagrams"
 # A figure of three digits is off by half a per cent at most, and times by 5 ms.
 _OFF = 0.012
 
@@ -57,6 +67,7 @@ class _Row(NamedTuple):
     figure: str
     bandwidth: float
     step: float
+    lost: str = ""
 
 
 @dataclass
@@ -70,7 +81,11 @@ class _Test:
     version: str | None = None
     is_reverse: bool = False
     hosts: tuple[str, ...] = ()
+    end: End | None = None
+    peer: str = ""
     has_summary: bool = False
+    # Rows are of the whole test, and do not say of which end.
+    is_summed: bool = False
     # Of all lines that name any.
     streams: set[str] = field(default_factory=set)
     intervals: list[_Row] = field(default_factory=list)
@@ -81,9 +96,9 @@ class _Test:
         return bool(self.intervals) or self.has_summary
 
 
-def configuration(transport: str, direction: str, over: str, streams: int) -> Configuration:
+def configuration(transport: str, direction: str, over: str, streams: int | None) -> Configuration:
     """That of a test, `over` the whole of it or its intervals."""
-    variant = (("direction", direction), ("over", over), ("streams", str(streams)))
+    variant = (("direction", direction), ("over", over), ("streams", str(streams or UNKNOWN)))
     pattern: Pattern = "bidirectional" if direction == "both" else "stream"
     return settings(transport, pattern, variant=variant)
 
@@ -92,7 +107,10 @@ def read(lines: Lines, _first: int) -> Sequence[ToolTable]:
     """The tables of all tests in a text. Those that are broken off are doubtful."""
     found: list[ToolTable] = []
     test = _Test()
+    is_below_rule = False
     for n, line in lines:
+        is_below_rule = bool(_RULE.fullmatch(line)) or (is_below_rule and not _LOOKS.match(line))
+        test.is_summed |= is_below_rule and _OLD_HEADING.match(line) is not None
         if error := _ERROR.fullmatch(line):
             lines.doubt(WrongLineError(n, f"iperf3 has ended with an error: {error['why']}"))
         elif _LOOKS.match(line):
@@ -101,7 +119,7 @@ def read(lines: Lines, _first: int) -> Sequence[ToolTable]:
             except WrongLineError as failure:
                 lines.doubt(failure)
                 continue
-            is_summary = line.rstrip().endswith(("sender", "receiver"))
+            is_summary = bool(row.lost) or line.rstrip().endswith(("sender", "receiver"))
             if test.has_summary and not is_summary:
                 found += _tables(lines, test)
                 test = _Test()
@@ -109,7 +127,7 @@ def read(lines: Lines, _first: int) -> Sequence[ToolTable]:
             test.streams |= {row.stream} - {_SUM}
             if is_summary:
                 test.has_summary = True
-                test.ends += [row] if line.rstrip().endswith("receiver") else []
+                test.ends += [] if line.rstrip().endswith("sender") else [row]
             elif "(omitted)" not in line:
                 test.intervals.append(row)
         else:
@@ -125,15 +143,18 @@ def read(lines: Lines, _first: int) -> Sequence[ToolTable]:
 
 def _say(n: int, line: str, test: _Test) -> None:
     """Notes what a line above the rows says."""
-    if _CALLS.match(line):
+    if called := _CALLS.match(line):
         test.streams.clear()
+        test.peer = called["peer"] or ""
     elif blocks := _BLOCKS.fullmatch(line):
         test.protocol = blocks["protocol"].lower()
         test.size = whole(n, blocks["size"]) or None
     elif version := _VERSION.fullmatch(line):
         test.version = version["version"]
     elif connection := _CONNECTION.fullmatch(line):
-        test.hosts = test.hosts or connection.groups()[1:]
+        test.hosts = test.hosts or connection.group(3, 5)
+        local, remote = connection["local"], connection["remote"]
+        test.end = test.end or End(" ".join(sorted((local, remote))), local)
         test.streams.add(connection[1])
     elif _REVERSE.match(line):
         test.is_reverse = True
@@ -157,10 +178,20 @@ def _row(n: int, line: str, test: _Test) -> _Row:
     if abs(moved - sent) > _OFF * max(moved, sent) + 0.011 * per_second * unit:
         wrong(n, f"{found['rate']} {found['unit']}/sec do not move {found['moved']}")
     figure = f"{found['rate']} {found['unit']}/sec"
-    step = unit * last_place(found["rate"])
+    lost = _LOST.fullmatch(found["rest"]) if test.is_summed else None
+    part = 1.0 if lost is None else _received(n, int(lost["lost"]), int(lost["total"]))
     return _Row(
-        n, found["role"] or "", found["stream"], begin, end, figure, per_second * unit, step
+        n, found["role"] or "", found["stream"], begin, end, figure, part * per_second * unit,
+        part * unit * last_place(found["rate"]),
+        "" if lost is None else f"{lost['lost']}/{lost['total']}",
     )  # fmt: skip
+
+
+def _received(line: int, lost: int, total: int) -> float:
+    """The part of the datagrams that was received."""
+    if not lost < total:
+        wrong(line, f"{lost} of {total} datagrams were lost: nothing was received")
+    return 1 - lost / total
 
 
 def _unit(name: str) -> float:
@@ -191,12 +222,14 @@ def _tables(lines: Lines, test: _Test) -> list[ToolTable]:
     has_head = bool(test.hosts)
     one_way = "to client" if test.is_reverse else "to server" if has_head else UNKNOWN
     direction = "both" if len(ends) > 1 else one_way
-    streams = len(test.streams) // len(ends)
-    facts = {"streams": str(streams), "direction": direction, **whole_text(lines)}
+    streams = len(test.streams) // len(ends) or None
+    facts = {"streams": str(streams or UNKNOWN), "direction": direction, **whole_text(lines)}
     return [
         ToolTable(
             TOOL, rows[0].line, configuration(protocol, direction, over, streams),
             "mean", rows, version=test.version, hosts=list(test.hosts), facts=facts,
+            end=test.end and test.end._replace(measurement=f"{test.end.measurement} {over}"),
+            peer=test.peer,
         )
         for over, rows in rows_of.items()
     ]  # fmt: skip
@@ -223,14 +256,13 @@ def _check(
     roles = {row.role for row in test.ends}
     if len(roles) > 1 and {role[:2] for role in roles} != {"TX", "RX"}:
         wrong(last, "not one line for each direction")
-    if {row.stream == _SUM for rows in [*ends, *intervals] for row in rows} != {
-        len(test.streams) > len(roles)
-    }:
+    is_sum = {row.stream == _SUM for rows in [*ends, *intervals] for row in rows}
+    if is_sum != {len(test.streams) > len(roles) or not test.streams}:
         wrong(last, "several streams, and no line [SUM] of them")
     for (total,) in ends:
         parts = [row for row in test.ends if row.role == total.role and row.stream != _SUM]
         together = sum(row.bandwidth for row in parts)
-        if abs(together - total.bandwidth) > 2 * _OFF * total.bandwidth:
+        if parts and abs(together - total.bandwidth) > 2 * _OFF * total.bandwidth:
             wrong(total.line, "its streams are not as much as their sum: lines are lost")
     _check_intervals(last, sorted(roles), intervals)
 
@@ -250,6 +282,7 @@ def _check_intervals(line: int, roles: Sequence[str], intervals: Sequence[Sequen
 def _table_row(test: _Test, rows: Sequence[_Row], slice_: int) -> TableRow:
     """The row of the mean of these directions."""
     figures = {f"Bitrate {row.role}".strip(): row.figure for row in rows}
+    figures |= {f"{_LOST_NAME} {row.role}".strip(): row.lost for row in rows if row.lost}
     bandwidth = sum(row.bandwidth for row in rows) / len(rows)
     if not all(row.bandwidth > 0 for row in rows):
         wrong(rows[0].line, "nothing was received then")

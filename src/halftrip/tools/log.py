@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from halftrip.tools import mail
 from halftrip.tools.lines import Lines, Value, WrongLineError, decoder, wrong
 from halftrip.tools.tables import Format
 
@@ -40,6 +41,9 @@ _ELEMENT = re.compile(
 )
 _ENTITY = re.compile(r"&(lt|gt|amp|quot|nbsp|#x27|#39);")
 _ENTITIES = {"lt": "<", "gt": ">", "amp": "&", "quot": '"', "nbsp": " ", "#x27": "'", "#39": "'"}
+# The wide forms of ASCII, as where an editor of Chinese or Japanese had the text.
+_NARROW = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: " "}
+_WIDE = re.compile(r"[\uff01-\uff5e\u3000]")
 _LINE_BREAK = "\v"
 _ENDS = re.compile(r"[\n\v]")
 _STAMP = (
@@ -51,7 +55,7 @@ _STAMP = (
 _PIECE = re.compile(
     r"(?P<blank>[ \t]+)|(?P<quote>> ?)"
     r"|(?P<label>\[[\w.@-]{0,80}?\d{1,7},\d{1,7}\](?:<std\w{2,4}>)?:? ?"
-    r"|\[\d{1,7}\](?: |$)|\d{1,7}:(?: |$))"
+    r"|\[(?:rank )?\d{1,7}\](?: |$)|\d{1,7}:(?: |$))"
     rf"|(?P<stamp>{_STAMP})"
 )
 _MOST_PIECES = 8
@@ -170,6 +174,8 @@ class Log:
 
 
 def _decoded(content: bytes) -> str:
+    if b"=" in content:
+        content = mail.decoded(content)
     for mark, encoding in _ENCODINGS.items():
         if content.startswith(mark):
             return content.decode(encoding, "replace")
@@ -184,6 +190,8 @@ def _cleaned(text: str) -> str:
     for character, into in (("\r\n", "\n"), ("\r", "\n"), ("\v", " "), ("\f", " "), ("\xa0", " ")):
         if character in text:
             text = text.replace(character, into)
+    if _WIDE.search(text):
+        text = text.translate(_NARROW)
     if "\x1b" in text:
         text = _CONTROL.sub("", text)
     if _ELEMENT.search(text):
@@ -205,11 +213,12 @@ def _prefixes(line: str) -> Iterator[tuple[int, str, Key]]:
             return
         said = found[0]
         match found.lastgroup:
+            # A blank behind it is its own where the first line has one.
             case "label":
-                pattern += rf"{re.escape(said.strip())} ?"
+                pattern += re.escape(said.strip()) + " ?" * said.endswith(" ")
                 key = (*key, said.strip())
             case "stamp":
-                pattern += rf"(?:{_STAMP})"
+                pattern += rf"(?:{_STAMP})" + r"(?<!\s)" * (not said.endswith((" ", "\t")))
             case "quote":
                 pattern += "> ?"
                 key = (*key, ">")

@@ -28,7 +28,7 @@ def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
     has_times = "|" in lines[heading]
     rows = lines.rows(heading, lambda n, line: _row(n, line, has_times), decimals=True)
     configuration = settings(
-        "mpi4py", "pingpong", memory=(UNKNOWN, UNKNOWN), places="own", unknown=("object",)
+        "mpi4py", "pingpong", memory=(UNKNOWN, UNKNOWN), places="own", object=None
     )
     return [ToolTable(TOOL, first, configuration, "mean", rows)]
 

@@ -17,19 +17,23 @@ from halftrip.tools.tables import Format, TableRow, ToolTable, date, settings, t
 
 TOOL = "nccl-tests"
 _PROGRAM = "sendrecv_perf"
+# Until 2022 there is a relative error in place of a count, and no root nor, before, a redop.
+_EACH_HEADING = r"\s+(?:time|cputime)\s+algbw\s+busbw\s+(?:#wrong|error)"
 _HEADING = re.compile(
-    r"#\s+size\s+count\s+type\s+redop\s+root\s+(?P<time>time|cputime)\s+algbw\s+busbw\s+#wrong\s+"
-    r"(time|cputime)\s+algbw\s+busbw\s+#wrong\s*"
+    rf"#\s+(?P<first>size\s+count\s+type(?:\s+redop)?(?:\s+root)?)(?P<each>{_EACH_HEADING}){{2}}\s*"
 )
 _HEADING_BEGIN = re.compile(r"#\s+size\s+count\s+type\s")
 _NAMED = re.compile(r".*?\b(?P<program>[a-z]+(_[a-z]+)*_perf)\b")
 _RANK = re.compile(r"#\s+Rank\s+\d+ .*Pid\s+\d+ on\s+(?P<host>\S+) device.*")
-_ITERATIONS = re.compile(r"#.* iters: (?P<count>\d+) agg iters: (?P<each>\d+)\b.*")
+_ITERATIONS = re.compile(
+    r"#.*(?<!warmup)(?<!agg) iters: (?P<count>\d+)(?: agg iters: (?P<each>\d+))?\b.*"
+)
 _VERSION = re.compile(r"# nccl-tests version (?P<version>\S+).*")
 _JSON = r'"nccl_version"\s*:'
 _RANKS = 2
 _FIRST = ("size", "count", "type", "redop", "root")
-_EACH = ("time", "algbw", "busbw", "#wrong")
+# A copy has no error, where a reduction has a small one.
+_WRONG = {"#wrong": "{} wrong elements", "error": "an error of {}"}
 # Where a rank receives, and whether that is the buffer that it sends from.
 _PLACES = {"out_of_place": "separate", "in_place": "same"}
 
@@ -54,7 +58,8 @@ def _text(lines: Lines, first: int) -> Sequence[ToolTable]:
         _check_program(first, lines.test)
     elif not any(_names(n, lines[n]) for n in numbers):
         wrong(first, f"no line says that it is of {_PROGRAM}; --test {_PROGRAM} does")
-    found = lines.rows(first, lambda n, line: _line(n, line, count))
+    names = heading["first"].split(), heading["each"].split()
+    found = lines.rows(first, lambda n, line: _line(n, line, *names, count))
     rows = [row for of_line in found for row in of_line]
     return [_table(first, rows, **known)]
 
@@ -65,7 +70,7 @@ def _preamble(lines: Lines, heading: int) -> tuple[dict[str, Any], int | None]:
     _check_ranks(heading, len(hosts))
     versions = [said["version"] for _, said in lines.matches(_VERSION, before=heading)]
     counts = [
-        whole(n, said["count"]) * whole(n, said["each"])
+        whole(n, said["count"]) * whole(n, said["each"] or "1")
         for n, said in lines.matches(_ITERATIONS, before=heading)
     ]
     known = {"hosts": hosts, "version": next(reversed(versions), None)}
@@ -91,14 +96,16 @@ def _check_ranks(line: int, count: int) -> None:
         wrong(line, f"{count} ranks: {_PROGRAM} sends from point to point between {_RANKS} alone")
 
 
-def _line(n: int, line: str, iterations: int | None) -> list[TableRow]:
+def _line(
+    n: int, line: str, names: Sequence[str], each: Sequence[str], iterations: int | None
+) -> list[TableRow]:
     cells = line.split()
-    if len(cells) != len(_FIRST) + 2 * len(_EACH):
-        wrong(n, f"{len(cells)} figures below {len(_FIRST) + 2 * len(_EACH)} columns")
-    first = dict(zip(_FIRST, cells, strict=False))
+    if len(cells) != len(names) + 2 * len(each):
+        wrong(n, f"{len(cells)} figures below {len(names) + 2 * len(each)} columns")
+    first = dict(zip(names, cells, strict=False))
     found = []
-    for place, at in zip(_PLACES, (len(_FIRST), len(_FIRST) + len(_EACH)), strict=True):
-        figures = {**first, **dict(zip(_EACH, cells[at:], strict=False))}
+    for place, at in zip(_PLACES, (len(names), len(names) + len(each)), strict=True):
+        figures = {**first, **dict(zip(("time", *each[1:]), cells[at:], strict=False))}
         found.append(_row(n, figures, place, iterations))
     return found
 
@@ -148,8 +155,9 @@ def _row(line: int, figures: dict[str, str], place: str, iterations: int | None)
     row = timed(line, whole(line, figures["size"]), figures["time"], 1e3, figures)
     rate = number(line, figures["algbw"])
     number(line, figures["busbw"])
-    if figures["#wrong"] != "N/A" and number(line, figures["#wrong"]) > 0:
-        wrong(line, f"{figures['#wrong']} wrong elements: these figures are of broken messages")
+    for name, what in _WRONG.items():
+        if figures.get(name, "N/A") != "N/A" and number(line, figures[name]) > 0:
+            wrong(line, f"{what.format(figures[name])}: these figures are of broken messages")
     return row._replace(
         iterations=iterations or None, bandwidth=1e9 * rate or None,
         settings={"buffers": _PLACES[place]},
@@ -161,4 +169,6 @@ def _table(line: int, rows: Sequence[TableRow], **known: Any) -> ToolTable:
     return ToolTable(TOOL, line, configuration, "mean", rows, **known)
 
 
-FORMAT = Format("nccl-tests", _read, marks=("#wrong",), begins=_HEADING_BEGIN, json=_JSON)
+FORMAT = Format(
+    "nccl-tests", _read, marks=("#wrong", "busbw +error"), begins=_HEADING_BEGIN, json=_JSON
+)

@@ -91,7 +91,8 @@ _ROW = re.compile(r"\s*\d+\s+\d")
 # Comments that stand below a heading, as version 7.1 has the datatype there.
 _ENDS = re.compile(r"# (?!Datatype)")
 _TIMES = ("Avg Latency(us)", "Latency (us)")
-_RATES = ("Bandwidth (MB/s)", "MB/s")
+# The third is version 3's, of both ways.
+_RATES = ("Bandwidth (MB/s)", "MB/s", "Bi-Bandwidth (MB/s)")
 _TIME_TAILS: dict[str, Spread] = {
     "P50 Tail Lat(us)": "p50",
     "P90 Tail Lat(us)": "p90",
@@ -139,16 +140,19 @@ def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
     if not pairs:
         wrong(heading, "no line [ pairs: ... ] says of how many pairs it has the sum")
     variant, above = _variant(lines, first, heading, title)
+    names = _columns(lines[heading])
     # The buffers of a window are one, and those to send and receive are two (osu_latency.c); its
     # messages are nonblocking (osu_bw.c).
     mode: Mode = "blocking" if is_latency else "nonblocking"
     places: Places = "same" if in_flight > 1 and title.verb is None else "own"
+    is_verified = _VALIDATION in names
+    if is_verified and in_flight > 1:
+        places = "unknown"
     configuration = settings(
         "mpi", pattern, "onesided" if pattern in ("put", "get") else mode, _memory(title, said),
         variant, window=in_flight, buffers="separate", cache="hot", places=places,
-        concurrency=pairs,
+        concurrency=pairs, verify=is_verified,
     )  # fmt: skip
-    names = _columns(lines[heading])
     is_sum = _RATES[1] in names
     if is_latency != any(name in _TIMES for name in names) or is_sum != (kind == _OF_PAIRS):
         wrong(heading, f"below {', '.join(names)}, which are no columns of {title.kind}")

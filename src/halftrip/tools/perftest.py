@@ -3,8 +3,9 @@
 It prints half round trips of send and write, which answer each other, and the whole time of a read,
 which is one exchange that brings data one way: halftrip's get. t_typical is the median. MB and MiB
 are 2^20 bytes, Gb 10^9 bits, and Mpps 10^6 messages per second. JSON does not say which of them its
-BW_average is in, so that only its MsgRate counts. A send in both directions at once prints the sum
-of both, and so do writes and reads. Atomic operations are not read.
+BW_average is in, so that only its MsgRate counts. The window and the queue pairs of a bandwidth are
+unknown where no line says the TX depth and their number. A send in both directions at once prints
+the sum of both, and so do writes and reads. Atomic operations are not read.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from halftrip.results.patterns import Mode, Pattern
 from halftrip.results.reported import Spread, Statistic, Variant
 from halftrip.tools.lines import Lines, count, number, quoted, whole, wrong
 from halftrip.tools.tables import (
+    End,
     Format,
     TableRow,
     ToolTable,
@@ -61,10 +63,11 @@ _POST_LIST = " Post List"
 _HEADING_BEGIN = re.compile(r"\s*#bytes +#iterations ")
 _DEPTH = re.compile(r"\s*TX depth\s*: (?P<depth>\d+)\b.*")
 _PAIRS = re.compile(r"\s*Number of qps\s*: (?P<pairs>\d+)\b.*")
+# Of each queue pair, at both ends; the other end has both the other way round.
+_ADDRESS = re.compile(r"\s*(?P<end>local|remote) address: (?P<pair>LID \S+ QPN \S+ PSN \S+).*")
 _HEADING = re.compile(rf"{_HEADING_BEGIN.pattern}.*")
 _ROW_BEGIN = re.compile(r"\s*\d+ +\d+ +\d")
 _JSON = r'"test_info"\s*:'
-_DEFAULT_DEPTH = 128
 _LARGEST_DEPTH = 10**6
 # Names of the columns: those of JSON as well, the latter by those of the text.
 _SPREADS: dict[str, Spread] = {
@@ -112,14 +115,23 @@ def _text(lines: Lines, first: int) -> ToolTable:
     depths = [whole(n, found["depth"]) for n, found in lines.matches(_DEPTH, before=heading)]
     pairs = [whole(n, found["pairs"]) for n, found in lines.matches(_PAIRS, before=heading)]
     on_device = any(True for _ in lines.matches(_DEVICE, before=heading))
-    depth = next(reversed(depths), _DEFAULT_DEPTH)
-    configuration = _configuration(first, title, depth, next(reversed(pairs), 1), on_device)
+    depth, qps = (next(reversed(each), None) for each in (depths, pairs))
+    configuration = _configuration(first, title, depth, qps, on_device)
     names = _columns(heading, lines[heading])
     rows = lines.rows(
         heading, lambda n, line: _row(n, below(n, names, line.split()), configuration),
         decimals=True,
     )  # fmt: skip
-    return _table(first, configuration, rows, title)
+    return _table(first, configuration, rows, title)._replace(end=_end(lines, first, heading))
+
+
+def _end(lines: Lines, first: int, heading: int) -> End | None:
+    """The end by the addresses of its queue pairs, which hold for one measurement."""
+    pairs: dict[str, list[str]] = {"local": [], "remote": []}
+    for _, found in lines.matches(_ADDRESS, heading, first):
+        pairs[found["end"]].append(found["pair"])
+    local, remote = (" ".join(each) for each in pairs.values())
+    return End(" ".join(sorted((local, remote))), local) if local and remote else None
 
 
 def _columns(line: int, text: str) -> list[str]:
@@ -146,8 +158,10 @@ def _json(lines: Lines, first: int) -> ToolTable:
     test, said = info.get("test"), info.get("TX_depth")
     title = "" if test is None else test.text.strip()
     title = title if title.endswith("Test") else f"{title} Test"
-    depth, pairs = _DEFAULT_DEPTH if said is None else said.whole, info.get("Number_of_qps")
-    configuration = _configuration(first, title, depth, 1 if pairs is None else pairs.whole)
+    depth, pairs = (
+        None if each is None else each.whole for each in (said, info.get("Number_of_qps"))
+    )
+    configuration = _configuration(first, title, depth, pairs)
     figures = {
         column: cell.cell
         for name, column in _OF_JSON.items()
@@ -161,7 +175,7 @@ def _json(lines: Lines, first: int) -> ToolTable:
 
 
 def _configuration(
-    line: int, title: str, depth: int, pairs: int, on_device: bool = False
+    line: int, title: str, depth: int | None, pairs: int | None, on_device: bool = False
 ) -> Configuration:
     # JSON has underscores where the text has spaces.
     title = " ".join(title.replace("_", " ").split()).replace("RDMA ", "RDMA_")
@@ -169,11 +183,12 @@ def _configuration(
     if title not in _TESTS:
         wrong(line, f"{quoted(title)} is not read here: {', '.join(_TESTS)} are")
     test = _TESTS[title]
-    if not 1 <= depth <= _LARGEST_DEPTH:
+    if depth is not None and not 1 <= depth <= _LARGEST_DEPTH:
         wrong(line, f"a TX depth of {depth}")
-    window = depth if "BW" in title else 1
-    places = "own" if window == 1 else "unknown"
-    several = (("queue pairs", str(pairs)),) if pairs != 1 else ()
+    # A latency is of one message and one pair.
+    window, qps = (depth, pairs) if "BW" in title else (1, 1)
+    places = "own" if window == 1 else UNKNOWN
+    several = (("queue pairs", UNKNOWN if qps is None else str(qps)),) if qps != 1 else ()
     variant = (*((("post list", "several"),) if is_list else ()), *several, *test.variant)
     memory = ("cuda", UNKNOWN) if on_device else ("host", "host")
     return settings("verbs", test.pattern, test.mode, memory, variant, window=window, places=places)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from halftrip.results.block import Times
-from halftrip.results.configuration import UNKNOWN, Configuration, EndSettings
+from halftrip.results.configuration import UNKNOWN, Configuration, EndSettings, not_said
 from halftrip.results.patterns import Mode, Pattern
 from halftrip.results.reported import Listing, Spread, StatedInterval, Statistic, Variant
 from halftrip.tools.lines import Lines, WrongLineError, last_place, number, positive, quoted, wrong
@@ -108,10 +108,22 @@ def spreads(
     }
 
 
+class End(NamedTuple):
+    """The end that has printed a table, where both print one. `measurement` is what the texts of
+    one measurement have in common, and no other has; where they say nothing of the kind, it is
+    empty, and their times tell. `name` is that of the end; where that is empty, whoever prints of
+    this measurement again says the same."""
+
+    measurement: str = ""
+    name: str = ""
+
+
 class ToolTable(NamedTuple):
     """A table of another tool's: `configuration` is that of its rows, with a size of 0; its variant
     tells the tables of one text apart. The others are those of `Source`. `in_order`: sizes ascend
-    within a launch and slice, as they do in all tools that print a row as soon as they have it."""
+    within a launch and slice, as they do in all tools that print a row as soon as they have it.
+    `end`: None where one end prints, or nothing tells which measurements are the same. `peer` is
+    the host that its client has named, where it is known: another one is another test."""
 
     tool: str
     line: int
@@ -125,6 +137,8 @@ class ToolTable(NamedTuple):
     facts: Mapping[str, str] = {}
     listings: Sequence[Listing] = ()
     in_order: bool = True
+    end: End | None = None
+    peer: str = ""
 
 
 class Format(NamedTuple):
@@ -180,12 +194,14 @@ def settings(
     variant: Variant = (),
     **changes: Any,
 ) -> Configuration:
-    """The configuration of a table, with a size of 0: what the tool does not say is unknown."""
+    """The configuration of a table, with a size of 0: what the tool does not say is unknown, and so
+    are those `changes` that are None."""
     initiator, responder = (
         EndSettings(memory=each, pages="unknown", wait="unknown") for each in memory
     )
     values = {"buffers": UNKNOWN, "cache": UNKNOWN, "places": UNKNOWN, "datatype": "byte"}
-    return Configuration(
+    known = {name: value for name, value in changes.items() if value is not None}
+    found = Configuration(
         transport=transport,
         pattern=pattern,
         mode=mode,
@@ -193,8 +209,9 @@ def settings(
         initiator=initiator,
         responder=responder,
         variant=variant,
-        **(values | changes),
+        **(values | known),
     )
+    return not_said(found, changes.keys() - known.keys())
 
 
 def date(line: int, text: str, pattern: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any, get_args
 import msgspec
 
 from halftrip.errors import UsageError
-from halftrip.plan.parsing import nearest
+from halftrip.plan.settings import SETTINGS
 from halftrip.results.configuration import (
     UNKNOWN,
     Buffers,
@@ -19,6 +19,7 @@ from halftrip.results.configuration import (
     Places,
     Wait,
 )
+from halftrip.spelling import nearest
 from halftrip.tools.lines import wrong
 from halftrip.tools.tables import TableRow, ToolTable, by_bandwidth
 from halftrip.units import format_size, parse_size
@@ -86,17 +87,20 @@ class Told:
     def _of_all(self, configuration: Configuration) -> dict[str, Any]:
         changes: dict[str, Any] = {}
         variant = dict(configuration.variant)
+        unknown = [name for name in configuration.unknown if name not in self._settings]
         for name, value in self._settings.items():
             if name in _OF_ENDS:
                 continue
-            if name in _OF_ALL and getattr(configuration, name) == UNKNOWN:
+            if name in configuration.unknown:
+                changes[name] = _one_of(name, value)
+            elif name in _OF_ALL and getattr(configuration, name) == UNKNOWN:
                 changes[name] = value
             elif name not in _OF_ALL and variant.get(name, UNKNOWN) == UNKNOWN:
                 variant[name] = value
             else:
                 continue
             self._unused.discard(f"--set {name}")
-        return {**changes, "variant": tuple(sorted(variant.items()))}
+        return {**changes, "variant": tuple(sorted(variant.items())), "unknown": tuple(unknown)}
 
     def of_row(self, row: TableRow) -> TableRow:
         """The row with what is told of it."""
@@ -122,6 +126,16 @@ class Told:
         """Raises UsageError for what every table says itself."""
         for name in sorted(self._unused):
             raise UsageError(f"{name}: the text says this of each of its tables; leave it out")
+
+
+def _one_of(name: str, value: str) -> Any:
+    """The value of a setting, as an option has it. Raises UsageError for several."""
+    found = SETTINGS[name].read(value)
+    if isinstance(found, tuple):
+        if len(found) != 1:
+            raise UsageError(f"--set {name}: {value!r} is not one value")
+        (found,) = found
+    return found
 
 
 NOTHING = Told()

@@ -6,10 +6,12 @@ beside it is of the last 2,048 samples alone. A bandwidth is by the sender's loc
 by what has arrived, which is a fault of the tool. MB are 2^20 bytes. Rows of progress do not count.
 
 Only the server prints which test it is and the size of a message: where its lines are above the
-client's, both are taken from there. The client's heading alone says ``latency`` or ``overhead``,
-which does not tell get from a ping-pong nor put from a stream, and CSV says neither; they are read
-as a ping-pong (so is CSV) and a stream of a test that is unknown. The size then follows from
-bandwidth and message rate. A bandwidth has two decimals: some hundred MB/s and more tell any size
+client's, or below the heading, both are taken from there; else a command above says which test it
+is. The client's heading alone says ``latency`` or ``overhead``, which does not tell get from a
+ping-pong nor put from a stream, and CSV says neither; they are read as a ping-pong (so is CSV) and
+a stream of a test that is unknown. A heading without ``Stage``, as old versions print it, says
+``latency`` of all tests: without more, it is left out. The size then follows from bandwidth and
+message rate. A bandwidth has two decimals: some hundred MB/s and more tell any size
 below some KiB, less only a power of two that is alone in its range, and a few hundredths nothing:
 then the size is not known. Tests of several threads and batch files are not read, nor atomic
 operations.
@@ -37,12 +39,17 @@ _CSV = re.compile(
     r"(?P<first>\S*,)?iterations,(?P<time>\S+)_lat,avg_lat,overall_lat,avg_bw,overall_bw,"
     r"avg_mr,overall_mr\s*"
 )
-_KIND = re.compile(r"\| +\| +\| +(?P<kind>latency|overhead) \(usec\) +\|.*")
+_KIND = re.compile(r"\| +(?P<stage>\| +)?\| +(?P<kind>latency|overhead) \(usec\) +\|.*")
+_COMMAND = re.compile(r".*\bucx_perftest\b.* -t *(?P<test>[a-z_]+).*")
+# The names of tests by their parts; those of atomic operations have others.
+_NAMED = ("am", "put", "tag", "tag_sync", "stream")
+_KINDS = {"lat": "latency", "bw": "bandwidth"}
 _SAID = re.compile(
     r"\| (?P<name>Test|Message size|Window size|Send memory|Recv memory): +(?P<value>\S.*?) +\|\s*"
 )
-_PROGRESS = re.compile(r"\s*\[thread \d+\]")
 _FINAL = "Final:"
+_ROW = re.compile(rf"\s*(?:{_FINAL})?\s*\d+[ ,]+\d")
+_PROGRESS = re.compile(r"\s*\[thread \d+\]")
 _SPREADS: dict[str, Spread] = {
     "typical": "p50", "50.0%ile": "p50", "50.0_percentile": "p50", "90.0%ile": "p90",
     "90.0_percentile": "p90", "99.0%ile": "p99", "99.0_percentile": "p99", "99.9%ile": "p99.9",
@@ -63,12 +70,17 @@ def _read(lines: Lines, at: int) -> Sequence[ToolTable]:
             # That of another one stands above it.
             said = {}
         said[found["name"]] = n, found["value"]
+    # Where both print into one text, those of the server may come below the client's heading.
+    rows = next((n for n, line in lines.below(at) if _ROW.match(line)), at)
+    said |= {found["name"]: (n, found["value"]) for n, found in lines.matches(_SAID, rows, at)}
     # The lines of the heading above its last: the kind of test, and a rule.
     above = [lines[n] for n in range(1, at) if lines[n].startswith(("|", "+-"))][-2:]
-    kinds = [found["kind"] for found in map(_KIND.fullmatch, above) if found]
+    kinds = [found["kind"] for found in map(_KIND.fullmatch, above) if found and found["stage"]]
     is_csv = _CSV.fullmatch(lines[at]) is not None
+    if "Test" not in said and (test := lines.test or _by_command(lines, at)):
+        said["Test"] = at, _title(at, test)
     if not (is_csv or kinds or "Test" in said):
-        wrong(at, "no line above says whether it is of latency or overhead")
+        wrong(at, "no line above says whether it is of latency or overhead; --test tag_lat does")
     if "overhead" in kinds and " latency" in said.get("Test", (0, ""))[1]:
         wrong(at, f"a heading of overhead below the title {quoted(said['Test'][1])}")
     configuration = _configuration(said, next(reversed(kinds), "latency"))
@@ -81,11 +93,27 @@ def _read(lines: Lines, at: int) -> Sequence[ToolTable]:
     return [ToolTable(TOOL, at, configuration, "mean", [row], facts=facts)]
 
 
+def _by_command(lines: Lines, at: int) -> str | None:
+    """The test that the nearest command above that line asks for."""
+    found = lines.last(_COMMAND, at)
+    return None if found is None else found["test"]
+
+
+def _title(line: int, test: str) -> str:
+    """The title of a test by its name, such as ``tag_lat``."""
+    of, _, kind = test.removeprefix("ucp_").rpartition("_")
+    if (of, kind) == ("", "get"):
+        return "get latency"
+    if of not in _NAMED or kind not in _KINDS:
+        wrong(line, f"{quoted(test)} is not read here: get, and lat and bw of {', '.join(_NAMED)}")
+    return f"{of} {_KINDS[kind]}"
+
+
 def _final(lines: Lines, at: int, first: str | None, is_csv: bool) -> tuple[int, list[str]]:
     """The row of the whole test, by its line. Without ``Final:`` it is the last."""
     found: tuple[int, list[str]] | None = None
     for n, line in lines.below(at):
-        if _SAID.fullmatch(line) or _KIND.fullmatch(line):
+        if found and (_SAID.fullmatch(line) or _KIND.fullmatch(line)):
             break
         if _PROGRESS.match(line):
             continue
@@ -111,7 +139,10 @@ def _unnamed(line: int, text: str, is_csv: bool) -> list[str]:
     cells = text.split()
     if len(cells) > 8 and not text.startswith(("|", "+", "[")) and cells[1].isdigit():
         wrong(line, "rows of a batch file do not say which tests they are")
-    return cells if cells and all(cell[0].isdigit() for cell in cells) else []
+    digits = [cell[0].isdigit() for cell in cells]
+    if len(cells) == 8 and cells[0].isdigit() and 2 * sum(digits) > len(cells) and not all(digits):
+        wrong(line, "a row with a figure that is none")
+    return cells if cells and all(digits) else []
 
 
 def _configuration(said: dict[str, tuple[int, str]], kind: str) -> Configuration:
@@ -120,7 +151,8 @@ def _configuration(said: dict[str, tuple[int, str]], kind: str) -> Configuration
     if title != _UNKNOWN:
         pattern = _pattern(line, title.removeprefix("UCP "))
     modes: dict[Pattern, Mode] = {"pingpong": "blocking", "stream": "nonblocking"}
-    fields: dict[str, Any] = {}
+    # The window of a stream is none that all have.
+    fields: dict[str, Any] = {"window": None} if pattern in ("stream", "put") else {}
     if "Window size" in said and pattern != "pingpong":
         at, cell = said["Window size"]
         window = whole(at, cell)
@@ -162,6 +194,10 @@ def _row(
     typical, _, overall, _, bandwidth, _, rate = (number(line, cell) for cell in cells[1:])
     if not (count and overall > 0 and rate > 0):
         wrong(line, "no iterations, or messages that took no time")
+    # Both are rounded: a figure that has lost digits fits no longer.
+    off = 0.01 + last_place(cells[7]) / rate + last_place(cells[3]) / overall
+    if abs(1e-6 * overall * rate - 1) > off:
+        wrong(line, f"messages that take {cells[3]} us each are not {cells[7]} a second")
     size, facts = _size(said, cells)
     figures = dict(zip(("# iterations", time, *_FIGURES), cells, strict=True))
     ns, step = 1e3 * overall, 1e3 * last_place(cells[3])

@@ -98,7 +98,7 @@ class ProcessContext:
             communicator=communicator,
             no_mpi=no_mpi,
             no_dragon=no_dragon,
-            threads=plan.threads,
+            threads=plan.all_threads,
             timeout=plan.timeout,
             network=Network(plan.interface, plan.data_ports) if network is None else network,
             ucx_library=plan.ucx_library or "",

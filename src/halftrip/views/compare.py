@@ -24,6 +24,7 @@ _MOST_UNTOLD = 10
 _MOST_CHANGES = 12
 # Of rows that are missing, or of one run only, so many are named.
 _MOST_NAMED = 3
+_IN_TURN = "halftrip run --against BASE measures both sides in turn"
 # Nobody takes more.
 _MOST_LAUNCHES = 500
 
@@ -89,6 +90,7 @@ def answer(comparison: Comparison) -> list[str]:
         *_counts(comparison),
         *_missing(comparison),
         *_largest(comparison),
+        *_in_common(comparison),
         *_single(comparison),
         *_holds(comparison),
     ]
@@ -172,6 +174,17 @@ def _apart(untold: Sequence[RowChange]) -> list[str]:
         f"Cannot tell of {counted(_rows(rows), 'row')}: {text}. {BOTH_STATES}."
         for text, rows in by_text.items()
     ]
+
+
+def _in_common(comparison: Comparison) -> list[str]:
+    """Which rows cannot be told as other paths changed alike, and what tells."""
+    rows = [row for row in comparison.rows if row.elsewhere is not None]
+    if not rows:
+        return []
+    factors = [significant(each(row.elsewhere or 1 for row in rows), 3) for each in (min, max)]
+    times = " to ".join(dict.fromkeys(factors))
+    alike = f"other paths take {times} times as long, too, as a machine may make them for minutes"
+    return [f"Cannot tell of {counted(_rows(rows), 'row')}: {alike}. {_IN_TURN}."]
 
 
 def _single(comparison: Comparison) -> list[str]:

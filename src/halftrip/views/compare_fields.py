@@ -87,5 +87,6 @@ def _record(row: RowChange) -> dict[str, Any]:
         "base_core_to_core_ns": or_none(row.base.rtt),
         "new_core_to_core_ns": or_none(row.new.rtt),
         "base_adjusted_by": row.adjusted,
+        "other_paths_time_ratio": row.elsewhere,
         "launches_to_tell": row.launches,
     }

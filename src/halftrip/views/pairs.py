@@ -3,9 +3,11 @@ the slowest of them."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from halftrip.analysis.core_map import cores_of
 from halftrip.analysis.figure import ALWAYS
 from halftrip.analysis.network import FEWEST_HOSTS, slow_parts
 from halftrip.analysis.rows import LARGE, Row, by_limit
@@ -18,6 +20,8 @@ from halftrip.results.names import Names
 from halftrip.stats.median import median
 from halftrip.units import significant, size_in_words
 from halftrip.views import notes
+from halftrip.views.matrices import cache_lines
+from halftrip.views.matrix import table_of
 from halftrip.views.notes import at_once, bandwidth_of_link
 
 # Matrices of more transports or patterns than these would fill the screen.
@@ -71,8 +75,11 @@ def blocks(document: Document) -> list[Block]:
     """For each kind of configuration its pairs: the latency of 8 bytes, or of the nearest to them,
     and the bandwidth of the largest messages."""
     found = _groups(document)
-    names = document.run.names
-    shown: list[Block] = []
+    names = _names(document)
+    # What all messages between cores are made of.
+    shown: list[Block] = [
+        block for each in cache_lines(document) for block in (table_of(each), SPACE)
+    ]
     judged: set[Configuration] = set()
     for group in found[:_MOST_MATRICES]:
         shown += [_matrix(group, names), SPACE]
@@ -97,9 +104,14 @@ def blocks(document: Document) -> list[Block]:
     return shown
 
 
+def _names(document: Document) -> Names:
+    """What ranks are called, in a map of cores by these."""
+    return dataclasses.replace(document.run.names, cores=cores_of(document.run))
+
+
 def slow(document: Document) -> list[str]:
     """Which hosts and links are slow, for views that do not show the pairs."""
-    names = document.run.names
+    names = _names(document)
     by_setting = {group.setting: group for group in reversed(_groups(document))}
     said = [_at_fault(document, group, names) or () for group in by_setting.values()]
     return [line for lines in reversed(said) for line in lines]
@@ -167,16 +179,19 @@ def _matrix(group: _Pairs, names: Names) -> Table:
     apart = names.are_hosts
 
     def name(rank: int) -> str:
-        return names.rank(rank) if apart else str(rank)
+        return names.rank(rank) if apart else str(names.cores.get(rank, rank))
 
-    ranks = sorted({rank for pair in group.rows for rank in pair})
-    from_ = sorted({pair[0] for pair in group.rows})
-    to = sorted({pair[1] for pair in group.rows})
+    ranks = {rank for pair in group.rows for rank in pair}
+    # Cores in order of their map.
+    ordered = [rank for rank in names.cores if rank in ranks] or sorted(ranks)
+    first, second = ({pair[end] for pair in group.rows} for end in (0, 1))
+    from_, to = ([rank for rank in ordered if rank in side] for side in (first, second))
+    what = "core" if names.cores else "rank"
     slowest = _list_of_slowest(group, names)
     if len(group.rows) < len(ranks):
         return slowest.titled(group.title, "heading")
     columns = [
-        Column("host" if apart else "rank", "", name, apart, rank=ALWAYS),
+        Column("host" if apart else what, "", name, apart, rank=ALWAYS),
         *(Column(name(rank), "", _cell(group, rank), rank=ALWAYS) for rank in to),
     ]
     return table(from_, columns)._replace(title=[group.title], titling="heading", instead=[slowest])
@@ -188,7 +203,7 @@ def _list_of_slowest(group: _Pairs, names: Names) -> Table:
     what, unit = ("bandwidth", group.scale[1]) if group.is_rate else ("latency", "us")
     columns = [
         Column(
-            "hosts" if names.are_hosts else "ranks",
+            "hosts" if names.are_hosts else "cores" if names.cores else "ranks",
             "",
             lambda row: names.pair(row.configuration.pair),
             True,

@@ -9,12 +9,12 @@ from types import MappingProxyType
 
 import msgspec
 
-from halftrip.analysis.ranking import Slower, rankings
+from halftrip.analysis.ranking import Change, Slower, rankings
 from halftrip.analysis.rows import Row
 from halftrip.report.document import Document
 from halftrip.report.fields import curve_name, varying_within_patterns
 from halftrip.report.numbers import supported_digits
-from halftrip.results.configuration import UNKNOWN
+from halftrip.results.configuration import NO_BACKGROUND, UNKNOWN
 from halftrip.results.patterns import ROUND_TRIP
 from halftrip.results.reported import Variant
 from halftrip.stats.estimate import Estimate
@@ -24,6 +24,9 @@ from halftrip.units import significant, size_in_words
 _MOST_OTHERS = 4
 _MOST_DIGITS = 3
 _MOST_PAIRS = 3
+# Of more ranges of sizes than these in which another path is the fastest, the last stands behind
+# the first ones.
+_MOST_CHANGES = 3
 # An interval from one end to this many times that tells nothing.
 _MOST_TIMES = 100.0
 
@@ -32,12 +35,14 @@ def sentence(document: Document, variants: Mapping[Variant, str] = MappingProxyT
     """``8 B: shm is 2.1 (1.9 to 2.4) times as fast as mpi; from 256 KiB on ...``; empty where there
     is nothing to compare, and of a run against an earlier one, which is a comparison. `variants`
     are called so."""
+    idle = [row for row in document.rows if row.configuration.background == NO_BACKGROUND]
+    document = document._replace(rows=idle)
     found = rankings(document.rows)
     pairs = {frozenset(row.configuration.pair) for row in document.rows}
     # Of more pairs, those that are slow are named.
     if found is None or len(pairs) > _MOST_PAIRS or document.run.base_file is not None:
         return ""
-    ranking, change = found
+    ranking, changes = found
     name = partial(_called, document=document, variants=variants)
     first = ranking.fastest
     pattern = first.configuration.pattern
@@ -49,11 +54,26 @@ def sentence(document: Document, variants: Mapping[Variant, str] = MappingProxyT
     if len(named) < len(others):
         said += f", the slowest of {len(others) + 1}"
     within = _within(first, others)
-    if change is None:
+    if not changes:
         return f"{said}{within}"
-    begin = "" if change.begin == change.largest else f"from {size_in_words(change.begin)} on, "
-    faster = f"{begin}at {size_in_words(change.largest)} {name(change.fastest)} is"
-    return f"{said}; {faster} {_times(change.slower)} {name(first)}{within}"
+    last = changes[-1]
+    times = f"{_times(last.slower)} {name(first)}{within}"
+    at = f"at {size_in_words(last.end)}"
+    if len(changes) == 1 and last.is_last:
+        begin = "" if last.begin == last.end else f"from {size_in_words(last.begin)} on, "
+        return f"{said}; {begin}{at} {name(last.fastest)} is {times}"
+    shown = changes if len(changes) <= _MOST_CHANGES else [*changes[: _MOST_CHANGES - 1], last]
+    ranges = ", ".join(f"{name(each.fastest)} {_range(each)}" for each in shown)
+    if len(shown) < len(changes):
+        ranges += f" ({len(changes)} changes in all)"
+    return f"{said}; the fastest is {ranges}: {at} {times}"
+
+
+def _range(change: Change) -> str:
+    begin, end = map(size_in_words, (change.begin, change.end))
+    if begin == end:
+        return f"at {begin}"
+    return f"from {begin} on" if change.is_last else f"from {begin} to {end}"
 
 
 def _within(fastest: Row, others: Sequence[Slower]) -> str:

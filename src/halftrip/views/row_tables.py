@@ -60,7 +60,7 @@ def _row_table(document: Document, rows: Sequence[Row], brief: bool) -> RowTable
         shown = [column for column in shown if column.rank <= BRIEF]
     shown = [each._replace(is_marked=each.key in _MAIN) for each in shown]
     made = table(rows, shown, lambda row: _STYLES[row.verdict.word], _section, True, mark)
-    return RowTable(rows, made.titled(_heading(document.run, rows, brief)), rtt)
+    return RowTable(rows, made.titled(heading(document.run, rows, brief)), rtt)
 
 
 def path_columns(rows: Sequence[Row]) -> list[Column]:
@@ -91,7 +91,7 @@ def _send_both(rows: Sequence[Row]) -> bool:
     return any(row.configuration.directions == 2 for row in rows)
 
 
-def _heading(run: Run, rows: Sequence[Row], brief: bool) -> str:
+def heading(run: Run, rows: Sequence[Row], brief: bool) -> str:
     """What all rows have in common, and on which cores they were measured; `brief`: only what is
     not the default."""
     configurations = [row.configuration for row in rows]

@@ -8,11 +8,12 @@ import shlex
 from halftrip.analysis.flags.cause import KEEP_STATE
 from halftrip.analysis.layers import related
 from halftrip.analysis.verdict import NOT_OK
-from halftrip.render.blocks import SPACE, Block, Items, SummaryLine, Terms, View
+from halftrip.render.blocks import SHELL_COMMENT, SPACE, Block, Items, SummaryLine, Terms, View
 from halftrip.report.document import Document
 from halftrip.results.configuration import Configuration
 from halftrip.views import (
     expected,
+    maps,
     mpi_overhead,
     network,
     notes,
@@ -21,6 +22,7 @@ from halftrip.views import (
     ranking,
     side_by_side,
     states,
+    under_load,
 )
 from halftrip.views.row_tables import row_tables
 from halftrip.views.why import advice, groups, trust
@@ -44,7 +46,9 @@ def first_screen(document: Document, file: str | None = None) -> View:
     the table of its rows. `file` is the run file's name; None: the screen is of a part of the run,
     which cannot be measured again alone. Of a run that goes on, nothing is to be done yet."""
     # Overviews are of one-way times.
-    if document.round_trips:
+    if under_load.has_traffic(document.rows):
+        body = under_load.blocks(document)
+    elif document.round_trips:
         body = _tables(document)
     elif pairs.has_pairs(document.rows):
         body = pairs.blocks(document)
@@ -64,7 +68,9 @@ def first_screen(document: Document, file: str | None = None) -> View:
     said = [
         *([ranked] if ranked else []),
         *side_by_side.key_of_variants(document),
+        *under_load.lines(document),
         *expected.lines(document),
+        *([] if document.is_running else maps.lines(document)),
         *mpi_overhead.lines(document),
         *network.devices(document.run),
         *network.lines(document.run),
@@ -83,7 +89,7 @@ def first_screen(document: Document, file: str | None = None) -> View:
             *([SPACE] if body else []),
             Items(said),
             *notes.missing_blocks(document),
-            *([Terms(_trust(document, file, bool(ranked)))] if document.rows else []),
+            *([_trust(document, file, bool(ranked))] if document.rows else []),
         ],
         title="First screen",
     )
@@ -166,54 +172,59 @@ def _short(processor: str) -> str:
     return " ".join(word for word in words if word not in idle) or processor
 
 
-def _trust(document: Document, file: str | None, is_ranked: bool) -> list[tuple[str, str]]:
+def _trust(document: Document, file: str | None, is_ranked: bool) -> Terms:
     """How many rows have which verdict, what explains most of the others, and what to do;
     `is_ranked`: the screen says which path is the fastest."""
     if document.is_running:
-        return [("Trust", trust(document))]
-    do = to_do(document, file)
+        return Terms([("Trust", trust(document))])
+    first, again = _steps(document, file)
+    items = [("Trust", trust(document))]
+    if first or again:
+        items.append(("Do", f"{first}; then" if first and again else first))
     name = "" if file is None else f" {shlex.quote(file)}"
-    views = ["--details", "--why"]
+    views = ["--details"]
     # What another tool has measured has neither samples nor costs, and this machine no part in it.
     is_own = not document.run.sources
     if is_own:
         views += ["--tails", "--cost"]
     if related(row.configuration.transport for row in document.rows):
         views.append("--layers")
-    parts = [f"halftrip show{name} {', '.join(views)}"]
+    more = [f"halftrip show{name} --why{SHELL_COMMENT}or {', '.join(views)}"]
     if is_own:
-        parts += [*_models(document, name, is_ranked), "halftrip doctor"]
-    more = "; ".join(parts)
-    return [("Trust", trust(document)), *([("Do", do)] if do else []), ("More", more)]
+        more += [*_models(document, name), "halftrip doctor"]
+    alone = all(row.launches == 1 for row in document.rows)
+    simulated = all(row.configuration.is_simulated for row in document.rows)
+    is_one = is_own and is_ranked and alone and not simulated
+    items.append(("More", "the same with --launches 5 compares over launches" if is_one else ""))
+    return Terms(items, commands={"Do": [again] if again else [], "More": more})
 
 
-def _models(document: Document, name: str, is_ranked: bool) -> list[str]:
-    """What fits lines to the curves of a run, and says why they bend, where it has some; and how
-    a comparison of paths gets intervals over launches, where it has one launch."""
+def _models(document: Document, name: str) -> list[str]:
+    """What fits lines to the curves of a run, and says why they bend, where it has some."""
     sizes: dict[Configuration, set[int]] = {}
     for row in document.rows:
         sizes.setdefault(row.configuration.curve, set()).add(row.configuration.size)
-    said = []
     if any(row.configuration.delay for row in document.rows):
-        said = [f"halftrip fit{name} --model loggp"]
-    elif any(len(each) >= _SWEEP for each in sizes.values()):
-        said = [f"halftrip fit{name}", f"halftrip explain{name}"]
-    alone = all(row.launches == 1 for row in document.rows)
-    simulated = all(row.configuration.is_simulated for row in document.rows)
-    if alone and not simulated and is_ranked:
-        said.append("the same with --launches 5 compares over launches")
-    return said
+        return [f"halftrip fit{name} --model loggp"]
+    if any(len(each) >= _SWEEP for each in sizes.values()):
+        return [f"halftrip fit{name}", f"halftrip explain{name}"]
+    return []
 
 
 def to_do(document: Document, file: str | None) -> str:
     """The one thing to do about rows that are not ok, and the command that does it; empty where
     there is nothing to do. `file` is the run file's name; None: a part of the run is shown."""
+    return "; then ".join(filter(None, _steps(document, file)))
+
+
+def _steps(document: Document, file: str | None) -> tuple[str, str]:
+    """What to do, and the command that follows; either may be empty."""
     again = _again(document, file)
     # What an interrupted run lacks explains its rows.
     first = None if document.interrupted and again else advice(document)
     if first is not None and again:
         first = _OF_A_NEW_RUN.sub("", first)
-    return "; then ".join(filter(None, (first, again)))
+    return first or "", again or ""
 
 
 def _again(document: Document, file: str | None) -> str | None:

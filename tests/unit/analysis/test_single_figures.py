@@ -234,6 +234,16 @@ def test_a_mean_is_not_compared_with_a_median():
     assert [row.word for row in found.rows] == ["slower"]
 
 
+def test_all_that_it_takes_is_said_at_once():
+    """The wait of an imported row is not known, and its figure is a mean."""
+    ours = ComparedRun.of(runs.run(runs.measurement("mpi", 8, places="own")), "a")
+    theirs = ComparedRun.of(imported_run(OSU), "b")
+    with pytest.raises(UsageError) as raised:
+        compare(ours, [theirs])
+    assert "; a has the median, b the mean; --match-unknown --anyway compares" in str(raised.value)
+    assert compare(ours, [theirs], anyway=True, match_unknown=True)
+
+
 def test_of_single_figures_their_ratio_is_known_until_somebody_says_what_launches_differ_by():
     sides = [ComparedRun.of(imported_run(text), text) for text in (OSU, SLOWER_OSU)]
     (found,) = compare(sides[0], sides[1:])

@@ -5,9 +5,10 @@ import shutil
 import subprocess
 import sys
 
+import click
 import pytest
 
-from halftrip.cli import COMMANDS, command_line
+from halftrip.cli import COMMANDS, command_line, mistake
 from halftrip.cli.completion import candidates
 from halftrip.cli.help import EXAMPLES, man_page
 from halftrip.plan.options import GROUPS, OPTIONS
@@ -15,6 +16,7 @@ from halftrip.plan.recipes import names
 from harness.need import need
 
 # What reads, measures, judges and draws; and what a table is made with.
+RUN = command_line("run").commands["run"]
 SLOW = ("numpy", "rich", "halftrip.api", "halftrip.analysis", "halftrip.report", "halftrip.measure")
 
 
@@ -34,6 +36,29 @@ def test_options_are_declared_without_what_the_commands_need_and_commands_by_the
     # A command, without the others.
     ours = {name for name in imported("fit") if name.startswith("halftrip.cli.")}
     assert ours == {f"halftrip.cli.{name}" for name in ("fit", "inputs", "output", "syntax")}
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("--szes", "--sizes"),
+        ("--lanches", "--launches"),
+        ("--tranpsort", "--transport"),
+        ("--Sizes", "--sizes"),
+        ("--placement-stat", "--placement-state"),
+        ("--no-systemlog", "--no-system-log"),
+        ("--trans", "--transport"),
+        ("--wiat", "--wait"),
+        ("--nope", None),
+        ("--thyme", None),
+        ("--colour", None),
+        ("--x", None),
+    ],
+)
+def test_only_what_is_close_is_suggested(typed, meant):
+    error = click.NoSuchOption(typed, ctx=click.Context(RUN, info_name="halftrip run"))
+    instead = "halftrip run --help" if meant is None else f"did you mean {meant}?"
+    assert mistake(error) == f"{typed}: no such option; {instead}"
 
 
 def words_after(*typed):

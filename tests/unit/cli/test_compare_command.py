@@ -252,7 +252,8 @@ def test_a_setting_that_one_run_does_not_say_is_the_same_only_if_asked(files, ta
     words = ["ours.jsonl", str(tables / "before.jsonl"), "--anyway"]
     refused = compare(tmp_path, *words[:2])
     assert refused.status == 2
-    assert refused.err.endswith("does not say wait, pages; --match-unknown compares them\n")
+    assert "does not say wait, pages; ours.jsonl has the median, " in refused.err
+    assert refused.err.endswith(" the mean; --match-unknown --anyway compares them\n")
     asked = compare(tmp_path, *words, "--match-unknown")
     assert asked.status == 0
     assert "one run does not say, taken to be the same: wait, pages" in asked.out

@@ -252,7 +252,8 @@ def test_what_no_simulator_can_have():
         ([(1, 64, -5.0, 1.0)], "from 1 to 64 B an empty message takes less than no time"),
         ([(1, 64, 5.0, 1.0), (128, 256, -500.0, 1.0)],
          "from 128 to 256 B a message takes less than no time: measure more sizes"),
-        ([(1, 64, 5.0, -0.01), (128, 256, 1.0, 1.0)], "from 1 to 64 B longer messages are faster"),
+        ([(1, 64, 5.0, -0.01), (4096, 1 << 20, 1.0, 1.0)],
+          "more sizes there, or leave these out: -s 4K..1M"),
         ([(1, 8, 5.0, 1.0), (16, 64, 30.0, 0.0)], "from 16 B on the time does not grow"),
         ([(1, 8, 5.0, 1.0), (1 << 31, 1 << 32, 5.0, 1.0)], "no sizes from 2 GiB on"),
     ):  # fmt: skip

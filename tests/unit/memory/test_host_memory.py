@@ -6,12 +6,13 @@ from functools import partial
 import pytest
 
 from halftrip.errors import Unavailable
-from halftrip.memory import host
+from halftrip.memory import host, numa
 from halftrip.memory.allocator import memory_named
 from halftrip.memory.host import HOST, HostMemory
 from halftrip.memory.ring import allocate_ring, layout
 from halftrip.registry import MEMORIES
-from harness.kernel import Kernel
+from harness.kernel import TWO_NODES, Kernel
+from harness.need import need
 from harness.runs import configuration
 
 THP = "sys/kernel/mm/transparent_hugepage/enabled"
@@ -83,3 +84,35 @@ def test_a_ring_is_in_the_memory_and_pages_of_its_own_end(monkeypatch):
     memory_named.cache_clear()
     bytes_ = found.bytes + 8
     assert asked == [("one", "7", bytes_, "4K"), ("other", "", bytes_, "huge")]
+
+
+# On a NUMA node.
+
+
+def test_memory_of_a_node_is_there():
+    need(memory_named("host@0").missing("4K") is None, "a kernel with NUMA nodes")
+    buffer = memory_named("host@0").allocate(100_000, "4K").bytes
+    assert numa.node_of_page(buffer) == 0
+    assert buffer.size == 100_000
+    assert (buffer != 0).all()
+    with pytest.raises(Unavailable, match="the kernel refuses mbind: invalid argument"):
+        HostMemory(node=999).allocate(1, "4K")
+
+
+def test_memory_of_another_node_than_was_asked_for_is_refused(monkeypatch):
+    monkeypatch.setattr(numa, "bind", lambda memory, node: None)
+    monkeypatch.setattr(numa, "node_of_page", lambda memory: 0)
+    with pytest.raises(Unavailable, match="the kernel gave memory of NUMA node 0, not 1"):
+        HostMemory(node=1).allocate(1, "4K")
+
+
+@pytest.mark.parametrize(
+    ("files", "node", "said"),
+    [
+        (TWO_NODES, 1, None),
+        (TWO_NODES, 2, "no NUMA node 2 with memory here (nodes: 0, 1)"),
+        ({}, 0, "no NUMA node 0 with memory here (nodes: the kernel tells of none)"),
+    ],
+)
+def test_a_node_that_is_not_there_is_missing(tmp_path, files, node, said):
+    assert HostMemory(Kernel(tmp_path, files).reader, node).missing("4K") == said

@@ -95,6 +95,32 @@ def test_across_pairs_all_ranks_of_different_hosts_once(hosts, at_once):
     assert sorted(flat(Schedule(len(hosts), "across", at_once, hosts))) == wanted
 
 
+@given(
+    st.lists(st.sampled_from("abcd"), min_size=2, max_size=24),
+    st.sampled_from(["all", "neighbours", "halves"]),
+)
+def test_pairs_that_talk_at_once_share_no_cache_where_that_is_asked(letters, pairs):
+    letters = letters[: len(letters) // 2 * 2]
+    caches = [{letter} for letter in letters]
+    schedule = Schedule(len(letters), pairs, "caches", caches=caches)
+    assert sorted(flat(schedule)) == sorted(flat(Schedule(len(letters), pairs)))
+    for round_ in rounds(schedule):
+        used = Counter(each for pair in round_ for each in {letters[rank] for rank in pair})
+        assert max(used.values()) == 1
+    # Without their names, all share one: one pair at a time.
+    assert Schedule(len(letters), pairs, "caches").most_at_once == 1
+
+
+def test_a_large_map_takes_one_round_fewer_than_cores():
+    assert Schedule(256, "all").rounds == 255
+    # Of sixteen caches at most eight pairs talk; the busiest cache is in so many pairs.
+    caches = [{core // 16} for core in range(256)]
+    least = 16 * 240 + 16 * 15 // 2
+    both = Schedules(256, "all", ("all", "caches"), caches=caches)
+    assert least + 255 <= both.rounds <= 1.1 * least + 255
+    assert len(both.rounds_of(("caches",))) == both.rounds - 255
+
+
 @given(schedules())
 def test_no_rank_is_twice_in_a_round_and_each_finds_its_own_pair(made):
     """Without making the whole round; and no more talk at once than it says."""

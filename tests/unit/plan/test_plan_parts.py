@@ -171,6 +171,7 @@ VALUES = {
     "busy_poll": ("50us", "10us"),
     "streams": ("4", "1,2"),
     "zerocopy": (True, False),
+    "background": ("stream", "none,stream*2:8K"),
     "staging": ("whole", "none,chunk=512K"),
     "ucx_tls": ("tcp", "posix+cma,tcp"),
     "ucx_device": ("eth0", "lo"),

@@ -11,10 +11,12 @@ from halftrip.plan.layers import file_layer, make_plan, options_layer, python_la
 from halftrip.plan.pairing import Schedule
 from halftrip.plan.recipes import PRESETS, find_plan, names, path_of, purpose
 from halftrip.transports.refusals import check_possible
+from harness.kernel import has_two_nodes
 
 
 @pytest.mark.parametrize("name", names())
-def test_every_recipe_is_a_plan_and_says_what_for(name):
+def test_every_recipe_is_a_plan_and_says_what_for(name, tmp_path, monkeypatch):
+    has_two_nodes(tmp_path, monkeypatch)
     check_possible(make_plan(file_layer(path_of(name))))
     assert path_of(name).read_text().startswith("# ")
     # The list fits 80 columns.

@@ -4,10 +4,13 @@ import math
 
 import pytest
 
+from halftrip.plots import terminal
 from halftrip.plots.chart import Bars
 from halftrip.plots.theme import DASHES
+from halftrip.registry import PLOTS
 from harness import runs
 from harness.charts import charts_of, check, subject
+from harness.choice import extended
 
 
 @pytest.mark.parametrize("kind", ["latency", "bandwidth", "compare", "usage"])
@@ -98,3 +101,26 @@ def test_of_many_figures_those_that_stand_out_are_drawn():
     points = chart.data["points"]
     assert len(points) <= 1500
     assert f"{len(points):,} of 2,000 figures are drawn" in " ".join(chart.lines)
+
+
+OF_SAMPLES = ["samples", "distribution", "pairs"]
+
+
+@pytest.mark.parametrize(
+    "kind", [*OF_SAMPLES, *extended(*(each for each in PLOTS if each not in OF_SAMPLES))]
+)
+@pytest.mark.parametrize("zeros", [6, 1])
+def test_where_a_clock_shows_no_time_there_is_a_line_or_a_chart_of_the_rest(kind, zeros):
+    """All times of so many of six pairs are 0."""
+    hosts = tuple(runs.environment(rank, host=f"n{rank}") for rank in range(4))
+    pairs = [(a, b) for a in range(4) for b in range(a + 1, 4)]
+    measured = [
+        runs.measurement(
+            "tcp", 8, "block", pair=pair, slice=slice_, samples=[200 * (n >= zeros)] * 20
+        )
+        for n, pair in enumerate(pairs)
+        for slice_ in range(2)
+    ]
+    charts = charts_of(kind, [subject(runs.run(*measured, environments=hosts))])
+    assert bool(charts) >= (zeros == 1 and kind in OF_SAMPLES)
+    assert terminal.render(charts, 100) or not charts

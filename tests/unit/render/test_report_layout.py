@@ -325,3 +325,15 @@ def test_what_a_format_has_in_any_case_is_refused(tmp_path):
     ):
         with pytest.raises(UsageError, match=said):
             compare_command(paths, **changes)
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_several_names_of_a_row_share_a_column_on_a_narrow_page(count):
+    names = ["transport", "pattern", "wait", "window"][:count]
+    rows = [("tcp", "stream", "block", "16")[:count], ("<b>", "", "-", "1")[:count]]
+    made = text_table("t", [*names, "latency"], [(*row, "5.1") for row in rows], ["latency"])
+    page = html.Writer(lambda _: "").write([made])
+    behind = re.findall(r'<th scope="row" class="text"(?: data-rest="(.*?)")?>(.*?)</th>', page)
+    rest = [" stream block window 16", " window 1"] if count > 2 else ["", ""]
+    assert behind == [*zip(rest, ["tcp", "&lt;b&gt;"], strict=True)]
+    assert page.count('class="text other"') == (9 if count > 2 else 0)

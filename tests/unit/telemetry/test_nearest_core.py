@@ -2,7 +2,7 @@
 
 import pytest
 
-from halftrip.measure.setup import places
+from halftrip.measure.placing import places
 from halftrip.plan.layers import make_plan, options_layer
 from halftrip.telemetry.topology import Core, CoreView, place
 

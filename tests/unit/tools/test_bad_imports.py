@@ -150,9 +150,13 @@ def test_the_whole_text_twice_with_other_line_ends_or_cut_off(tool, content):
     # JSON need not be in one line, nor have an end of it.
     twice = imported_run(content + b"\n" + content)
     assert {source.tool for source in twice.sources} == {tool}
-    assert len(twice.measurements) == 2 * len(once)
+    # Each test of iperf3 has a cookie of its own, and both ends of fi_pingpong print alike.
+    is_one = b'"cookie"' in content or tool == "fi_pingpong"
+    times = 1 if is_one else 2
+    assert len(twice.measurements) == times * len(once)
+    assert ("the same measurement as in line" in said_of(content + b"\n" + content)) == is_one
     launches = {each.launch for each in once}
-    assert {each.launch for each in twice.measurements} == {*range(2 * len(launches))}
+    assert {each.launch for each in twice.measurements} == {*range(times * len(launches))}
     assert measured(content.replace(b"\n", b"\r\n")) == once
     last = max(_place(each, content) for each in once)
     lines = content.decode().split("\n")[: None if content.startswith(b"{") else last]

@@ -3,7 +3,6 @@ as their sources print them, with made-up figures; the others have been printed,
 
 import pytest
 
-from halftrip.errors import HalftripError
 from harness.imports import imported_run, measured, one_way, sample
 
 PING, BOTH, STREAM = ({"pattern": each} for each in ("pingpong", "bidirectional", "stream"))
@@ -15,8 +14,13 @@ ROWS = [
     }),
     ("osu", "bw", 0, (), STREAM | {"window": 64, "bandwidth": 62.53e6, "mode": "nonblocking"}),
     # The message rate has more digits than the bandwidth.
+    ("osu", "bw", 0, (("MPI Bandwidth", "MPI Bi-Directional Bandwidth"), ("  Bandwidth (",
+     "  Bi-Bandwidth (")), BOTH | {"bandwidth": 62.53e6 / 2}),
     ("osu", "mbw-mr", 0, (), {"rate": 8371594.13, "one_way": 1e9 / 8371594.13}),
     ("osu", "mbw-mr", 0, (("size: 64", "size: 16"),), {"window": 16}),
+    ("osu", "latency-validated", 0, (), PING | {"verify": True, "message_places": "own"}),
+    ("osu", "latency-validated", 0, (("Latency", "Bandwidth"), ("Avg Bandwidth(us)",
+     "Bandwidth (MB/s)")), STREAM | {"verify": True, "message_places": "unknown"}),
     # The mean of four pairs, of which the sum is printed.
     ("osu", "several-pairs", 0, (), STREAM | {
         "concurrency": 4, "rate": 33486376.52 / 4, "bandwidth": 267.89e6 / 4, "window": 64,
@@ -60,6 +64,14 @@ ROWS = [
         "pattern": "exchange", "mode": "blocking", "one_way": 800.0, "bandwidth": 1280e6,
     }),
     ("imb", "ranges", 3, (), BOTH | {"window": 2, "one_way": 800.0, "bandwidth": 1280e6}),
+    # A ring of many, of which each process does so.
+    ("imb", "ranges", 3, (("#processes = 2", "#processes = 40"),), BOTH | {
+        "window": 2, "one_way": 800.0, "bandwidth": 1280e6, "variant": (("processes", "40"),),
+    }),
+    *(
+        ("imb", "ranges", 3, (("Benchmarking Exchange", title),), BOTH | {"variant": ()})
+        for title in ("Benchmarking\uff1aExchange", "Benchmarking Exchange\uff1a")
+    ),
     *(
         ("imb", "four-benchmarks", 1, (("PingPong", title), ("MPI-1 part", part)), {
             "pattern": pattern, "mode": "onesided", "variant": variant, "one_way": 350.0,
@@ -79,6 +91,9 @@ ROWS = [
         ("imb", "four-benchmarks", 2, (("2021.3", version),), {"bandwidth": 1852.41 * unit})
         for version, unit in (("4.1", 1 << 20), ("2017.1", 1 << 20), ("2018", 1e6))
     ),
+    ("imb", "four-benchmarks", 2, (("Benchmarks 2021.3", "Benchmark Suite V3.2"),), {
+        "bandwidth": 1852.41 * (1 << 20),
+    }),
     ("hpcbench", "round-trip", 0, (), PING | {"size": 64, "sample": 72694, "one_way": 36347.0}),
     ("dragon", "latency", 0, (), PING | {"size": 8, "iterations": 30, "step": 1000.0}),
     ("mpi4py-ve", "host-to-host", 0, (), PING | {
@@ -106,6 +121,10 @@ ROWS = [
         "iterations": 20, "one_way": 76400.0, "bandwidth": 27.45e9,
     }),
     ("nccl-tests", "sendrecv", -1, (), {"buffers": "same", "one_way": 75920.0}),
+    ("nccl-tests", "sendrecv-error", -2, (), {
+        "pattern": "exchange", "buffers": "separate", "size": 1 << 20, "one_way": 61700.0,
+        "iterations": 20, "bandwidth": 16.99e9,
+    }),
     # JSON has more digits.
     ("nccl-tests", "sendrecv-json", 0, (), {"one_way": 16214.5}),
     ("perftest", "send-lat", -1, (), PING | {
@@ -125,6 +144,15 @@ ROWS = [
         "pattern": "put", "window": 128, "bandwidth": 11779.42 * (1 << 20), "rate": 188471.0,
     }),
     ("perftest", "write-bw", -1, (("MB/sec", "Gb/sec"),), {"bandwidth": 11779.42 * 1.25e8}),
+    ("perftest", "write-bw", -1, (("TX depth ", ""),), {
+        "unknown": ("window",), "is_rate": True, "variant": (), "message_places": "unknown",
+    }),
+    ("perftest", "write-bw", -1, (("Number of qps ", ""),), {
+        "unknown": (), "window": 128, "variant": (("queue pairs", "unknown"),),
+    }),
+    ("perftest", "send-lat", -1, (("TX depth ", ""), ("Number of qps ", "")), PING | {
+        "unknown": (), "variant": (),
+    }),
     ("perftest", "write-bw", -1,
      (("MB/sec", "Gb/sec"), ("RDMA_Write BW", "Send Bidirectional BW")),
      BOTH | {"bandwidth": 11779.42 * 1.25e8 / 2}),
@@ -166,6 +194,11 @@ ROWS = [
         "variant": (("direction", "to client"), ("over", "whole test"), ("streams", "2")),
     }),
     ("iperf3", "text.txt", 2, (), {"slice": 1, "bandwidth": 1.67e9 / 8}),
+    # What was sent, but for what was lost.
+    ("iperf3", "udp-old", 0, (), STREAM | {
+        "transport": "udp", "bandwidth": 47.6e6 / 8 * (1 - 145 / 1454),
+        "variant": (("direction", "to server"), ("over", "whole test"), ("streams", "1")),
+    }),
     ("netperf", "tcp-rr", 0, (), PING | {
         "transport": "tcp", "mode": "blocking", "size": 64, "sample": round(1e9 / 43251.34),
         "step": 1e9 / 2 / 43251.34 * 0.01 / 43251.34, "counted": False,
@@ -195,6 +228,17 @@ ROWS = [
         "transport": "unknown", "known_size": None, "variant": (("test", "unknown"),),
         "sample": 27840, "step": 5.0, "spread": {"p50": 13000, "p99": 29500},
     }),
+    ("netperf", "columns", 0, (), PING | {
+        "transport": "tcp", "size": 64, "sample": 27840, "spread": {"p99": 29500},
+    }),
+    # The size of what a stream sends is not selected.
+    ("netperf", "selected-csv", 0,
+     (("Throughput,", "Throughput,Throughput Units,"), ("35854.15", "35854.15,10^6bits/s")),
+     STREAM | {"known_size": None, "bandwidth": 35854.15e6 / 8}),
+    # A row begins with any text.
+    ("netperf", "selected-csv", 0,
+     (("Throughput,", "Result Tag,Throughput,"), ("35854.15", '"call 1, of 2",35854.15')),
+     PING | {"sample": 27840, "variant": (("result tag", "call 1, of 2"), ("test", "unknown"))}),
     ("netperf", "selected-keys", 0, (), {
         "transport": "tcp", "size": 8, "sample": 351660, "spread": {
             "min": 140500, "p50": 167000, "p90": 195500, "p99": 265000, "max": 2060000,
@@ -226,6 +270,21 @@ ROWS = [
         # Percentiles are those of calls.
         "bandwidth": 109.17 * (1 << 20), "spread": {},
     }),
+    ("ucx-perftest", "bandwidth-final-only", 0, (), {
+        "unknown": ("window",), "is_rate": True, "message_places": "unknown",
+    }),
+    ("ucx-perftest", "old-latency", 0, (), PING | {
+        "size": 8, "one_way": 818.0, "iterations": 1_000_000, "unknown": (),
+        "variant": (("test", "put latency"),),
+    }),
+    ("ucx-perftest", "old-latency", 0, (("put_lat", "tag_bw"),), STREAM | {
+        "size": 8, "bandwidth": 9.33 * (1 << 20), "variant": (("test", "tag bandwidth"),),
+    }),
+    # What its server prints stands between the heading and the rows.
+    ("ucx-perftest", "old-latency", 0,
+     (("put_lat", ""), ("   610427", "\n| Test:  tag match latency  |\n   610427")), PING | {
+         "size": 8, "variant": (("test", "tag match latency"),),
+     }),
     # A size that the digits do not tell.
     ("ucx-perftest", "latency", 0,
      (("0.38       0.38        6161", "0.12  0.12  1852"),), {"known_size": None}),
@@ -276,106 +335,3 @@ def test_a_row_has_its_figures(tool, name, row, changes, wanted):
 def test_a_text_says_where_and_when(tool, name, wanted):
     source = imported_run(sample(tool, name), tool).sources[0]
     assert {which: getattr(source, which) for which in wanted} == wanted
-
-
-def only(text, tool=None):
-    (found,) = measured(text, tool)
-    return found
-
-
-# What single tools print beside.
-
-
-def test_figures_are_kept_by_the_names_of_their_columns():
-    """Also of columns that have one space between them, or two lines."""
-    found = measured(sample("osu", "bw"))[0]
-    tails = [f"P{share} Tail BW(MB/s)" for share in (50, 90, 99)]
-    assert list(found.reported.figures) == ["Size", "Bandwidth (MB/s)", *tails]
-    assert only(sample("netperf", "tcp-rr")).reported.figures == {
-        "Send Socket Size": "16384", "Recv Socket Size": "131072", "REQUEST_SIZE": "64",
-        "RESPONSE_SIZE": "64", "ELAPSED_TIME": "10.00", "TRANSACTION_RATE": "43251.34",
-    }  # fmt: skip
-    figures = only(sample("netperf", "udp-stream")).reported.figures
-    assert (figures["THROUGHPUT"], figures["REMOTE_RECV_THROUGHPUT"]) == ("1893.62", "1113.98")
-    found = only(sample("ucx-perftest", "latency")).reported.figures
-    assert (found["50.0%ile"], found["overall message rate (msg/s)"]) == ("0.647", "6161")
-    load = ("43251.34", "43251.34  0.86   -1.00  62.490  -1.00")
-    figures = only(sample("netperf", "tcp-rr", load)).reported.figures
-    assert (figures["CPU local"], figures["Service Demand remote"]) == ("0.86", "-1.00")
-
-
-def test_imb_without_a_version_has_no_megabyte():
-    text = sample("imb", "four-benchmarks")
-    rule = "#---------------------------------------------------"
-    rows = measured(text[text.index(f"{rule}\n# Benchmarking PingPong") :])
-    assert rows[2].reported.bandwidth is None
-    # That of Uniband is known by its messages.
-    assert rows[9].reported.bandwidth == pytest.approx(1024 * 4e6)
-
-
-def test_lines_that_others_print_do_not_count():
-    waiting = "# #processes = 2 \n# ( 62 additional processes waiting in MPI_Barrier)\n"
-    text = sample("imb", "four-benchmarks", ("# #processes = 2 \n", waiting))
-    assert len(measured("[0] MPI startup(): library kind: release\n" + text)) == 13
-    row = "           8             2"
-    info = (row, f"node1:1:1 [0] NCCL INFO comm\n{row}")
-    assert len(measured(sample("nccl-tests", "sendrecv", info))) == 8
-    text = sample("mpptest", "cit")
-    assert len(measured(text[text.index("#p0") : text.index("plot square")])) == 4
-    progress = "[thread 0]      701   5.901   716.076   716.076   0.09   0.09   1397   1397\n"
-    text = sample("ucx-perftest", "latency", ("Final:", f"{progress}Final:"))
-    assert only(text).samples[0] == 500 * 2 * 162301
-    # The advice of a note is no size.
-    note = next(
-        line for line in sample("sockperf", "throughput").splitlines(True) if "NOTE" in line
-    )
-    assert only(note + sample("sockperf", "ping-pong")).configuration.known_size is None
-
-
-def test_figures_of_json_are_as_they_were_written():
-    text = sample("nccl-tests", "sendrecv-json", ('"time":16.214513', '"time":16.20'))
-    found, *_ = imported_run(text).measurements
-    assert found.reported.figures["time"] == "16.20"
-    assert found.reported.step == pytest.approx(10.0)
-
-
-def test_the_bandwidth_of_perftests_json_is_that_of_its_message_rate():
-    text = sample("perftest", "send-lat-json", ("Send Latency", "Send BW"))
-    begin, end = text.index('"t_min"'), text.rindex("}\n}") - 1
-    found = only(
-        text[:begin] + '"BW_peak": 100.5, "BW_average": 99.5, "MsgRate": 6.25' + text[end:]
-    )
-    assert found.configuration.window == 1
-    assert found.reported.bandwidth == pytest.approx(2 * 6.25e6)
-
-
-@pytest.mark.parametrize(
-    ("title", "pattern", "mode"),
-    [
-        ("UCP tag sync match latency", "pingpong", "blocking"),
-        ("am latency", "pingpong", "blocking"),
-        ("get latency / bandwidth / message rate", "get", "onesided"),
-        ("UCP put bandwidth", "put", "onesided"),
-        ("active message bandwidth / message rate", "stream", "nonblocking"),
-    ],
-)
-def test_ucx_perftests_server_says_which_test_it_is(title, pattern, mode):
-    box = "| API:          protocol layer  |\n| Test:         {}  |\n| Message size: {} |\n"
-    text = box.format(title, 60) + sample("ucx-perftest", "latency")
-    found = only(text)
-    assert (found.configuration.pattern, found.configuration.mode) == (pattern, mode)
-    assert found.configuration.variant == (("test", title),)
-    # What it says goes before what the digits of the client allow.
-    assert found.configuration.size == 60
-    assert one_way(found) == pytest.approx(162301)
-    assert imported_run(text).sources[0].facts == {}
-    window = "| Window size:  32            |\n" + box.format("tag match bandwidth", 65536)
-    found = only(window + sample("ucx-perftest", "bandwidth-final-only"))
-    assert found.configuration.window == 32
-    assert one_way(found) == pytest.approx(572520)
-
-
-def test_three_numbers_alone_are_not_recognised():
-    for text in ("1 2 3\n", "     1 0.999486   0.763\n", "1,0.999486,0.00000763\n"):
-        with pytest.raises(HalftripError, match="the output of no tool that is known"):
-            measured(text)

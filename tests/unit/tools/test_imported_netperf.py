@@ -39,10 +39,31 @@ def test_netperfs_transactions_by_their_rate():
     ],
 )
 def test_netperfs_streams(text, test):
-    found = only(text + "LOCAL_SEND_SIZE=1000\nTHROUGHPUT=800.00\n")
+    unit = "" if "UNITS" in text else "THROUGHPUT_UNITS=10^6bits/s\n"
+    found = only(f"{text}{unit}LOCAL_SEND_SIZE=1000\nTHROUGHPUT=800.00\n")
     assert found.configuration.pattern == "stream"
     assert found.configuration.variant == (("test", test),)
     assert (one_way(found), found.reported.bandwidth, found.reported.spread) == (10000, 1e8, {})
+
+
+def test_rows_of_netperf_with_one_tag_are_launches_of_one_test():
+    """Others are told apart; lines between them are not rows."""
+    head = BANNER.format("TCP REQUEST/RESPONSE") + "Result Tag,Throughput\n"
+    text = head + '"a",50000.00\nJob 1, of 2\n"b",40000.00\n"a",25000.00\n'
+    found = [
+        (dict(each.configuration.variant)["result tag"], each.launch, one_way(each))
+        for each in measured(text, "netperf")
+    ]
+    assert found == [("a", 0, 10000), ("b", 0, 12500), ("a", 1, 20000)]
+
+
+def test_blocks_of_netperfs_columns():
+    head = BANNER.format("TCP STREAM")
+    text = head + "Local\nSend\nSize\n\n8000\n\nElapsed Throughput Throughput Command\n"
+    text += "Time               Units      Line\n(sec)\n\n10.00   800.00     10^6bits/s -t omni\n"
+    found = only(text)
+    assert (found.configuration.size, one_way(found)) == (8000, 80000)
+    assert found.reported.figures["Command Line"] == "-t omni"
 
 
 def test_a_percentile_of_netperf_alone_is_a_median():

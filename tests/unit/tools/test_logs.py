@@ -1,13 +1,17 @@
 """The tables of logs: whatever stands around their lines or in front of them, whatever the encoding
 and the line ends, they are read as they are by themselves."""
 
+import quopri
 import random
 
 import pytest
 
 from halftrip.errors import HalftripError, UsageError
 from halftrip.registry import IMPORTERS
+from halftrip.results.records import Measurement
+from halftrip.results.reported import Source
 from halftrip.results.run_file import assemble
+from halftrip.tools import mail
 from harness.imports import (
     NOISE,
     SAMPLES,
@@ -44,6 +48,7 @@ _LABELS = (
     "0: ",
     " 0: ",
     "[0] ",
+    "[rank 0] ",
     "[prterun-n1-7@1,0]<stdout>: ",
 )
 PREFIXES = [
@@ -93,12 +98,39 @@ def test_behind_a_prefix(text, prefix):
         lambda text: f"```\n{text}```\n".encode(),
         lambda text: ("<pre>" + text.replace("<", "&lt;").replace("&", "&amp;", 0) + "</pre>\n")
         .encode(),
+        lambda text: quopri.encodestring(text.encode()),
+        lambda text: b"Content-transfer-encoding: Quoted-Printable\r\n\r\nGr=C3=B6=C3=9Fe=\r\n\r\n"
+        + quopri.encodestring(text.encode()).replace(b"\n", b"\r\n"),
+        lambda text: text.translate({n: n + 0xFEE0 for n in range(ord("0"), ord(":"))}).encode(),
     ],
-    ids=["mark", "utf-16", "big-endian", "latin-1", "crlf", "cr", "colours", "markdown", "html"],
+    ids=["mark", "utf-16", "big-endian", "latin-1", "crlf", "cr", "colours", "markdown", "html",
+         "quoted-printable", "mail", "wide"],
 )  # fmt: skip
 def test_in_any_encoding_and_dress(text, change):
     text = text if text.endswith("\n") else f"{text}\n"
     assert figures(change(text)) == figures(text)
+
+
+def test_only_what_is_surely_quoted_printable_is_decoded():
+    for text in (
+        *(each.values[0].encode() for each in ALL),
+        b"A=3D\nB=8\n",
+        b"A =\n8\n",
+        b"A=16\n",
+    ):
+        assert mail.decoded(text) == text
+    head = b"Content-Transfer-Encoding: %s\n\n----\nA=3D8=\n9\n"
+    for end in (b"From a@b Fri Nov 27 2026\n", b"--=_1\n"):
+        box = b'Content-Type: multipart/mixed; boundary="=_1"\n' + head % b"quoted-printable"
+        box += end + b"A=3D9\n" + head % b"7bit"
+        # Lines keep their numbers.
+        assert mail.decoded(box) == box.replace(b"A=3D8=\n9\n", b"A=89\n\n", 1)
+    # An archive may have the header, and the text as it was.
+    as_it_was = head % b"quoted-printable" + b"B=8\n"
+    assert mail.decoded(as_it_was) == as_it_was
+    row = b"8" + b" " * 73 + b"1.32"
+    broken = row[:75] + b"=\n" + row[75:] + b"\n16 1.40\n"
+    assert mail.decoded(broken) == row + b"\n\n16 1.40\n"
 
 
 @each_sample
@@ -212,6 +244,60 @@ def test_what_a_text_does_not_say_can_be_said():
 def test_what_a_text_says_is_not_said_otherwise(told, said):
     with pytest.raises(UsageError, match=said):
         imported(LATENCY, **told)
+
+
+def test_a_number_that_a_text_does_not_say_can_be_said():
+    text = sample("perftest", "write-bw", ("TX depth ", ""))
+    for value, said in (("16", None), ("0", "0"), ("16,32", "not one value"), ("x", "x")):
+        if said is None:
+            (_, _, first, *_) = imported(text, settings={"window": value}).records
+            assert (first.configuration.window, first.configuration.unknown) == (16, ())
+        else:
+            with pytest.raises(UsageError, match=said):
+                imported(text, settings={"window": value})
+
+
+PINGPONG = sample("fi_pingpong", "tcp")
+PERFTEST = sample("perftest", "write-bw")
+IPERF3 = sample("iperf3", "udp-old")
+JSON = sample("iperf3", "two-streams.json")
+
+
+def other_end(text, one, other):
+    """With both ends of each pair in the place of the other one."""
+    return text.replace(one, "?").replace(other, one).replace("?", other)
+
+
+@pytest.mark.parametrize(
+    ("texts", "launches"),
+    [
+        # Both began within 200 us, and each exchanged 10,000 messages.
+        ((PINGPONG, PINGPONG.replace("11.75", "11.76").replace("87.15", "87.07")), 1),
+        ((PINGPONG, PINGPONG.replace("11.75", "11.85").replace("87.15", "86.41")), 2),
+        # Both ends of two.
+        ((PINGPONG,) * 4, 2),
+        # One of them has lost a row.
+        ((PINGPONG, PINGPONG.replace("64      10k ", "64      10x ")), 1),
+        ((PERFTEST, other_end(PERFTEST, "local addr", "remote addr")), 1),
+        ((PERFTEST, PERFTEST), 2),
+        ((PERFTEST, PERFTEST.replace("PSN 0x79", "PSN 0x7a")), 2),
+        ((IPERF3, other_end(IPERF3, "10.0.0.1 port 55620", "10.0.0.2 port 22222")), 1),
+        ((IPERF3, IPERF3), 2),
+        # --json-stream-full-output; and two tests.
+        ((JSON, JSON), 1),
+        ((JSON, JSON.replace("z5rs", "z5rt")), 2),
+    ],
+)
+def test_a_measurement_that_both_ends_have_printed_counts_once(texts, launches):
+    """Its first table, and of the other one a line says so."""
+    found = imported(*texts)
+    assert {each.launch for each in found.records if isinstance(each, Measurement)} == {
+        *range(launches)
+    }
+    said = [each for each in found.left_out if "the same measurement as in line" in each]
+    tables = sum(isinstance(each, Source) for each in found.records) // launches
+    assert len(said) == (len(texts) - launches) * tables
+    assert all("txt, printed by its other end" in each for each in said)
 
 
 def test_no_table_at_all():

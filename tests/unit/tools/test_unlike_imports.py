@@ -10,6 +10,7 @@ from halftrip.analysis.comparison import compare
 from halftrip.errors import HalftripError, UsageError
 from halftrip.report.document import document
 from halftrip.views import details
+from halftrip.views.row_tables import row_tables
 from harness.imports import imported, imported_run, one_way, sample
 from harness.screens import text_of
 
@@ -26,7 +27,7 @@ UCX = """\
 |    Stage     | # iterations | 50.0%ile | average | overall |  average |  overall \
 |  average  |  overall  |
 +--------------+--------------+----------+---------+---------+----------+----------+------+------+
-Final:                   900      0.210  1500.000  1500.000   4000.00    4000.00      60       60
+Final:                   900      0.210 16666.667 16666.667   4000.00    4000.00      60       60
 """
 
 
@@ -57,12 +58,22 @@ SUMMARY = """\
 
 @pytest.mark.parametrize(
     ("text", "transport"),
-    [(SUMMARY.format("         Retr", "1"), "tcp"), (SUMMARY.format("", ""), "unknown")],
+    [
+        (SUMMARY.format("         Retr", "1"), "tcp"),
+        (SUMMARY.format("", ""), "unknown"),
+        (SUMMARY.format("", "").partition("\n")[2], "unknown"),
+        (SUMMARY.format("", "").replace("[  5]", "[SUM]"), "unknown"),
+    ],
 )
 def test_a_summary_of_iperf3_without_what_is_above_it_has_no_direction(text, transport):
     (configuration,) = imported_run(text).by_configuration
     assert configuration.transport == transport
-    assert dict(configuration.variant)["direction"] == "unknown"
+    streams = "unknown" if "SUM" in text else "1"
+    assert dict(configuration.variant) == {
+        "direction": "unknown",
+        "over": "whole test",
+        "streams": streams,
+    }
 
 
 @pytest.mark.parametrize(
@@ -130,6 +141,49 @@ def test_the_sum_of_several_pairs_stands_beside_the_mean():
     assert sums == {"sum": pytest.approx(532.8e6), "mean": None}
     assert "all pairs: the sum" in text_of(details.details(document(run)), 150)
     assert ("pairs", "4") in {each for one in run.by_configuration for each in one.variant}
+
+
+def test_a_title_has_only_what_all_rows_share():
+    """What some rows have is a column, and what is not known of some is nowhere."""
+    text = sample("osu", "one-sided") + sample("osu", "bw") + sample("qperf", "sizes")
+    times, rates = (each.table for each in row_tables(document(imported_run(text)), brief=False))
+    assert not [title for title in times.title if "fence" in title or "cache" in title]
+    assert "synchronization" in [column.name for column in times.columns]
+    assert "cache hot" in rates.title[0]
+
+
+@pytest.mark.parametrize(
+    ("tool", "name", "host"),
+    [
+        ("netperf", "tcp-rr", "10.0.0.2"), ("netperf", "columns", "10.0.0.2"),
+        ("iperf3", "text.txt", "10.0.0.2"), ("iperf3", "two-streams.json", "10.0.0.2"),
+    ],
+)  # fmt: skip
+def test_the_same_test_to_another_host_is_another_one(tool, name, host):
+    text = sample(tool, name)
+    other = sample(tool, name, (host, "10.0.0.3"), *((("z5rs", "z5rt"),) if "z5rs" in text else ()))
+    for run, peers in (
+        (imported_run(text), {None}),
+        (imported_run(text + other), {host, "10.0.0.3"}),
+    ):
+        assert {dict(each.variant).get("peer") for each in run.by_configuration} == peers
+        assert {each.launch for each in run.measurements} == {0}
+
+
+def test_a_window_that_is_not_known_is_no_other():
+    known, unknown = (
+        ComparedRun.of(imported_run(text), text)
+        for text in (PERFTEST, PERFTEST.replace(" TX depth ", ""))
+    )
+    (found,) = compare(unknown, [unknown])
+    assert [row.difference.ratio for row in found.rows] == [1.0, 1.0]
+    with pytest.raises(UsageError, match="no row in common"):
+        compare(known, [unknown])
+    (found,) = compare(known, [unknown], match_unknown=True)
+    assert len(found.rows) == 2
+    shown = document(imported_run(PERFTEST.replace(" TX depth ", "")))
+    assert [row["window"] for row in csv.DictReader(io.StringIO(details.csv(shown)))] == ["", ""]
+    assert "window" not in text_of(details.details(shown), 150)
 
 
 MULTI = """\

@@ -57,6 +57,34 @@ def test_the_fastest_is_said_with_its_ratios_and_where_another_one_is_faster():
     assert said not in text_of(first_screen(found._replace(is_running=True)), 400)
 
 
+SMALL_TO_LARGE = [8 << 2 * n for n in range(7)]
+
+
+@pytest.mark.parametrize(
+    ("fastest", "said"),
+    [
+        ("sssuutt", "the fastest is unix from 512 B to 2 KiB, tcp from 8 KiB on: at 32 KiB 2.00 ("),
+        ("ssuusss", "the fastest is unix from 128 B to 512 B: at 512 B 2.00 ("),
+        ("ssussst", "the fastest is unix at 128 B, tcp at 32 KiB: at 32 KiB 2.00 ("),
+        ("sutsuts", "unix at 32 B, tcp at 128 B, tcp at 8 KiB (4 changes in all): at 8 KiB 2.00"),
+        # What is not told apart is no change.
+        ("suUuutt", "the fastest is unix from 32 B to 2 KiB, tcp from 8 KiB on: at 32 KiB"),
+        ("sssSuuu", "; from 2 KiB on, at 32 KiB unix is 2.00 ("),
+    ],
+)
+def test_where_others_are_the_fastest_in_between_is_said(fastest, said):
+    """A capital: by no more than slices differ."""
+    names = {"s": "shm", "u": "unix", "t": "tcp"}
+    times = {
+        name: {
+            size: 1e4 if letter == best else 1.001e4 if best.isupper() else 2e4
+            for size, best in zip(SMALL_TO_LARGE, fastest, strict=True)
+        }
+        for letter, name in names.items()
+    }
+    assert said in sentence(made(times))
+
+
 def test_ratios_of_one_launch_have_a_caveat_and_what_is_not_told_apart_is_said():
     near = sentence(made({"shm": {8: 100.0}, "mpi": {8: 100.5}}, spread=0.05))
     assert near.startswith("8 B: shm is not told apart (0.")
@@ -72,7 +100,7 @@ def test_ratios_of_one_launch_have_a_caveat_and_what_is_not_told_apart_is_said()
     assert sentence(several).endswith(") times as fast as mpi")
     assert "compares over launches" not in text_of(first_screen(several), 400)
     one = text_of(first_screen(made({"shm": {8: 100.0}, "mpi": {8: 300.0}})), 400)
-    assert "; the same with --launches 5 compares over launches" in one
+    assert "More:  the same with --launches 5 compares over launches\n" in one
 
 
 def test_figures_of_one_state_are_compared_with_those_of_the_same_alone():
@@ -86,7 +114,7 @@ def test_figures_of_one_state_are_compared_with_those_of_the_same_alone():
     for slower in (1.0, 0.8, 3.0):
         low = [each._replace(summary=_times(each.summary, slower)) for each in (near, far)]
         ranking, change = rankings([one, low[1]._replace(others=(low[0],))])
-        assert change is None
+        assert change == []
         # The row that was far most of the time is slow by that alone.
         assert ranking.others[0].factor.value == pytest.approx(max(slower, 1 / slower), rel=0.02)
         assert (ranking.fastest.configuration.transport == "shm-ring") is (slower < 1)
@@ -113,7 +141,7 @@ def test_the_fastest_is_the_one_with_the_least_time_and_ratios_are_those_of_the_
     if max(counts.values()) < 2:
         assert found is None
         return
-    ranking, change = found
+    ranking, changes = found
     assert counts[ranking.size] == max(counts.values())
     of_size = {name: of[ranking.size] for name, of in times.items() if ranking.size in of}
     least = of_size[ranking.fastest.configuration.transport]
@@ -123,8 +151,8 @@ def test_the_fastest_is_the_one_with_the_least_time_and_ratios_are_those_of_the_
         expected = of_size[each.row.configuration.transport] / least
         assert each.factor.value == pytest.approx(expected, rel=0.02)
         assert math.isnan(each.factor.low) or each.factor.low <= each.factor.value
-    if change is not None:
-        assert ranking.size < change.begin <= change.largest
+    for change in changes:
+        assert ranking.size < change.begin <= change.end
         assert change.fastest.configuration.transport != ranking.fastest.configuration.transport
 
 

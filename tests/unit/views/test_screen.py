@@ -2,6 +2,7 @@
 side by side."""
 
 import json
+import shlex
 
 import numpy as np
 import pytest
@@ -225,7 +226,7 @@ def test_rows_that_go_with_the_cores_say_so_together_and_others_do_not():
     assert "Do:    keep to one state with --placement-state near, or far\n" in shown
     said, shown = trust_of(moving(lambda level, random: random.normal(100, 10)))
     assert ("level wandered" in said, "cores moved" in said) == (True, False)
-    assert "; then halftrip run --resume a.jsonl --again caution,no\n" in shown
+    assert "; then\n       halftrip run --resume a.jsonl --again caution,no\n" in shown
 
 
 def busy(size, wander, others, task=None):
@@ -269,6 +270,24 @@ def test_what_may_be_done_can_be_typed_as_it_stands_and_is_not_asked_for_in_vain
         assert "--slices" not in do
     single = runs.planned(slices=1, launches=1)
     assert "--again" not in trust_of(runs.run(*wandering("tcp", 8, 9000.0)[:1], header=single))[1]
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+def test_commands_are_whole_in_any_terminal(width):
+    """Their lines, copied, are what a shell takes for them."""
+    one = [m for size in SIZES for m in wandering("tcp", size, 9000.0, wander=0.06)]
+    content = document(runs.run(*one), flags=False)
+    shown = text_of(first_screen(content, "a run.jsonl"), width)
+    lines = shown[shown.index("Do:") :].replace("\\\n", " ").splitlines()
+    found = [shlex.split(line.removeprefix("More:"), comments=True) for line in lines]
+    commands = [words for words in found if words[:1] == ["halftrip"]]
+    assert commands == [
+        ["halftrip", "run", "--resume", "a run.jsonl", "--again", "caution,no"],
+        ["halftrip", "show", "a run.jsonl", "--why"],
+        *(["halftrip", name, "a run.jsonl"] for name in ("fit", "explain")),
+        ["halftrip", "doctor"],
+    ]
+    assert max(map(len, shown.splitlines())) <= width
 
 
 def test_no_advice_before_a_run_goes_on_needs_a_new_run(monkeypatch):

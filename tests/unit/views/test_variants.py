@@ -191,7 +191,7 @@ def test_imported_figures_say_where_they_are_from_and_cannot_be_resumed(tmp_path
     assert trust.index("1 row: contradicted") < trust.index("3 rows: no interval")
     for word in ("--resume", "--again", "--tails", "--cost", "doctor"):
         assert word not in shown
-    assert "More:  halftrip show osu.jsonl --details, --why" in shown
+    assert "More:  halftrip show osu.jsonl --why  # or --details\n" in shown
     path = runs.save(imported_run(OSU), tmp_path / "osu.jsonl")
     for again in (None, ["no"]):
         with pytest.raises(UsageError, match=r"what osu has measured cannot be resumed$"):

@@ -39,7 +39,7 @@ class MpiexecLauncher(Launcher):
         if importlib.util.find_spec("mpi4py") is None:
             raise Unavailable(no_mpi4py())
         self._mpiexec = find_mpiexec(plan.mpiexec)
-        self._threads = plan.threads
+        self._threads = plan.all_threads
         # Those that are not set are nowhere.
         self._variables = [name for name, value in plan.variables.items() if value is not None]
         # One that the plan varies is chosen, also where it is not set.

@@ -1,0 +1,53 @@
+"""A queue on the way to a host, filled by traffic beside the messages that wait in it."""
+
+import pytest
+
+from halftrip.analysis.under_load import under_load
+from halftrip.report.document import document
+from lab.hosts import FIRST
+
+pytestmark = pytest.mark.extended
+
+RATE = 100_000_000
+MESSAGE = 64 << 10
+# What tbf counts for a full frame, and the payload in it; see test_limited_rate.
+FRAME, PAYLOAD = 1514, 1448
+
+
+def queue_of(lab, shell, size, background):
+    """What messages wait in beside this traffic, where a queue of `size` bytes leads to the second
+    of three hosts."""
+    lab.queue(lab.hosts[1], RATE, size)
+    hosts = ",".join(host.name for host in lab.hosts[:2])
+    options = ("-t", "tcp", "-s", "64", "--ci", "none", "--time", "2s", "--slices", "8")
+    where = ("--launches", "1", "--hosts", hosts, "--ssh", str(lab.agent), "--retest", "0")
+    beside = ("--background", f"none,{background}")
+    prefix = (*FIRST, *lab.hosts[0].prefix())
+    result = shell.measure(*options, *where, *beside, prefix=prefix)
+    made = document(result.run)
+    # A test may measure again.
+    result.path.unlink()
+    (found,) = under_load(made.rows, made.run.names)
+    return found.queue
+
+
+@pytest.mark.parametrize("flows", [4, 8, 14])
+def test_the_length_of_a_queue_is_told(three, shell, flows):
+    """Within 10 %. Each flow has one message on its way, and its next is at the tail of the queue
+    as soon as the reply has come: all take turns, so that what is timed waits for one of each flow.
+    Nothing is dropped."""
+    found = queue_of(three, shell, 4 << 20, f"pingpong*{flows}:tcp:64K")
+    waiting = flows * MESSAGE
+    assert found.bytes.value == pytest.approx(waiting, rel=0.1)
+    assert found.ns.value == pytest.approx(waiting * FRAME / PAYLOAD * 8e9 / RATE, rel=0.1)
+
+
+def test_a_short_queue_that_drops_is_told_from_a_long_one(three, shell):
+    """64 KB and 1 MB, which TCP fills, and lets up by up to a half: 5.2 and 80 ms at most."""
+    short, long = (queue_of(three, shell, size, "stream*8") for size in (65_536, 1_000_000))
+    assert 2.6e6 < short.ns.value < 5.3e6
+    assert 40e6 < long.ns.value < 81e6
+
+
+def test_traffic_that_leaves_a_link_idle_shows_no_queue(three, shell):
+    assert queue_of(three, shell, 1_000_000, "stream:tcp:1K:1MB") is None

@@ -1,0 +1,95 @@
+"""What traffic beside a path does to messages, of runs whose truth is known."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from halftrip.analysis.rows import rows
+from halftrip.analysis.under_load import implied_queue, under_load
+from halftrip.results.background import BackgroundTraffic
+from halftrip.stats.estimate import Estimate
+from halftrip.views.screen import first_screen
+from harness import runs
+from harness.screens import text
+
+LINK = 12.5e6
+
+
+def traffic(bandwidth=LINK, load=0.1, own_cores=True):
+    return BackgroundTraffic(
+        bytes=round(bandwidth), ns=10**9, running=1.0, load=load, own_cores=own_cores
+    )
+
+
+def near(value, share=0.01):
+    return Estimate(value, value * (1 - share), value * (1 + share))
+
+
+@given(st.floats(1e3, 1e7), st.floats(5e3, 1e8), st.integers(1, 2))
+def test_a_queue_is_told_by_its_length_and_what_passes_meanwhile(idle, size, directions):
+    """`size` bytes wait in each direction, over a link of a known rate."""
+    waits = size / LINK * 1e9 * directions
+    beside = traffic(LINK * directions)
+    loaded = near(idle + waits / 2)
+    found = implied_queue(near(idle), loaded, 2, beside, directions)
+    if found is None:
+        # An interval as wide as the queue is long.
+        assert 0.01 * (idle + waits) * 2 > 0.3 * waits or size < 3500
+        return
+    assert found.ns.value == pytest.approx(waits)
+    assert found.bytes.value == pytest.approx(size * directions)
+    assert found.ns.low <= waits <= found.ns.high
+
+
+@pytest.mark.parametrize(
+    ("idle", "loaded", "beside"),
+    [
+        (near(20e3), near(20e3), traffic()),
+        # Two frames, chance, no interval, and threads that wait for a core.
+        (near(20e3), near(130e3), traffic()),
+        (near(20e3), Estimate(5e6, 10e3, 9e6), traffic()),
+        (Estimate(20e3), Estimate(5e6), traffic()),
+        (near(20e3), near(5e6), traffic(load=0.9)),
+    ],
+)
+def test_what_is_no_queue_is_not_called_one(idle, loaded, beside):
+    assert implied_queue(idle, loaded, 2, beside) is None
+
+
+def a_run(hosts=("n1", "n2"), times=5.0, own_cores=True):
+    """Eight slices idle and eight beside a stream, which take so many times as long."""
+    found = []
+    for text_, factor in (("none", 1.0), ("stream:tcp:64K", times)):
+        for number in range(8):
+            made = runs.measurement(
+                "tcp", 64, "block", 1e6 * factor, seed=number, slice=number, background=text_
+            )
+            beside = None if factor == 1.0 else traffic(own_cores=own_cores)
+            found.append(msgspec.structs.replace(made, background=beside))
+    where = tuple(runs.environment(rank, host=name) for rank, name in enumerate(hosts))
+    return runs.run(*found, environments=where)
+
+
+def test_the_first_screen_says_how_much_longer_messages_take_and_the_queue():
+    run = a_run()
+    made = rows(run)
+    (found,) = under_load(made, run.names)
+    assert found.factor.low <= 5.0 <= found.factor.high
+    # A round trip is 8 ms longer.
+    assert found.queue.bytes.value == pytest.approx(8e-3 * LINK, rel=0.02)
+    shown = text(first_screen, run)
+    assert "x idle" in shown
+    assert "12.5" in shown
+    assert "queue: tcp stream:tcp:64K, 64 B: a round trip takes 8" in shown
+    # Traffic makes no path slower than another.
+    assert "as fast as" not in shown
+
+
+def test_within_a_host_there_is_no_queue_and_shared_cores_are_said():
+    run = a_run(hosts=("n1", "n1"), own_cores=False)
+    (found,) = under_load(rows(run), run.names)
+    assert found.queue is None
+    shown = text(first_screen, run)
+    assert "queue:" not in shown
+    assert "There was no core left for the background" in " ".join(shown.split())

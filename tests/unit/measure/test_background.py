@@ -1,0 +1,128 @@
+"""Traffic beside what is timed: which cores it has, and that it goes on all the time."""
+
+import time
+
+import msgspec
+import pytest
+
+from halftrip._native import PeerClosed
+from halftrip.clock import raw_now
+from halftrip.errors import Unavailable
+from halftrip.measure.background import BackgroundEnd, stood_still
+from halftrip.measure.batch_runner import BatchRunner
+from halftrip.measure.pair import PairEnd
+from halftrip.plan.plan import Plan
+from halftrip.results.background import BackgroundTraffic
+from halftrip.telemetry.topology import Core, CoreView, Place, cores_beside
+from harness.bench import AMPLE_BYTES, set_up
+from harness.groups import on_two_ranks
+from harness.runs import configuration
+
+
+def view(cores, host="h"):
+    """Cores of two processors each, of one machine."""
+    made = tuple(Core(number=n, physical=str(n // 2), cache="0") for n in cores)
+    return CoreView(host, made, tuple(cores), machine="m")
+
+
+@pytest.mark.parametrize(
+    ("cores", "timed", "flows", "expected"),
+    [
+        (range(2), (0, 1), 1, [[None], [None]]),
+        # Other physical cores first, then their other processors.
+        (range(8), (0, 2), 1, [[4], [5]]),
+        (range(8), (0, 2), 2, [[4, 6], [5, 7]]),
+        (range(8), (0, 2), 4, [[4, 6, 1, None], [5, 7, 3, None]]),
+        (range(3), (0, 1), 1, [[2], [None]]),
+        (range(8), (None, None), 1, [[None], [None]]),
+        (range(8), (0, 2), 0, [[], []]),
+    ],
+)
+def test_it_has_cores_that_are_not_timed(cores, timed, flows, expected):
+    places = [[Place(core, shared=False)] for core in timed]
+    assert cores_beside([view(cores)] * 2, places, flows) == expected
+
+
+def beside(text, work, transport="unix"):
+    """What `work` returns at the initiator while the background goes on at both ends."""
+    plan = Plan(transport=(transport,), background=(text,))
+
+    def take_part(rank, group):
+        setup = set_up(group, [transport], plan=plan)
+        setup.beside[:] = [[None] * plan.all_threads] * 2
+        threads = range(1, plan.all_threads)
+        pairs = [PairEnd(setup, setup.context((0, 1), each), AMPLE_BYTES) for each in threads]
+        timed = configuration(transport, 64, background=text)
+        try:
+            end = BackgroundEnd(setup, pairs, timed)
+            end.open(is_first=True)
+        except Unavailable as error:
+            return str(error)
+        found = []
+        for _ in range(2):
+            end.begin()
+            began = raw_now()
+            if rank == 0:
+                work()
+            ended = raw_now()
+            end.end()
+            found.append(end.traffic(began, ended) if rank == 0 else None)
+        for pair in pairs:
+            pair.close()
+        return found
+
+    return on_two_ranks(take_part, threads=plan.all_threads)[0]
+
+
+@pytest.mark.parametrize("text", ["stream:unix:64K", "bidirectional:unix:8K", "stream*3:unix:1K"])
+def test_it_goes_on_until_it_is_ended_slice_after_slice(text):
+    for traffic in beside(text, lambda: time.sleep(0.03)):
+        assert traffic.bytes > 0
+        # On a busy machine a thread may wait for its core between two batches.
+        assert 0.1 < traffic.running <= 1.0
+        assert not traffic.own_cores
+
+
+def test_a_rate_is_kept():
+    """Within what a thread may sleep too long on a busy machine."""
+    for traffic in beside("stream:unix:4K:1MB", lambda: time.sleep(0.1)):
+        assert 2e5 < traffic.bandwidth < 2e6
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("stream:mpi:64K", "--background stream:mpi:64K: mpi cannot be used here"),
+        ("put:unix:8", "--background put:unix:8: a byte stream has no memory"),
+        ("stream:unix:0", "--background stream:unix:0: a byte stream has no empty messages"),
+    ],
+)
+def test_what_is_not_possible_is_refused_at_both_ends(text, why):
+    assert beside(text, lambda: None).startswith(why)
+
+
+def test_what_a_thread_raises_is_raised_at_both_ends(monkeypatch):
+    """And neither waits for the other."""
+    run = BatchRunner.run
+
+    def fails(runner, batch):
+        if runner._context.initiates:
+            return run(runner, batch)
+        raise RuntimeError("planted")
+
+    monkeypatch.setattr(BatchRunner, "run", fails)
+    with pytest.raises((PeerClosed, OSError)):
+        beside("stream:unix:64K", lambda: None)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, None),
+        ({"bytes": 0}, "it moved nothing while messages were timed"),
+        ({"running": 0.7}, "it stood still for 30 % of the time"),
+    ],
+)
+def test_traffic_that_stood_still_is_said(changes, said):
+    usual = BackgroundTraffic(bytes=1, ns=1, running=1.0, load=0.1, own_cores=True)
+    assert stood_still(msgspec.structs.replace(usual, **changes)) == said
