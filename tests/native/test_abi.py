@@ -11,8 +11,12 @@ from harness.need import need
 HERE = Path(__file__).parent
 
 
-@pytest.mark.parametrize(("library", "header"), [("libfabric", "rdma/fabric.h")])
+@pytest.mark.parametrize(
+    ("library", "header"), [("libfabric", "rdma/fabric.h"), ("ucx", "ucp/api/ucp.h")]
+)
 def test_what_is_declared_of_a_library_is_as_its_headers_have_it(library, header):
     need(Path("/usr/include", header).exists(), f"the headers of {library}")
     source = HERE / f"{library}_abi.cpp"
-    subprocess.run([COMPILER, "-std=c++20", "-fsyntax-only", source], check=True)
+    subprocess.run(
+        [COMPILER, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", source], check=True
+    )

@@ -15,7 +15,7 @@ from halftrip.units import significant, size_in_words
 # The paths that MPI may use between two ranks, the shorter one first.
 _BELOW: tuple[Path, ...] = ("shm", "tcp")
 # The libraries that it may use them by.
-_LIBRARIES = ("ucx",)
+_LIBRARIES = ("ucx", "libfabric")
 _SMALL = 8
 # Two paths whose times differ by less tell nothing about which of them MPI uses.
 _FAR_APART = 4.0

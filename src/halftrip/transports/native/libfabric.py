@@ -63,6 +63,7 @@ class LibfabricTransport(Transport):
         settings={"provider": (), "libfabric_library": ()},
         staging=("staged",),
         delayed=delayed_of("LibfabricMessages"),
+        copied_once=True,
     )
 
     def missing(self, pair: PairContext) -> str | None:
