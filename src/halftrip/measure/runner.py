@@ -16,10 +16,10 @@ import msgspec
 from halftrip.clock import raw_now
 from halftrip.control.collectives import Group
 from halftrip.errors import Unavailable
-from halftrip.measure import bounds
 from halftrip.measure.adaptive_sizes import Refinement
 from halftrip.measure.aggregate import aggregate
 from halftrip.measure.clock_offsets import HostClocks
+from halftrip.measure.copies import measure_copies
 from halftrip.measure.host_log import IDLE_SECONDS, HostLog, HostRecorder
 from halftrip.measure.progress import Earlier
 from halftrip.measure.selection import Refusal, skips
@@ -158,7 +158,7 @@ class Runner:
             whole.record("launch")
         self._compare_clocks()
         if has_real_time and 0 not in setup.absent:
-            bounds.measure_copies(setup, self._launch, self._record, self._note)
+            measure_copies(setup, self._launch, self._record, self._note)
         if self._log is not None:
             self._log.rest("after")
         own = [] if setup.is_absent else setup.meter.reader.take_warnings()

@@ -11,6 +11,7 @@ from halftrip.plan.setting import Point
 from halftrip.registry import TRANSPORTS
 from halftrip.results.configuration import NO_BACKGROUND
 from halftrip.results.patterns import SHAPES, Pattern
+from halftrip.spelling import nearest
 from halftrip.units import format_size, parse_size
 
 _SIZE = 64 << 10
@@ -52,7 +53,7 @@ def parsed(value: Any) -> Background | None:
         raise UsageError(f"{value!r} is no background; {_FORM}")
     name, flows = found[1], int(found[2] or 1)
     if name not in SHAPES:
-        raise UsageError(f"{name!r} is not known; {parsing.nearest(name, (*SHAPES, 'none'))}")
+        raise UsageError(f"{name!r} is not known; {nearest(name, (*SHAPES, 'none'))}")
     if not 0 < flows <= _MOST_FLOWS:
         raise UsageError(f"{value!r}: {flows} flows; 1 to {_MOST_FLOWS} are possible")
     transport = rest.pop(0) if rest and rest[0] in TRANSPORTS else ""

@@ -14,28 +14,8 @@ from halftrip.errors import UsageError
 from halftrip.results.configuration import Tuning
 from halftrip.results.records import Launch
 from halftrip.stats.interval import SliceMedian
-from halftrip.views.compare import answer
 from harness import runs
-
-
-def launches(levels, *, size=8, slices=1, **fields):
-    """The measurements of a configuration, whose launches take about so many ns one way."""
-    generator = np.random.default_rng(size)
-    return [
-        runs.measurement(
-            size=size,
-            launch=launch,
-            slice=number,
-            samples=np.rint(generator.normal(20 * level, 0.2 * level, 60)),
-            **fields,
-        )
-        for launch, level in enumerate(levels)
-        for number in range(slices)
-    ]
-
-
-def side(*measured, name="a"):
-    return ComparedRun.of(runs.run(*(each for one in measured for each in one)), name)
+from harness.compared import launches, side
 
 
 def only(base, new, **options):
@@ -156,60 +136,6 @@ def test_a_small_change_of_the_round_trip_may_explain_as_small_a_change():
 
 
 # Which rows are compared.
-
-
-MANY = [8 << n for n in range(8)]
-
-
-def of_paths(factors, seed=0):
-    """A run of paths whose times are multiplied by these factors, as those of a machine are."""
-    generator = np.random.default_rng(seed)
-    return [
-        each
-        for transport, factor in factors.items()
-        for size in MANY
-        for each in launches(
-            factor * 100 * generator.normal(1, 0.003, 8), size=size, transport=transport
-        )
-    ]
-
-
-@pytest.mark.parametrize(
-    ("factors", "words"),
-    [
-        # As one machine may be, for minutes: all paths alike.
-        ((1.04, 1.04, 1.04), ("cannot tell", "cannot tell", "cannot tell")),
-        ((0.96, 0.96, 0.96), ("cannot tell", "cannot tell", "cannot tell")),
-        # No machine does that to one path.
-        ((1.05, 1, 1), ("slower", "same", "same")),
-        ((1.1, 1.04, 1.04), ("slower", "cannot tell", "cannot tell")),
-        ((0.96, 1.05, 1), ("faster", "slower", "same")),
-        # Nor so much to all.
-        ((1.1, 1.1, 1.1), ("slower", "slower", "slower")),
-    ],
-)
-def test_what_all_paths_have_in_common_may_be_the_machine(factors, words):
-    names = ("shm", "mpi", "tcp")
-    base = side(of_paths(dict.fromkeys(names, 1.0)))
-    new = side(of_paths(dict(zip(names, factors, strict=True)), seed=1), name="b")
-    (found,) = compare(base, [new])
-    for name, word in zip(names, words, strict=True):
-        rows = [row for row in found.rows if row.configuration.transport == name]
-        of_word = sum(row.word == word for row in rows)
-        assert (word, of_word) == (word, len(MANY))
-    untold = [row for row in found.rows if row.word == "cannot tell"]
-    assert all(row.reason.endswith(" times as long, too") for row in untold)
-    assert {row.launches for row in untold} <= {None}
-    said = [line for line in answer(found) if line.startswith("Cannot tell of ")]
-    assert [line.split(":")[0] for line in said] == (
-        [f"Cannot tell of {len(untold)} rows"] if untold else []
-    )
-    # Measured in turn, both have the same machine.
-    rounds = {n: n % 8 for n in range(16)}
-    paired = (each._replace(rounds=rounds) for each in (base, new))
-    (found,) = compare(next(paired), [*paired])
-    changed = found.counts["slower"] + found.counts["faster"]
-    assert changed == len(MANY) * sum(factor != 1 for factor in factors)
 
 
 def test_rows_that_one_run_has_are_named():

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from halftrip.measure.bounds import turns_of
+from halftrip.measure.device_bounds import turns_of
 from harness import runs
 from harness.cuda import python, stand_in
 from harness.preload import preloading
@@ -14,7 +14,7 @@ BOUNDS = """
 import sys
 import msgspec
 from halftrip.clock import Clock
-from halftrip.measure.bounds import device_bounds
+from halftrip.measure.device_bounds import device_bounds
 from halftrip.telemetry.devices import describe
 
 names, largest = sys.argv[1].split(","), int(sys.argv[2])
