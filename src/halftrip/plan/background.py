@@ -61,6 +61,8 @@ def parsed(value: Any) -> Background | None:
     if rest and (given := _size(rest[0])) is not None:
         size = given
         del rest[0]
+    if not size:
+        raise UsageError(f"{value!r}: empty messages move nothing")
     rate = rest.pop(0) if rest else ""
     if rest or (rate and not _is_rate(rate)):
         wrong = rest[-1] if rest else rate

@@ -37,6 +37,7 @@ def test_a_background_is_written_in_one_way(said, written, flows, offered):
         ("stream*x", "is no background"),
         ("stream:tpc", "'tpc' in 'stream:tpc' is no transport, size or rate"),
         ("stream:tcp:8:9:10", "'10' in"),
+        ("pingpong:tcp:0", "empty messages move nothing"),
         (3, "is no background"),
     ],
 )
