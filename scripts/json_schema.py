@@ -16,6 +16,7 @@ from halftrip.analysis.figure import Figure
 from halftrip.analysis.figures import FIGURES
 from halftrip.analysis.setting_figures import CONFIGURATION, setting_figure
 from halftrip.plan.settings import in_place
+from halftrip.results.carrier import Carrier
 from halftrip.results.device import Device, DeviceCopy, DeviceLatency
 from halftrip.results.reading import FORMAT
 from halftrip.results.records import Connection
@@ -44,6 +45,17 @@ _FIELDS: dict[str, dict[str, str]] = {
         "title": "The title of the table.",
         "columns": "The names of the columns.",
         "rows": "The cells as they were printed.",
+    },
+    "Carrier": {
+        "record": "The kind of this record.",
+        "transport": "The transport.",
+        "rank": "The rank that says so.",
+        "peer": "The rank at the other end.",
+        "library": "The name, the version and the file of its library.",
+        "ways": "What the library has chosen: a transport and a device, or a provider.",
+        "extra": "The settings of the transport's own, by name.",
+        "thread": "Number of the thread.",
+        "launch": "Number of the launch.",
     },
     "Connection": {
         "record": "The kind of this record.",
@@ -140,7 +152,7 @@ _FIELDS: dict[str, dict[str, str]] = {
         "refused": "Why no kernel was launched; or empty.",
     },
 }
-_RECORDS = (Source, Connection, Device, DeviceCopy, DeviceLatency)
+_RECORDS = (Source, Carrier, Connection, Device, DeviceCopy, DeviceLatency)
 
 
 def schema() -> dict[str, Any]:
@@ -183,16 +195,18 @@ def _run() -> dict[str, Any]:
             ),
         ),
         "connections": _list("Paths between hosts, as each end knows them.", _ref("Connection")),
+        "carriers": _list("What carries messages where a library chooses.", _ref("Carrier")),
         "losses": _list("What hosts have lost, by their own counters.", _losses()),
         "slow": _list("Hosts and links that are slow beside the others.", _slow()),
         "expectations": _list("Who falls short of what was expected.", _shortfall()),
         "rows": _list("The figures of each configuration.", _ref("Row")),
         "copies": _list(
-            "Times of a memcpy.",
+            "Times of a copy within a rank.",
             _object(
                 {
                     "size_bytes": _whole("Bytes copied."),
                     "ns": _number("Median time of one copy, ns."),
+                    "by_kernel": _value("boolean", "By process_vm_readv, else by a memcpy."),
                 }
             ),
         ),

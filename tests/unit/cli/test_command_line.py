@@ -70,8 +70,8 @@ def words_after(*typed):
     [
         (("ru",), ["run"]),
         (("run", "--ref"), ["--refine"]),
-        (("run", "-W", "4", "-t", "u"), ["unix", "udp"]),
-        (("run", "-t", "unix,u"), ["unix,udp"]),
+        (("run", "-W", "4", "-t", "u"), ["unix", "udp", "ucx"]),
+        (("run", "-t", "unix,u"), ["unix,udp", "unix,ucx"]),
         (("run", "--wait", "spin:"), ["spin:block", "spin:spin", "spin:adaptive"]),
         (("run", "--nothing=c"), []),
         (("run", "--verify", "-c", "pers"), ["persistent"]),

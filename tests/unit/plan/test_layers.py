@@ -56,7 +56,7 @@ def from_options(**options):
         ),
         ({"iterations": "9" * 30}, f"--iterations: {'9' * 30} is too many; at most"),
         ({"sizes": "9" * 400}, f"--sizes: '{'9' * 40}' is more than any memory holds"),
-        ({"cores": "²,1"}, "--cores: '²' is not a core; write core numbers as 0,1 or 0-3, or none"),
+        ({"cores": "²,1"}, "--cores: '²' is not a core; write core numbers as 0,1 or 0-3, or all"),
         ({"cores": "9" * 5000}, "--cores: '9999"),
         ({"cores": "3-0"}, "--cores: '3-0' ends before it begins"),
         ({"szes": "8"}, "--szes: no such key; did you mean sizes?"),
