@@ -172,11 +172,12 @@ def exported(run, expectations=None):
 
 @pytest.fixture(scope="module")
 def golden():
-    """The JSON of a run with every kind of record; of each list, what comes first."""
+    """The JSON of a run with every kind of record; of each list of others, what comes first."""
 
     def shortened(value):
         if isinstance(value, list):
-            return [shortened(each) for each in value[:1]]
+            nested = isinstance(value[0], list | dict) if value else False
+            return [shortened(each) for each in value[:1]] if nested else value
         if isinstance(value, dict):
             return {name: shortened(each) for name, each in value.items()}
         return value
@@ -223,7 +224,7 @@ def objects(instance, path=()):
             yield from objects(each, (*path, name))
 
 
-RECORDS = {"connections", "devices", "device_copies", "device_latencies", "sources"}
+RECORDS = {"carriers", "connections", "devices", "device_copies", "device_latencies", "sources"}
 
 
 def test_a_field_that_is_renamed_removed_or_of_another_type_does_not_fit(check, golden):
