@@ -1,7 +1,7 @@
 // What halftrip knows of UCP, the API of UCX that MPIs use: reached by address, nothing here is
 // built against it.
 //
-// Names, values and the order of fields are those of ucp.h, UCX 1.9 to 1.22. A mask says which
+// Names, values and the order of fields are those of ucp.h, UCX 1.10 to 1.22. A mask says which
 // fields of a structure count, and structures have only grown at their ends, so each is declared as
 // far as it is used. tests/native/ucx_abi.cpp compares them with the header.
 #pragma once

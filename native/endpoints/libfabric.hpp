@@ -185,7 +185,8 @@ class LibfabricPath {
     queue.wait_obj = blocks ? ofi::kWaitFd : ofi::kWaitNone;
     opened("fi_cq_open", completions_, [&](auto** made) {
       const int code = domain_->ops->cq_open(domain_, &queue, made, nullptr);
-      if (blocks && code == -ENOSYS) throw LibraryError("this provider has nothing to sleep on");
+      if (blocks && code == -ENOSYS)
+        throw LibraryError("this provider has nothing to sleep on, tcp;ofi_rxm has");
       return code;
     });
     ofi::AvAttr vector{};

@@ -275,8 +275,10 @@ class UcxWorker {
       const ucp::Status armed = calls.arm(worker);
       if (armed == ucp::kBusy) continue;
       calls.check("ucp_worker_arm", armed);
+      // A death of the peer may bring no event, and not every thread is interrupted then.
+      constexpr int kPatienceMs = 100;
       pollfd event{descriptor_, POLLIN, 0};
-      if (poll(&event, 1, -1) < 0 && errno != EINTR)
+      if (poll(&event, 1, kPatienceMs) < 0 && errno != EINTR)
         throw std::system_error(errno, std::generic_category());
     }
   }

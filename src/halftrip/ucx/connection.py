@@ -53,6 +53,14 @@ def resources(text: str) -> list[str]:
     return list(dict.fromkeys(_RESOURCE.findall(text)))
 
 
+def absent_devices(wanted: str, text: str) -> list[str]:
+    """Of devices, with + between them, those that a context has not, which UCX takes for none
+    without a word. Patterns, as UCX reads them, are left to it."""
+    there = {each.partition("/")[2] for each in resources(text)}
+    names = [each for each in wanted.split("+") if re.fullmatch(r"[\w.:-]+", each)]
+    return [each for each in names if each not in there and each != "all"]
+
+
 def switches(text: str, api: str) -> list[Switch]:
     """Where messages that are sent by an interface change to another way, ascending; none where
     UCX does not say, or where there is no such interface."""

@@ -22,8 +22,8 @@ from halftrip.errors import Unavailable
 from halftrip.libraries import addresses, file_of
 
 LIBRARY = "libucp.so.0"
-# ucp_tag_send_nbx and all others of its kind came with it.
-_OLDEST = (1, 9)
+# All calls of ucp_tag_send_nbx's kind are there from it on, those of active messages last.
+_OLDEST = (1, 10)
 # The version of the API that native/ucx.hpp knows; the library's own, where that is older.
 _MINOR = 22
 INSTALL = "apt install libucx0, dnf install ucx, pip install libucx-cu12"
@@ -83,7 +83,11 @@ def library(wanted: str = "") -> Library:
             )
         return loaded
     if wanted:
-        return Library(_file(wanted))
+        file = _file(wanted)
+        try:
+            return Library(file)
+        except Unavailable as error:
+            raise Unavailable(f"--ucx-library: {error}") from None
     problems = []
     for path in installed():
         try:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from halftrip.ucx.connection import lanes, resources, switches
+from halftrip.ucx.connection import absent_devices, lanes, resources, switches
 
 BEFORE = """
 # UCP endpoint
@@ -63,3 +63,5 @@ def test_what_a_context_could_use():
 #      resource 1  :  md 1  dev 1  flags -- tcp/lo
 """
     assert resources(text) == ["self/memory0", "tcp/lo"]
+    assert absent_devices("lo+nonsense", text) == ["nonsense"]
+    assert absent_devices("all", text) == absent_devices("^lo", text) == []

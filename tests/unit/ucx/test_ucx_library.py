@@ -36,7 +36,7 @@ def made(folder, contents):
         (b"no library", "UCX cannot be loaded: {path}: file too short"),
         (ELSEWHERE, "UCX cannot be loaded: {path}: "),
         ("", "{path} is no UCX: it has no ucp_get_version"),
-        (VERSION.format(8), "UCX 1.8.0 ({path}) is too old: 1.9 is needed"),
+        (VERSION.format(8), "UCX 1.8.0 ({path}) is too old: 1.10 is needed"),
     ],
     ids=["broken", "of another machine", "of another name", "too old"],
 )
@@ -49,8 +49,8 @@ def test_one_that_cannot_be_used_is_said_in_a_line(tmp_path, contents, said):
 
 
 def test_one_that_lacks_a_function_names_it(tmp_path):
-    found = Library(str(made(tmp_path, VERSION.format(9))))
-    with pytest.raises(Unavailable, match=r"^UCX 1\.9\.0 has no ucp_config_read$"):
+    found = Library(str(made(tmp_path, VERSION.format(10))))
+    with pytest.raises(Unavailable, match=r"^UCX 1\.10\.0 has no ucp_config_read$"):
         _ = found.addresses
 
 
@@ -67,6 +67,10 @@ def test_the_first_that_can_be_used_is_taken(tmp_path, monkeypatch):
     take = library.__wrapped__
     assert take().path == paths[1]
     assert take(str(folders[2])).path == paths[2]
+    with pytest.raises(
+        Unavailable, match=r"^--ucx-library: UCX cannot be loaded: .*file too short"
+    ):
+        take(paths[0])
     with pytest.raises(Unavailable, match=f"^--ucx-library {tmp_path}: there is no {LIBRARY}$"):
         take(str(tmp_path))
     monkeypatch.setattr(module, "installed", lambda: paths[:1])

@@ -120,6 +120,13 @@ class UcxPath(Path):
                 settings.wait == "block",
                 pair.shares_core,
             )
+        device = asked.get("ucx_device", "")
+        absent = connection.absent_devices(device, self.worker.resources)
+        if absent:
+            self.worker.close()
+            raise Unavailable(
+                f"{said}UCX has no {absent[0]} here (halftrip doctor has its devices)"
+            )
         self.address = self.worker.address
 
     def connect(self, address: Any) -> None:
