@@ -44,6 +44,7 @@ PACKAGES = {
     "NPtcp": "netpipe-tcp",
     "sockperf": "sockperf",
     "iperf3": "iperf3",
+    "fi_pingpong": "libfabric-bin",
     "ucx_perftest": "ucx-utils",
 }
 

@@ -35,8 +35,9 @@ void define_delayed(nb::module_& module) {
       "`respond`.");
 }
 
-// Of the endpoints of local.cpp, mpi.cpp, dragon.cpp and libfabric.cpp. They are in source files of their own: the
-// compiler inlines the endpoints' functions into the other loops as if there were no delays.
+// Of the endpoints of local.cpp, mpi.cpp, dragon.cpp and libfabric.cpp. They are in source files of
+// their own: the compiler inlines the endpoints' functions into the other loops as if there were no
+// delays.
 void define_delayed_local(nb::module_& module);
 void define_delayed_mpi(nb::module_& module);
 void define_delayed_dragon(nb::module_& module);

@@ -25,6 +25,9 @@ FAMILIES = {
     "tcp": 3,
     "udp": 2,
     "shm": 4,
+    # Two ways each: in turn, a stream and a put of UCX, in turn of libfabric.
+    "ucx": 2 * 3,
+    "libfabric": 2,
     # Three MPIs; IMB where it is; TCP both ways to measure, and UDP.
     "recipes": 3 + HAS_IMB + 3,
     # Three MPIs beside OSU's counts, two of them beside NetPIPE; IMB where it is; sockets.
@@ -39,7 +42,7 @@ WITH_MEANS = ("plain C", "sockperf", "a script")
 
 def is_throughput(family, name):
     has_streams = (family == "hosts" and ", stream," in name) or name.startswith("like-iperf3")
-    return family in THROUGHPUT or has_streams
+    return family in THROUGHPUT or has_streams or name.endswith(" tag_bw")
 
 
 @pytest.fixture
