@@ -7,6 +7,7 @@ from contextlib import closing
 
 import pytest
 
+from halftrip import __version__
 from halftrip.control.calling import connect
 from halftrip.control.greeting import introduce
 from halftrip.control.protocol import Address
@@ -30,7 +31,7 @@ def client(server, secret=None):
 
 def ask(server, **changes):
     """What the server says to a request."""
-    asked = {"version": "0.1.0", "nonce": session.new_nonce(), "ranks": 2, "numbers": (1,)}
+    asked = {"version": __version__, "nonce": session.new_nonce(), "ranks": 2, "numbers": (1,)}
     asked |= {"threads": 1, "seconds": None, "reached_at": "127.0.0.1"}
     with closing(client(server)) as channel:
         session.send(channel, session.SessionRequest(**asked | changes))
