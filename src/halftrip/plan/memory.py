@@ -77,7 +77,7 @@ def of_nodes(value: Any) -> tuple[str, ...]:
         found = cpus.nodes_with_memory(HOST_FILES)
         if len(found) < _SEVERAL:
             said = "this host has one NUMA node, and so nothing to compare"
-            raise UsageError(f"{said}; name nodes of another, or node 0")
+            raise UsageError(f"{said}; name nodes by their numbers, 0 here")
         return tuple(f"host@{node}" for node in found)
     ends = [str(item).split(":") for item in items(value)]
     for nodes in ends:

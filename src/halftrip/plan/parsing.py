@@ -8,7 +8,7 @@ from __future__ import annotations
 import mmap
 import re
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 from halftrip.errors import UsageError
 from halftrip.plan.pairing import Together
@@ -213,8 +213,16 @@ def windows(value: Any) -> tuple[int, ...]:
 
 def at_once(value: Any) -> tuple[int | Together, ...]:
     """Numbers of pairs, ``all``, or ``caches``."""
-    known = (item if item in get_args(Together) else count(item) for item in items(value))
-    return tuple(dict.fromkeys(known))
+    return tuple(dict.fromkeys(map(_at_once, items(value))))
+
+
+def _at_once(item: Any) -> int | Together:
+    known = get_args(Together)
+    if item in known:
+        return cast("Together", item)
+    if not re.fullmatch(r"[+-]?[0-9]+", str(item)):
+        raise UsageError(f"{item!r} is no number of pairs; write one, or {' or '.join(known)}")
+    return count(item)
 
 
 def count_or_0(value: Any) -> int:

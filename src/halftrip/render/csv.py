@@ -13,7 +13,7 @@ from halftrip.render.blocks import View
 from halftrip.render.plain import records_of, tables_in, title_of
 
 # A text that a spreadsheet takes for a formula: it begins as one, and is no number with its unit.
-_FORMULA = re.compile(r"[=@\t\r]|[+-](?!\s*$|\d[\d.,]*(e[+-]?\d+)?\s?[%\w/]*$)")
+_FORMULA = re.compile(r"[=@\t\r]|[+-](?!\s*$|\d[\d.,]*(e[+-]?\d+)?\s?(%|\w+(/[^\W\d]+)?)?$)")
 
 
 def render(view: View) -> str:

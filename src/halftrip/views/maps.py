@@ -4,7 +4,8 @@ groups, and which way takes longer than the other."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 from halftrip.analysis.core_map import SIBLINGS
@@ -55,13 +56,19 @@ def shared_by(matrix: Matrix) -> list[str]:
 
 
 def _of_cores(matrix: Matrix) -> list[str]:
+    known = matrix.times()
+    # Of a core without a pair nothing is known: it hides nothing of the others.
+    measured = {name for link in known if link[0] != link[1] for name in link}
+    hosts = [name for name in matrix.hosts if name in measured]
+    of_those = [(name, _only(groups, measured)) for name, groups in matrix.groups]
+    matrix = replace(matrix, hosts=hosts, groups=of_those)
     places = {name: number for number, name in enumerate(matrix.hosts)}
     times = {}
-    for link, values in matrix.times().items():
+    for link, values in known.items():
         one, other = sorted(map(places.__getitem__, link))
         if one != other:
             times[one, other] = values
-    if len({place for pair in times for place in pair}) < _FEWEST:
+    if len(places) < _FEWEST:
         return []
     found = grouped(times)
     said = [_belong(matrix, each) for each in found.groupings]
@@ -76,6 +83,12 @@ def _of_cores(matrix: Matrix) -> list[str]:
     if len(found.off) > _MOST_OFF:
         said.append(f"and {len(found.off) - _MOST_OFF} more are off")
     return said or ["no cores belong together more than others, and no pair is off"]
+
+
+def _only(groups: Sequence[Sequence[str]], names: Collection[str]) -> list[list[str]]:
+    """The groups without all other names."""
+    found = ([each for each in group if each in names] for group in groups)
+    return [group for group in found if group]
 
 
 def _belong(matrix: Matrix, found: Grouping) -> str:

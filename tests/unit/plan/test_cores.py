@@ -49,6 +49,7 @@ def test_cores_are_chosen(machine, text, allowed, chosen):
         ("cores", "nodes", TWO_NODES,
          "--cores: of node 1 this process may use core 3 alone; a pair needs two"),
         ("cores", "some", {}, "'some' is not a core; write core numbers as 0,1 or 0-3, or all,"),
+        ("concurrent_pairs", "some", {}, "no number of pairs; write one, or all or caches"),
         ("memory_node", "all", {}, "--memory-node: this host has one NUMA node, and so nothing to"),
     ],
 )  # fmt: skip

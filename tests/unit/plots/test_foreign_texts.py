@@ -170,8 +170,11 @@ def test_gnuplot_does_nothing_but_draw(exported, tmp_path):
 @pytest.mark.parametrize(
     ("value", "cell"),
     [
-        *((each, f"'{each}") for each in ("=1+1", "@a", "+1+1", "-a", "-1+cmd|' /C a'!A0", "\t=a")),
-        *((each, each) for each in ("-", "-5 %", "+1.2e-3 us", "a=1", "")),
+        *(
+            (each, f"'{each}")
+            for each in ("=1+1", "@a", "+1+1", "-1/A1", "-a", "-1+cmd|' /C a'!A0", "\t=a")
+        ),
+        *((each, each) for each in ("-", "-5 %", "+1.2e-3 us", "-2 MB/s", "a=1", "")),
         (-5.5, "-5.5"),
     ],
 )

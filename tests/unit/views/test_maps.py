@@ -79,6 +79,17 @@ def test_a_uniform_map_names_nothing(seed, cores):
     assert maps.said_of(core_map(within((cores, 100)), cores, seed)) == NOTHING
 
 
+def test_a_core_without_an_answer_hides_nothing_of_the_others():
+    groups = [("L3 cache", [[*"0123"], [*"4567"]])]
+    made = core_map(CACHES[0], 8, 1, (1, 2), 1.5, groups=groups)
+    for link in [link for link in made.times() if "0" in link]:
+        del made.times()[link]
+    together, off = maps.said_of(made)
+    assert together.startswith("cores belong together: 1-3 | 4-7: ")
+    assert together.endswith(", as they share an L3 cache")
+    assert off.startswith("core 1 with core 2 is off: ")
+
+
 def test_a_core_that_is_slow_to_all_is_one_line():
     said = maps.said_of(core_map(within((16, 100)), 16, 1, slow=5, factor=1.4))
     assert len(said) == 1
