@@ -18,8 +18,8 @@ from halftrip.analysis.setting_figures import CONFIGURATION, setting_figure
 from halftrip.plan.settings import in_place
 from halftrip.results.carrier import Carrier
 from halftrip.results.device import Device, DeviceCopy, DeviceLatency
+from halftrip.results.network_path import Connection
 from halftrip.results.reading import FORMAT
-from halftrip.results.records import Connection
 from halftrip.results.reported import Source
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -24,6 +24,15 @@ def load(file: str, name: str) -> ctypes.CDLL:
         raise Unavailable(f"no {name}: {said}") from None
 
 
+def missing(find: Callable[[], object]) -> str | None:
+    """Why there is nothing that `find` looks for, or None."""
+    try:
+        find()
+    except Unavailable as error:
+        return str(error)
+    return None
+
+
 class Once(Generic[_T]):
     """What `make` returns, made when it is first asked for; or why there is none."""
 
@@ -46,11 +55,7 @@ class Once(Generic[_T]):
 
     def missing(self) -> str | None:
         """Why there is none, or None."""
-        try:
-            self.get()
-        except Unavailable as error:
-            return str(error)
-        return None
+        return missing(self.get)
 
 
 def addresses(library: ctypes.CDLL, names: Sequence[str], name: str) -> list[int]:

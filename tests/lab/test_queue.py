@@ -24,7 +24,7 @@ def queue_of(lab, shell, size, background, *more):
         "tcp",
         "-s",
         "64",
-        *(more or ("--ci", "none", "--time", "2s", "--slices", "8")),
+        *(more or ("--ci", "none", "--time", "1s", "--slices", "4")),
     )
     where = ("--launches", "1", "--hosts", hosts, "--ssh", str(lab.agent), "--retest", "0")
     beside = ("--background", f"none,{background}")
@@ -51,7 +51,7 @@ def test_the_length_of_a_queue_is_told(three, shell, flows):
 def test_a_short_queue_that_drops_is_told_from_a_long_one(three, shell):
     """64 KB and 1 MB, which TCP fills, and lets up by up to a half: 5.2 and 80 ms at most."""
     # Of a message that waits for 80 ms, few can be timed.
-    few = ("--slices", "4", "-i", "10", "--warmup", "2")
+    few = ("--slices", "2", "-i", "20", "--warmup", "2")
     short, long = (queue_of(three, shell, size, "stream*8", *few) for size in (65_536, 1_000_000))
     assert 2.6e6 < short.ns.value < 5.3e6
     assert 40e6 < long.ns.value < 81e6

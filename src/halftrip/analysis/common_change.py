@@ -50,10 +50,12 @@ def _common(others: Sequence[RowChange]) -> float:
     ]
     found.sort()
     half, below = sum(weight for _, weight in found) / 2, 0.0
-    for middle, weight in found:
+    for (middle, weight), (following, _) in zip(found, [*found[1:], found[-1]], strict=True):
         below += weight
         if below >= half:
-            return 0.0 if abs(middle) < _LEAST else min(max(middle, -_MOST), _MOST)
+            # Of an even number with the same weights, between the two in the middle.
+            common = (middle + following) / 2 if math.isclose(below, half) else middle
+            return 0.0 if abs(common) < _LEAST else min(max(common, -_MOST), _MOST)
     return 0.0
 
 

@@ -24,6 +24,7 @@ from halftrip.plan.plan import MOST_LAUNCHES, Plan, plan_text
 from halftrip.results import records
 from halftrip.results.carrier import Carrier
 from halftrip.results.configuration import Configuration
+from halftrip.results.network_path import Connection
 from halftrip.results.reported import Variant
 from halftrip.results.run import Run
 from halftrip.results.run_file import encode, load
@@ -151,7 +152,7 @@ def _adopted(run: Run, number: int, due: Due) -> Iterator[records.Record]:
         named = [_varied(each, variant) for each in counters.configurations]
         yield msgspec.structs.replace(counters, configurations=named, launch=number)
     others: tuple[
-        records.Connection | Carrier | Threshold | records.ClockComparison | records.Notice,
+        Connection | Carrier | Threshold | records.ClockComparison | records.Notice,
         ...,
     ]
     others = (

@@ -287,6 +287,8 @@ class CleanUp:
             if not self.await_end(_TERMINATE_SECONDS):
                 self._kill()
         shm_cleanup.remove(self._segments.orphans())
+        pids = [process.pid for process in self._started.processes]
+        shm_cleanup.remove(shm_cleanup.of_libfabric({*pids, *self._segments.pids}))
 
     def _kill(self) -> None:
         """Kills every process of the job, those that are started meanwhile, too. Thousands of them

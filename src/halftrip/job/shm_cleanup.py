@@ -18,6 +18,15 @@ def is_of_mpi(name: str) -> bool:
     return name.startswith(PREFIXES)
 
 
+def of_libfabric(
+    pids: Iterable[int], directory: Path = SHARED_MEMORY, proc: Path = Path("/proc")
+) -> list[Path]:
+    """The segments of these processes by libfabric's provider shm, as far as they have ended: it
+    names each by the numbers of its process and of its user."""
+    ended = [pid for pid in pids if not (proc / str(pid)).exists()]
+    return [path for pid in ended for path in directory.glob(f"{pid}:{os.getuid()}:*")]
+
+
 def orphans(
     since: float,
     is_segment: Callable[[str], bool],
@@ -38,10 +47,12 @@ class Segments:
     def __init__(self, proc: Path = Path("/proc")) -> None:
         self._proc = proc
         self._seen: set[Mapping] = set()
+        self.pids: set[int] = set()
 
     def note(self, pids: Iterable[int]) -> None:
         """Notes what these processes map now."""
         for pid in pids:
+            self.pids.add(pid)
             self._seen |= mappings(self._proc / str(pid) / "maps")
 
     def add(self, mapping: Mapping) -> None:

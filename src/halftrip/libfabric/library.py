@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from halftrip import _native
+from halftrip import _native, libraries
 from halftrip.errors import Unavailable
 
 LIBRARY = "libfabric.so.1"
@@ -66,13 +66,7 @@ def library(wanted: str = "") -> _native.Libfabric:
 
 def missing(wanted: str = "") -> str | None:
     """Why there is no libfabric, or None."""
-    if "libfabric" not in _native.parts:
-        return "not in this build of halftrip"
-    try:
-        library(wanted)
-    except Unavailable as error:
-        return str(error)
-    return None
+    return libraries.missing(lambda: library(wanted))
 
 
 class Asked(NamedTuple):

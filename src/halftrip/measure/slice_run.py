@@ -23,7 +23,8 @@ from halftrip.results.background import BackgroundTraffic
 from halftrip.results.carrier import Carrier
 from halftrip.results.configuration import Configuration
 from halftrip.results.counts import CountedSlice
-from halftrip.results.records import Connection, Failure, Measurement
+from halftrip.results.network_path import Connection
+from halftrip.results.records import Failure, Measurement
 from halftrip.results.threshold import Threshold
 from halftrip.results.usage import CoreUse
 

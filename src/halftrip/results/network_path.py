@@ -8,7 +8,7 @@ from typing import Literal
 
 import msgspec
 
-from halftrip.results.bounds import Count, Text
+from halftrip.results.bounds import Count, Name, Number, Rank, Text
 
 # ARPHRD_ETHER (linux/if_arp.h).
 _ETHERNET = 1
@@ -177,3 +177,15 @@ def _rate(path: NetworkPath, payload: int, packets: Mapping[int, int]) -> float 
         for length, count in packets.items()
     )
     return interface.speed / 8 * payload / sent
+
+
+class Connection(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="connection"):
+    """The path of a transport between two hosts as thread number `thread` of `rank` knows it, after
+    its first slice with `peer`."""
+
+    transport: Name
+    rank: Rank
+    peer: Rank
+    path: NetworkPath
+    thread: Number = 0
+    launch: Number = 0

@@ -21,6 +21,7 @@ from halftrip.results.bounds import LONGEST_NS
 from halftrip.results.carrier import Carrier
 from halftrip.results.configuration import Configuration
 from halftrip.results.device import Device, DeviceCopy, DeviceLatency
+from halftrip.results.network_path import Connection
 from halftrip.results.records import Record
 from halftrip.results.threshold import Threshold
 from halftrip.texts import printable
@@ -309,7 +310,7 @@ def _ranks(record: records.Record) -> Sequence[int]:
             return record.configuration.pair
         case records.Aggregate():
             return [rank for pair in record.pairs for rank in pair]
-        case records.Connection() | Carrier():
+        case Connection() | Carrier():
             return (record.rank, record.peer)
         case Threshold() | Device() | DeviceCopy() | DeviceLatency():
             return (record.rank,)

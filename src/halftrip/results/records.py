@@ -30,7 +30,7 @@ from halftrip.results.carrier import Carrier
 from halftrip.results.configuration import Configuration
 from halftrip.results.counts import CountedSlice, Delivery, HostCounters, add_deliveries
 from halftrip.results.device import Device, DeviceCopy, DeviceLatency
-from halftrip.results.network_path import NetworkPath
+from halftrip.results.network_path import Connection
 from halftrip.results.reported import Reported, Source, Variant
 from halftrip.results.threshold import Threshold
 from halftrip.results.usage import CoreUse, Usage, add_both_ends
@@ -311,18 +311,6 @@ class Skip(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="s
     windows: list[Window] | None = None
     pairs: list[tuple[Rank, Rank]] | None = None
     variant: Variant = ()
-
-
-class Connection(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="connection"):
-    """The path of a transport between two hosts as thread number `thread` of `rank` knows it, after
-    its first slice with `peer`."""
-
-    transport: Name
-    rank: Rank
-    peer: Rank
-    path: NetworkPath
-    thread: Number = 0
-    launch: Number = 0
 
 
 class ClockComparison(msgspec.Struct, frozen=True, kw_only=True, tag_field="record", tag="clocks"):

@@ -15,11 +15,11 @@ from halftrip.results.configuration import Configuration
 from halftrip.results.counts import CountedSlice, HostCounters
 from halftrip.results.device import Device, DeviceCopy, DeviceLatency
 from halftrip.results.names import Names
+from halftrip.results.network_path import Connection
 from halftrip.results.records import (
     Again,
     Aggregate,
     ClockComparison,
-    Connection,
     CopyTime,
     Environment,
     Failure,

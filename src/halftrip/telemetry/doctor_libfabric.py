@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from halftrip import _native
 from halftrip.errors import Unavailable
 from halftrip.libfabric.library import (
     LIBRARY,
@@ -20,6 +21,8 @@ _NAME = "libfabric"
 def check() -> Check:
     """All that are found, with their versions and providers: a run takes the first, or that which
     --libfabric-library names."""
+    if "libfabric" not in _native.parts:
+        return unknown(_NAME, "not in this build of halftrip")
     if reason := missing():
         is_none = reason.startswith("there is no")
         return (

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from halftrip import _native
+from halftrip import _native, libraries
 from halftrip.errors import Unavailable
 from halftrip.libraries import addresses, file_of
 
@@ -99,13 +99,7 @@ def library(wanted: str = "") -> Library:
 
 def missing(wanted: str = "") -> str | None:
     """Why there is no UCX, or None."""
-    if "ucx" not in _native.parts:
-        return "not in this build of halftrip"
-    try:
-        library(wanted)
-    except Unavailable as error:
-        return str(error)
-    return None
+    return libraries.missing(lambda: library(wanted))
 
 
 def installed() -> list[str]:

@@ -10,12 +10,12 @@ from halftrip.results.device import Device, DeviceCopy, DeviceLatency
 from halftrip.results.memory_name import parse_memory
 from halftrip.results.network_path import (
     MADE_UP_SPEEDS,
+    Connection,
     Interface,
     NetworkPath,
     datagram_rate,
     payload_rate,
 )
-from halftrip.results.records import Connection
 from halftrip.results.run import Run
 from halftrip.stats.median import median
 from halftrip.units import format_size, significant

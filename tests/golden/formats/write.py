@@ -12,12 +12,11 @@ from halftrip.results.carrier import Carrier
 from halftrip.results.configuration import Tuning
 from halftrip.results.counts import CountedSlice, Counts, Delivery
 from halftrip.results.device import DeviceCopy, DeviceLatency
-from halftrip.results.network_path import Interface, NetworkPath, TcpInfo
+from halftrip.results.network_path import Connection, Interface, NetworkPath, TcpInfo
 from halftrip.results.reading import FORMAT
 from halftrip.results.records import (
     Again,
     Aggregate,
-    Connection,
     CopyTime,
     Failure,
     Header,

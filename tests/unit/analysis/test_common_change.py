@@ -59,3 +59,12 @@ def test_what_all_paths_have_in_common_may_be_the_machine(factors, words):
     (found,) = compare(next(paired), [*paired])
     changed = found.counts["slower"] + found.counts["faster"]
     assert changed == len(MANY) * sum(factor != 1 for factor in factors)
+
+
+def test_two_runs_have_the_same_in_common_either_way():
+    one = side(of_paths({"shm": 1.0, "mpi": 1.0}))
+    other = side(of_paths({"shm": 1.03, "mpi": 1.03}, seed=1), name="b")
+    there, back = (compare(base, [new])[0] for base, new in ((one, other), (other, one)))
+    assert [row.elsewhere for row in there.rows] == pytest.approx(
+        [row.elsewhere and 1 / row.elsewhere for row in back.rows]
+    )

@@ -11,8 +11,8 @@ from halftrip.analysis.environments import Change, changes
 from halftrip.analysis.history import CORE_TO_CORE, history
 from halftrip.analysis.run_figures import run_figures
 from halftrip.mpi.launcher import Mpiexec, quick_start
-from halftrip.results.network_path import Interface, NetworkPath
-from halftrip.results.records import ClockInfo, Connection
+from halftrip.results.network_path import Connection, Interface, NetworkPath
+from halftrip.results.records import ClockInfo
 from harness import runs
 from harness.histories import KERNELS, contended, dated, figures, weekly
 from harness.imports import imported_run

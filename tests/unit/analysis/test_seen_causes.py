@@ -5,8 +5,7 @@ import pytest
 
 from halftrip.analysis.flags import evidences
 from halftrip.analysis.flags.levels import odd_launch
-from halftrip.results.network_path import NetworkPath, TcpInfo
-from halftrip.results.records import Connection
+from halftrip.results.network_path import Connection, NetworkPath, TcpInfo
 from halftrip.results.threshold import Threshold
 from harness import runs
 from harness.flags import HALF_NS, flags_of, noise, pingpong, seen, through, verdict_of

@@ -43,6 +43,15 @@ def test_segments_of_a_job_are_those_that_its_processes_mapped(places):
     assert strangers.exists()
 
 
+def test_segments_of_libfabric_are_named_by_processes_that_have_ended(places):
+    shm, proc = places
+    user = os.getuid()
+    ended, alive, strangers = (shm / f"{each}:0" for each in (f"7:{user}", f"1:{user}", "7:99999"))
+    for path in (ended, alive, strangers, shm / f"77:{user}:0"):
+        path.touch()
+    assert shm_cleanup.of_libfabric([1, 7], shm, proc) == [ended]
+
+
 def test_a_name_that_another_job_has_since_taken_is_left_alone(places):
     shm, proc = places
     path, other = shm / "vader_segment.h.0.1.0", shm / "new"

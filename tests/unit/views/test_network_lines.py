@@ -7,8 +7,7 @@ import pytest
 
 from halftrip.report.document import document as document_of
 from halftrip.results.device import DeviceCopy, DeviceLatency
-from halftrip.results.network_path import Interface, NetworkPath, TcpInfo
-from halftrip.results.records import Connection
+from halftrip.results.network_path import Connection, Interface, NetworkPath, TcpInfo
 from halftrip.views import details, network
 from halftrip.views.system_log import system_log
 from harness.runs import counters, device, environment, measurement, run
