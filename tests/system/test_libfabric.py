@@ -38,8 +38,7 @@ def arguments(libraries, *providers):
     [
         (SYSTEM, (SHARED, TCP), "spin", "0,1021"),
         *extended(
-            (SYSTEM, (SHARED, TCP), "spin", "1,5000"),
-            (SYSTEM, (SHARED,), "spin", "16M"),
+            (SYSTEM, (SHARED, TCP), "spin", "1,5000,16M"),
             (SYSTEM, (TCP,), "block", "0,1021,300000"),
             (WHEEL, (SHARED, TCP), "spin", "0,1021,300000"),
         ),
