@@ -10,7 +10,7 @@ import numpy as np
 
 from halftrip.stats.autocorrelation import ranks
 from halftrip.stats.distributions import NORMAL_95, NORMAL_99
-from halftrip.stats.interval import between_neighbours
+from halftrip.stats.interval import as_neighbours, between_medians
 from halftrip.stats.median import FEWEST_FOR_INTERVAL, median
 from halftrip.stats.quantile import Floats
 
@@ -34,9 +34,10 @@ class Adjusted(NamedTuple):
 
 
 def adjusted(rtts: Sequence[float], medians: Sequence[float], rtt: float) -> Adjusted | None:
-    """The median time at a core-to-core round trip of `rtt` ns, from the medians of slices, in
-    time order, and the round trip in each, ns (NaN: not known). None with fewer than six slices whose round trip is
-    known, where that did not vary, where a median is 0, and where nothing can be said of `rtt`.
+    """The median time at a core-to-core round trip of `rtt` ns, from the medians of slices, in time
+    order, and the round trip in each, ns (NaN: not known). None with fewer than six slices whose
+    round trip is known, where that did not vary, where a median is 0, and where nothing can be said
+    of `rtt`.
 
     A straight line through the logarithms: its slope is the median of the slopes between all pairs
     of slices, and its interval that of Kendall's score (Theil, 1950; Sen, Journal of the American
@@ -54,12 +55,13 @@ def adjusted(rtts: Sequence[float], medians: Sequence[float], rtt: float) -> Adj
     moved = y + slope * (math.log(rtt) - x)
     middle = median(moved)
     # There are six or more, so it is by order statistics.
-    bounds = between_neighbours(moved)
+    bounds = between_medians(np.sort(moved))
     if bounds is None:
         return None
     far = slope_error * abs(math.log(rtt) - median(x))
-    below = math.hypot(middle - bounds.low, far)
-    above = math.hypot(bounds.high - middle, far)
+    wider = as_neighbours(moved)
+    below = math.hypot(wider * (middle - bounds.low), far)
+    above = math.hypot(wider * (bounds.high - middle), far)
     if max(abs(middle), below, above) > _WIDEST:
         return None
     low, middle, high = np.exp([middle - below, middle, middle + above]).tolist()

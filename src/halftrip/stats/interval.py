@@ -23,8 +23,7 @@ _WIDEST = 100.0
 # The interval over slices is at least this share of that within them. With all of it, healthy
 # slices would cover 99 %, with half of it they cover 97 to 98 % (benchmarks/truth.py).
 _WITHIN = 0.5
-# Neighbours are taken for correlated by no more than this: an interval is at most three times as wide
-# as that of independent values.
+# Neighbours are taken for correlated by no more than this; then it is three times as wide.
 _MOST_CORRELATED = 0.8
 # The step of the clock shows in this many samples.
 MOST_FOR_STEP = 400
@@ -76,10 +75,10 @@ def _step(ordered: Samples) -> float:
 
 
 def interval(slices: Sequence[SliceMedian]) -> Interval | None:
-    """The 95 % interval of the latency whose estimate is the median of the medians of `slices`, which
-    are in time order, in their unit: where the median over all slices lies that the run could have had, so that it holds
-    for whoever repeats the run. None of one slice, which says nothing about the next, and of two to
-    five where one has a median of 0.
+    """The 95 % interval of the latency whose estimate is the median of the medians of `slices`,
+    which are in time order, in their unit: where the median over all slices lies that the run could
+    have had, so that it holds for whoever repeats the run. None of one slice, which says nothing
+    about the next, and of two to five where one has a median of 0.
 
     What slices have in common, the interval does not show. It is never narrower than half a step of
     the lattice on either side: a median of coarse times is not known better. Nor is it less than
@@ -87,10 +86,16 @@ def interval(slices: Sequence[SliceMedian]) -> Interval | None:
     well.
     """
     medians = np.array([each.median for each in slices], dtype=np.float64)
-    between = between_neighbours(medians)
+    between = between_medians(np.sort(medians))
     if between is None:
         return None
     latency = median(medians)
+    wider = as_neighbours(medians)
+    if between.low > 0:
+        # In proportion, so that it stays above 0.
+        between = Interval(*(latency * (end / latency) ** wider for end in between))
+    else:
+        between = Interval(*(latency + wider * (end - latency) for end in between))
     least = 0.5 * median([each.step for each in slices])
     halves = np.array([each.half_width for each in slices], dtype=np.float64)
     known = halves[~np.isnan(halves)]
@@ -102,22 +107,17 @@ def interval(slices: Sequence[SliceMedian]) -> Interval | None:
     return Interval(low, max(between.high, latency + least))
 
 
-def between_neighbours(values: Floats) -> Interval | None:
-    """The same as `between_medians` of values in time order, shape (k,), that may not be independent
-    since they are closer together than the time over which a machine wanders: of six or more it is
-    wider about their median by the square root of (1 + r) / (1 - r), as if there were fewer. r, from
-    0 to 0.8, is the correlation of the ranks of neighbours, and 1 / k, by which few values show less
-    of it than there is (Kendall, Biometrika 41, 1954)."""
-    ordered = np.sort(values)
-    between = between_medians(ordered)
-    if between is None or values.size < FEWEST_FOR_INTERVAL:
-        return between
+def as_neighbours(values: Floats) -> float:
+    """By what factor the interval of the median of `values`, shape (k,), in time order, is wider
+    than that of independent ones: they may be closer together than the time over which a machine
+    wanders. It is the square root of (1 + r) / (1 - r), as if there were fewer; r, from 0 to 0.8,
+    is the correlation of the ranks of neighbours, and 1 / k, by which few values show less of it
+    than there is (Kendall, Biometrika 41, 1954). Of fewer than six, which do not tell it, 1."""
+    if values.size < FEWEST_FOR_INTERVAL:
+        return 1.0
     seen = autocorrelation(values).lag1 + 1.0 / values.size
     correlation = min(max(seen, 0.0), _MOST_CORRELATED)
-    wider = math.sqrt((1.0 + correlation) / (1.0 - correlation))
-    middle = median(ordered)
-    low, high = middle - between.low, between.high - middle
-    return Interval(middle - wider * low, middle + wider * high)
+    return math.sqrt((1.0 + correlation) / (1.0 - correlation))
 
 
 def between_medians(ordered: Floats) -> Interval | None:

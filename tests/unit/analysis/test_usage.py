@@ -47,7 +47,8 @@ def test_figures_that_do_not_exist_are_none():
     assert known["initiator_load"] == pytest.approx(0.5)
 
 
-PER_MESSAGE = [100, 101, 102, 103, 104, 105]
+# Neighbours that are not alike.
+PER_MESSAGE = [100, 105, 101, 104, 102, 103]
 
 
 def counts(instructions, cycles, iterations=1000):
@@ -74,7 +75,11 @@ def test_a_cost_is_of_each_message_with_an_interval_over_slices_or_launches():
     assert tuple(initiator.cycles) == pytest.approx((51.25, ends[0] / 2, ends[1] / 2))
     assert (initiator.per_cycle, initiator.counted) == (2.0, "all")
     # Of several launches their medians count.
-    slices = [counted(n, 100 + 10 * launch, launch) for launch in range(6) for n in range(3)]
+    slices = [
+        counted(n, 10 * each - 900, launch)
+        for launch, each in enumerate(PER_MESSAGE)
+        for n in range(3)
+    ]
     cost, _ = message_costs(slices)
     assert tuple(cost.instructions) == pytest.approx((125, 100 + 50 / 14, 150 - 50 / 14))
     # An end that cannot count has none, and a single slice no interval.

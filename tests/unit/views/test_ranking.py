@@ -1,5 +1,6 @@
 """Which path is the fastest, and what MPI adds, in a sentence each, with intervals that hold."""
 
+import itertools
 import math
 
 import msgspec
@@ -244,7 +245,8 @@ def test_a_path_that_it_does_not_use_is_known_by_intervals(below):
     """The median of TCP is far from that of MPI, its interval is not."""
     tcp = [runs.measurement("tcp", 8, "block", ns, slice=n) for n, ns in enumerate((1e3, 2e6, 9e6))]
     assert not any("socket" in line for line in said(slices("mpi", 8, 400.0), tcp, below))
-    wide = [*slices("tcp", 8, 9e3, 4), *slices("tcp", 8, 1e4, 4)]
+    both = zip(slices("tcp", 8, 9e3, 4), slices("tcp", 8, 1e4, 4), strict=True)
+    wide = list(itertools.chain(*both))
     wide = [msgspec.structs.replace(each, slice=n) for n, each in enumerate(wide)]
     assert "~ us (tcp)" in said(slices("mpi", 8, 400.0), wide, below)[-1]
 

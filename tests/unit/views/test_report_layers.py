@@ -205,7 +205,7 @@ def test_round_trips_are_shown_where_the_plan_says_so():
 def test_a_selection_chooses_what_is_compared(everything):
     chosen = Selection(transports=["mpi", "mpi4py-object"], sizes=[(8, 8)])
     lines = lines_of(everything, select=chosen)
-    assert lines[0].startswith("mpi4py-object over mpi: +3.398 us (3.376 to 3.421) at 8 B")
+    assert lines[0].startswith("mpi4py-object over mpi: +3.398 us (3.370 to 3.427) at 8 B")
     assert {(row["size"], row["over"]) for row in rows_under(lines, "adds")} == {("8", "mpi")}
 
 
