@@ -1,5 +1,5 @@
-"""What one copy by the kernel (process_vm_readv, CMA) leaves of the speed of large messages: MPIs and
-UCX copy so, where it is allowed, from a size on. Each launch measures the copy by itself."""
+"""What one copy by the kernel (process_vm_readv, CMA) leaves of the speed of large messages: MPIs
+and UCX copy so, where it is allowed, from a size on. Each launch measures the copy by itself."""
 
 from __future__ import annotations
 

@@ -38,6 +38,8 @@ _ROW = re.compile(
     rf"(?P<rate>{_AMOUNT}) (?P<unit>[KMGT]?(?:bits|Bytes))/sec(?P<rest>.*)",
     re.ASCII,
 )
+# Its seconds have a decimal less, or two more.
+_OF_IPERF2 = re.compile(r"\[ *(?:\d+|SUM)\] +\d+\.(?:\d|\d{4})-\d+\.(?:\d|\d{4}) sec ", re.ASCII)
 _DATAGRAMS = re.compile(r".*\d ms +-?\d+/\d+ \(.*")
 # The whole test in old versions, below a heading of its own, which a rule is above.
 _LOST = re.compile(r" +[\d.]+ ms +(?P<lost>\d+)/(?P<total>\d+) \([\d.e+-]+%\) *", re.ASCII)
@@ -164,6 +166,8 @@ def _say(n: int, line: str, test: _Test) -> None:
 
 def _row(n: int, line: str, test: _Test) -> _Row:
     found = _ROW.fullmatch(line)
+    if found is None and _OF_IPERF2.match(line):
+        wrong(n, "a row of iperf 2, which is not read here: iperf3 --json is")
     if found is None:
         wrong(n, "not a whole row of iperf3")
     if _DATAGRAMS.match(found["rest"]):

@@ -114,7 +114,7 @@ def test_nccl_tests_without_lines_of_ranks(devices, count):
     found = measured(text) if count else []
     assert [dict(each.configuration.variant) for each in found] == [{"ranks": "unknown"}] * count
     if not count:
-        with pytest.raises(HalftripError, match="line 13: 4 ranks"):
+        with pytest.raises(HalftripError, match="line 8: 4 ranks"):
             measured(text)
 
 

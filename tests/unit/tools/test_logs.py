@@ -313,10 +313,11 @@ def wrapped(text, last, quote=""):
     """The text as a mailer sends it: lines are broken at the last blank before a column."""
     lines = []
     for line in text.splitlines():
-        while len(line) > last and (at := line.rfind(" ", 1, last + 1)) > 0:
-            lines.append(quote + line[:at].rstrip())
-            line = line[at + 1 :]
-        lines.append(quote + line)
+        rest = line
+        while len(rest) > last and (at := rest.rfind(" ", 1, last + 1)) > 0:
+            lines.append(quote + rest[:at].rstrip())
+            rest = rest[at + 1 :]
+        lines.append(quote + rest)
     return "\n".join(lines) + "\n"
 
 
