@@ -140,3 +140,20 @@ def test_a_server_of_old_iperf3_counts_nothing_over_all_of_udp():
                 if "Kbits" not in line and "Mbits" not in line and "2.00-2.04" not in line
             )
         )
+
+
+@pytest.mark.parametrize("rate", ["", "    msg_rate  =  80 K/sec\n"])
+def test_both_ways_of_qperf_are_a_sum(rate):
+    """5.09 GB/s over QDR (4 GB/s of data one way)."""
+    found = only(f"rc_bi_bw:\n    bw  =  5.09 GB/sec\n{rate}")
+    assert found.configuration.pattern == "bidirectional"
+    assert found.reported.bandwidth == pytest.approx(2.545e9)
+    assert found.reported.rate == (pytest.approx(40e3) if rate else None)
+
+
+def test_iperf_2_is_no_iperf3():
+    with pytest.raises(HalftripError, match="line 2: a row of iperf 2, which is not read here"):
+        measured(
+            "[ ID] Interval       Transfer     Bandwidth\n"
+            "[  3]  0.0-10.0 sec  10.9 GBytes  9.40 Gbits/sec\n"
+        )
