@@ -22,6 +22,7 @@ _LEAST = 36
 # Lines of a heading, and those above a row in which they may be.
 _MOST_BROKEN = 4
 _MOST_ABOVE = 12
+_FARTHEST = 4096
 
 
 def joined(text: str) -> str:
@@ -31,7 +32,8 @@ def joined(text: str) -> str:
     done = 0
     for found in _ROWS.finditer(text):
         rows = found[0].split("\n")[:-1]
-        above = text[done : found.start()].split("\n")[-_MOST_ABOVE - 1 : -1]
+        near = max(done, found.start() - _FARTHEST)
+        above = text[near : found.start()].split("\n")[-_MOST_ABOVE - 1 : -1]
         broken = _broken(above)
         if not broken or not _are_broken(rows):
             continue
