@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 from halftrip.analysis.bend_kinds import KINDS, Prediction, is_in_host, predictions
 from halftrip.analysis.fit import Bend, Pieces, PiecewiseFit
+from halftrip.analysis.single_copies import SingleCopy, copy_times, single_copy
 from halftrip.results.configuration import Configuration
 from halftrip.results.records import Environment
 from halftrip.results.run import Run
@@ -71,21 +72,25 @@ class BendCauses(NamedTuple):
 
 
 class CurveCauses(NamedTuple):
-    """The bends of a curve with their causes. `knows` is whether the run has thresholds at all."""
+    """The bends of a curve with their causes. `knows` is whether the run has thresholds at all.
+    `copy` is what bounds its large messages, where a copy by the kernel may."""
 
     fit: PiecewiseFit
     bends: tuple[BendCauses, ...]
     knows: bool
+    copy: SingleCopy | None = None
 
 
 def causes(run: Run, fits: Iterable[PiecewiseFit]) -> list[CurveCauses]:
     """The causes of the bends of these curves of a run."""
     knows = bool(run.thresholds)
+    copies = copy_times(run, by_kernel=True)
     found = []
     for fit in fits:
         has_bends = fit.found is not None and fit.found.bends
-        known = candidates(run, fit.curve) if has_bends else []
-        found.append(CurveCauses(fit, tuple(_of_bends(fit.found, known)), knows))
+        known = candidates(run, fit.curve) if has_bends or copies else []
+        copy = single_copy(run, fit, copies, [each.threshold for each in known])
+        found.append(CurveCauses(fit, tuple(_of_bends(fit.found, known)), knows, copy))
     return found
 
 

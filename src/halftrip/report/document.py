@@ -13,13 +13,13 @@ from halftrip.analysis.breakpoints import Breakpoint, breakpoints
 from halftrip.analysis.expectation import Expectations
 from halftrip.analysis.flags import Known
 from halftrip.analysis.rows import Row, rows
+from halftrip.analysis.single_copies import copy_times
 from halftrip.analysis.states import RunStates, run_states
 from halftrip.report.fields import FIELDS, curve_name, varying
 from halftrip.results.configuration import Configuration
 from halftrip.results.names import Names
 from halftrip.results.records import Aggregate, Failure, Notice, Skip
 from halftrip.results.run import Run
-from halftrip.stats.median import median
 from halftrip.stats.piecewise import CurvePoint
 
 
@@ -188,14 +188,6 @@ def _order(aggregate: Aggregate) -> tuple[object, ...]:
     return (*configuration.kind, configuration.size, aggregate.pairs)
 
 
-def _copy_times(run: Run, by_kernel: bool) -> dict[int, float]:
-    copies: dict[int, list[float]] = {}
-    for copy in run.copy_times:
-        if copy.by_kernel == by_kernel:
-            copies.setdefault(copy.size, []).append(copy.ns)
-    return {size: median(times) for size, times in copies.items()}
-
-
 def _baselines(run: Run) -> Baselines:
     return Baselines(
         core_to_core_rtts=[
@@ -204,8 +196,8 @@ def _baselines(run: Run) -> Baselines:
             if not m.configuration.is_simulated
             for rtt in m.core_to_core_rtts
         ],
-        copy_times=_copy_times(run, by_kernel=False),
-        kernel_copy_times=_copy_times(run, by_kernel=True),
+        copy_times=copy_times(run, by_kernel=False),
+        kernel_copy_times=copy_times(run, by_kernel=True),
         pages=tuple(
             (block.core_to_core_rtt.after, block.core_to_core_farthest.after)
             for m in run.measurements

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from halftrip.tools import mail
+from halftrip.tools import mail, wrapped
 from halftrip.tools.lines import Lines, Value, WrongLineError, decoder, wrong
 from halftrip.tools.tables import Format
 
@@ -199,7 +199,7 @@ def _cleaned(text: str) -> str:
         text = _ELEMENT.sub("", text)
     if "&" in text:
         text = _ENTITY.sub(lambda found: _ENTITIES[found[1]], text)
-    return text
+    return wrapped.joined(text)
 
 
 def _prefixes(line: str) -> Iterator[tuple[int, str, Key]]:

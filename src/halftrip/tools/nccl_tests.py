@@ -3,7 +3,7 @@
 Both ranks send and receive at once, which is halftrip's exchange; "time" is the mean of such a
 step, and "algbw" is bytes per second in one direction, in 10^9. Out of place, a rank receives into
 a buffer of its own; in place, into the one that it sends from. Other programs of nccl-tests measure
-collectives, and more than two ranks a ring.
+collectives, and more than two ranks a ring. Where no line names the ranks, their number is unknown.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from halftrip.results.configuration import UNKNOWN
+from halftrip.results.reported import Variant
 from halftrip.tools.lines import Lines, Value, number, quoted, whole, wrong
 from halftrip.tools.tables import Format, TableRow, ToolTable, date, settings, timed
 
@@ -25,6 +27,7 @@ _HEADING = re.compile(
 _HEADING_BEGIN = re.compile(r"#\s+size\s+count\s+type\s")
 _NAMED = re.compile(r".*?\b(?P<program>[a-z]+(_[a-z]+)*_perf)\b")
 _RANK = re.compile(r"#\s+Rank\s+\d+ .*Pid\s+\d+ on\s+(?P<host>\S+) device.*")
+_OF_PROCESS = re.compile(r"# nThread (?P<threads>\d+) nGpus (?P<devices>\d+) .*")
 _ITERATIONS = re.compile(
     r"#.*(?<!warmup)(?<!agg) iters: (?P<count>\d+)(?: agg iters: (?P<each>\d+))?\b.*"
 )
@@ -67,13 +70,21 @@ def _text(lines: Lines, first: int) -> Sequence[ToolTable]:
 def _preamble(lines: Lines, heading: int) -> tuple[dict[str, Any], int | None]:
     """What is said above the heading of a table, and how many iterations were made."""
     hosts = [rank["host"] for _, rank in lines.matches(_RANK, before=heading)]
-    _check_ranks(heading, len(hosts))
+    known: dict[str, Any] = {}
+    if hosts:
+        _check_ranks(heading, len(hosts))
+    else:
+        # There may be several processes, of which each has so many.
+        of_process = lines.last(_OF_PROCESS, heading)
+        if of_process and int(of_process["threads"]) * int(of_process["devices"]) > _RANKS:
+            _check_ranks(heading, int(of_process["threads"]) * int(of_process["devices"]))
+        known = {"variant": (("ranks", UNKNOWN),)}
     versions = [said["version"] for _, said in lines.matches(_VERSION, before=heading)]
     counts = [
         whole(n, said["count"]) * whole(n, said["each"] or "1")
         for n, said in lines.matches(_ITERATIONS, before=heading)
     ]
-    known = {"hosts": hosts, "version": next(reversed(versions), None)}
+    known |= {"hosts": hosts, "version": next(reversed(versions), None)}
     return known, next(reversed(counts), None)
 
 
@@ -164,8 +175,9 @@ def _row(line: int, figures: dict[str, str], place: str, iterations: int | None)
     )  # fmt: skip
 
 
-def _table(line: int, rows: Sequence[TableRow], **known: Any) -> ToolTable:
-    configuration = settings("nccl", "exchange", memory=("cuda", "cuda"), places="own")
+def _table(line: int, rows: Sequence[TableRow], variant: Variant = (), **known: Any) -> ToolTable:
+    memory = ("cuda", "cuda")
+    configuration = settings("nccl", "exchange", memory=memory, variant=variant, places="own")
     return ToolTable(TOOL, line, configuration, "mean", rows, **known)
 
 

@@ -124,7 +124,9 @@ def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
     title = _title(lines, first)
     kind = title.kind.lower()
     if (title.verb, kind) not in _KINDS:
-        wrong(first, f"no point-to-point test that is read here: {_READ}, of MPI_Put and MPI_Get")
+        name = quoted(f"{title.verb or ''} {title.kind}".strip())
+        known = f"{_READ}, of MPI_Put and MPI_Get"
+        wrong(first, f"no point-to-point test that is read here: {name}; these are: {known}")
     pattern = _KINDS[title.verb, kind]
     is_latency = kind.endswith("latency")
     lacks = f"it ends before the heading {_SIZE}"

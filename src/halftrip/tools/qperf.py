@@ -1,9 +1,10 @@
 """qperf: several tests in one text, each with its name and figures below it.
 
-A latency is that of a message one way, as its message rate shows, which counts both directions. KB,
-MB and GB are powers of 1000, KiB and MiB of 1024. The size is printed with -vu; else it is not
-known, and a bandwidth has its message rate beside it (-vvs) or stands alone. Sizes of a loop (-oo
-msg_size) ascend.
+A latency is that of a message one way, as its message rate shows, which counts both directions. So
+does a bandwidth of both ways (rc_bi_bw, uc_bi_bw), of which a row has half. KB, MB and GB are
+powers of 1000, KiB and MiB of 1024. The size is printed with -vu; else it is not known, and a
+bandwidth has its message rate beside it (-vvs) or stands alone. Sizes of a loop (-oo msg_size)
+ascend.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from halftrip.results.patterns import Pattern
 from halftrip.tools.lines import Lines, WrongLineError, last_place, positive, quoted, whole, wrong
 from halftrip.tools.tables import Format, TableRow, ToolTable, by_bandwidth, loops, settings
 
@@ -22,6 +24,7 @@ _RATES = {"bytes/sec": 1.0, "KB/sec": 1e3, "MB/sec": 1e6, "GB/sec": 1e9, "TB/sec
 _MESSAGES = {"/sec": 1.0, "K/sec": 1e3, "M/sec": 1e6, "G/sec": 1e9}
 _SIZE = re.compile(r"(?P<size>\d+) bytes|\S+ [KMG]iB \((?P<exact>[\d,]+)\)", re.ASCII)
 _RESULTS = ("latency", "bw", "recv_bw", "send_bw")
+_BOTH_WAYS = "_bi_"
 _HOSTS = ("loc_node", "rem_node")
 _Figures = dict[str, tuple[int, str]]
 
@@ -58,7 +61,7 @@ def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
         ToolTable(
             TOOL, rows[0].line,
             settings(
-                name.partition("_")[0], "pingpong" if name.endswith("_lat") else "stream",
+                name.partition("_")[0], _pattern(name),
                 variant=(("test", name),),
             ),
             "mean", rows, version=version, hosts=hosts if len(hosts) == 2 else [],
@@ -66,6 +69,12 @@ def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
         for name, of_name in rows_of.items()
         for rows in loops(lines, of_name)
     ]  # fmt: skip
+
+
+def _pattern(name: str) -> Pattern:
+    if name.endswith("_lat"):
+        return "pingpong"
+    return "bidirectional" if _BOTH_WAYS in name else "stream"
 
 
 def _row(line: int, name: str, figures: _Figures) -> TableRow:
@@ -80,10 +89,13 @@ def _row(line: int, name: str, figures: _Figures) -> TableRow:
         return TableRow(at, size, value, cells, step=step)
     # What arrived, where it says both.
     at, value, step = _cell(line, figures, ("recv_bw", "bw"), _RATES)
+    ways = 2 if _BOTH_WAYS in name else 1
+    value, step = value / ways, step / ways
     if size is not None or "msg_rate" not in figures:
         return by_bandwidth(at, size, value, step, cells)
     # How many messages there were, whatever size they had.
     _, rate, step = _cell(line, figures, ("msg_rate",), _MESSAGES)
+    rate, step = rate / ways, step / ways
     return TableRow(
         at, None, 1e9 / rate, cells, step=1e9 * step / rate**2, bandwidth=value, rate=rate
     )

@@ -33,7 +33,7 @@ from halftrip.tools.tables import Format, TableRow, ToolTable, settings
 TOOL = "ucx-perftest"
 _TEXT = re.compile(
     r"(?:\| +(?P<first>Stage|Test) +)?\| # iterations \| *(?P<time>typical|[\d.]{1,8}%ile) "
-    r"\| average \| overall \|  average \|  overall \| +average +\| +overall +\|\s*"
+    r"(?:\| +average +\| +overall +){3}\|\s*"
 )
 _CSV = re.compile(
     r"(?P<first>\S*,)?iterations,(?P<time>\S+)_lat,avg_lat,overall_lat,avg_bw,overall_bw,"

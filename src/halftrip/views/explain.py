@@ -25,6 +25,7 @@ from halftrip.results.threshold import Threshold
 from halftrip.stats.estimate import Estimate
 from halftrip.texts import printable
 from halftrip.units import format_size, significant, size_in_words
+from halftrip.views import single_copies
 from halftrip.views.states import in_state, of_curve
 
 NO_THRESHOLDS = (
@@ -58,6 +59,8 @@ def explain(run: Run, found: Sequence[CurveCauses], at: int | None = None) -> Vi
     measured = [each.fit.measured for _, each in named if each.fit.measured is not None]
     if states := dict.fromkeys(said for each in measured if (said := of_curve(each))):
         blocks += [Items([*states]), SPACE]
+    if copies := [single_copies.sentence(name, each.copy) for name, each in named if each.copy]:
+        blocks += [Items(copies), SPACE]
     if skipped := _skipped(named):
         blocks += [Items(skipped), SPACE]
     return View(
@@ -265,6 +268,7 @@ def _curve_content(name: str, found: CurveCauses, at: int | None) -> dict[str, A
         "knows_thresholds": found.knows,
         "unclear": found.fit.found.unclear if found.fit.found else None,
         "outlier_sizes_bytes": list(found.fit.found.outliers) if found.fit.found else [],
+        "single_copy": single_copies.content(found.copy),
         "bends": [_bend_content(each) for each in bends],
     }
 

@@ -104,3 +104,56 @@ def test_three_numbers_alone_are_not_recognised():
     for text in ("1 2 3\n", "     1 0.999486   0.763\n", "1,0.999486,0.00000763\n"):
         with pytest.raises(HalftripError, match="the output of no tool that is known"):
             measured(text)
+
+
+@pytest.mark.parametrize(("devices", "count"), [("nGpus 1", 8), ("nGpus 2", 8), ("nGpus 4", 0)])
+def test_nccl_tests_without_lines_of_ranks(devices, count):
+    """How many ranks there are is not known, but where one process has more than two."""
+    lines = sample("nccl-tests", "sendrecv", ("nGpus 1", devices)).splitlines(True)
+    text = "".join(line for line in lines if not line.startswith("#  Rank"))
+    found = measured(text) if count else []
+    assert [dict(each.configuration.variant) for each in found] == [{"ranks": "unknown"}] * count
+    if not count:
+        with pytest.raises(HalftripError, match="line 8: 4 ranks"):
+            measured(text)
+
+
+def test_a_server_of_old_iperf3_counts_nothing_over_all_of_udp():
+    """Its intervals have what it received, but for a rest of one at the end."""
+    rows = """\
+[ ID] Interval           Transfer     Bandwidth       Jitter    Lost/Total Datagrams
+[  5]   0.00-1.00   sec   116 KBytes   950 Kbits/sec  0.021 ms  0/83 (0%)
+[  5]   1.00-2.00   sec   128 KBytes  1.05 Mbits/sec  0.018 ms  2/94 (2.1%)
+[  5]   2.00-2.04   sec  0.00 Bytes  0.00 bits/sec  0.018 ms  0/0 (nan%)
+- - - - - - - - - - - - - - - - - - - - - - - - -
+[ ID] Interval           Transfer     Bandwidth       Jitter    Lost/Total Datagrams
+[  5]   0.00-2.04   sec  0.00 Bytes  0.00 bits/sec  0.018 ms  2/177 (1.1%)
+"""
+    found = measured(rows)
+    assert [each.reported.bandwidth for each in found] == [118750, 131250]
+    assert {dict(each.configuration.variant)["over"] for each in found} == {"intervals"}
+    with pytest.raises(HalftripError, match="nothing was received"):
+        measured(
+            "\n".join(
+                line
+                for line in rows.split("\n")
+                if "Kbits" not in line and "Mbits" not in line and "2.00-2.04" not in line
+            )
+        )
+
+
+@pytest.mark.parametrize("rate", ["", "    msg_rate  =  80 K/sec\n"])
+def test_both_ways_of_qperf_are_a_sum(rate):
+    """5.09 GB/s over QDR (4 GB/s of data one way)."""
+    found = only(f"rc_bi_bw:\n    bw  =  5.09 GB/sec\n{rate}")
+    assert found.configuration.pattern == "bidirectional"
+    assert found.reported.bandwidth == pytest.approx(2.545e9)
+    assert found.reported.rate == (pytest.approx(40e3) if rate else None)
+
+
+def test_iperf_2_is_no_iperf3():
+    with pytest.raises(HalftripError, match="line 2: a row of iperf 2, which is not read here"):
+        measured(
+            "[ ID] Interval       Transfer     Bandwidth\n"
+            "[  3]  0.0-10.0 sec  10.9 GBytes  9.40 Gbits/sec\n"
+        )

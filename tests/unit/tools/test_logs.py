@@ -12,6 +12,7 @@ from halftrip.results.records import Measurement
 from halftrip.results.reported import Source
 from halftrip.results.run_file import assemble
 from halftrip.tools import mail
+from halftrip.tools import wrapped as wrap
 from harness.imports import (
     NOISE,
     SAMPLES,
@@ -306,3 +307,43 @@ def test_no_table_at_all():
             imported(*texts)
         assert not isinstance(caught.value, UsageError)
     assert all(name in said_of("hello\n") for name in IMPORTERS)
+
+
+def wrapped(text, last, quote=""):
+    """The text as a mailer sends it: lines are broken at the last blank before a column."""
+    lines = []
+    for line in text.splitlines():
+        rest = line
+        while len(rest) > last and (at := rest.rfind(" ", 1, last + 1)) > 0:
+            lines.append(quote + rest[:at].rstrip())
+            rest = rest[at + 1 :]
+        lines.append(quote + rest)
+    return "\n".join(lines) + "\n"
+
+
+def rows_of(content):
+    return [(each.configuration.size, each.reported.figures) for each in measured(content)]
+
+
+@pytest.mark.parametrize("last", [72, 76, 80])
+@pytest.mark.parametrize("quote", ["", "> "])
+@pytest.mark.parametrize(
+    ("tool", "name"),
+    [("nccl-tests", "sendrecv"), ("perftest", "send-lat"), ("ucx-perftest", "latency")],
+)
+def test_rows_that_a_mailer_has_broken(tool, name, last, quote):
+    text = sample(tool, name)
+    sent = wrapped(text, last, quote)
+    # Other lines that say something are broken, too, such as that of the iterations.
+    assert rows_of(sent) == rows_of(text)
+    assert said_of(sent) == ""
+
+
+def test_rows_that_are_whole_are_not_joined():
+    """Neither below lines of prose, nor where one of them is cut off."""
+    rows = "".join(f"{8 << n:>8} {1000:>13} {1.5 + n:>15.2f} {2.5 + n:>15.2f}\n" for n in range(6))
+    prose = "Here is what this program has printed on both of the machines\nthat we have\n"
+    assert wrap.joined(prose + rows) == prose + rows
+    cut = rows.replace("           3.50\n", "\n")
+    assert cut != rows
+    assert wrap.joined(prose + cut) == prose + cut
