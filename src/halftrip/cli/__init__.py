@@ -195,21 +195,42 @@ def _called(words: Sequence[str]) -> click.Group:
 
 
 def mistake(error: click.ClickException) -> str:
-    """What the parser of the command line found wrong, in one line."""
-    name, ctx = getattr(error, "option_name", None), getattr(error, "ctx", None)
-    # Of all errors with the name of an option, only that of an unknown one has possibilities.
-    if name is None or ctx is None or not hasattr(error, "possibilities"):
+    """What the parser of the command line found wrong, and what to do, in one line."""
+    ctx = getattr(error, "ctx", None)
+    if not isinstance(error, click.UsageError) or ctx is None:
         return error.format_message().rstrip(".")
-    names = [
-        form
-        for parameter in ctx.command.get_params(ctx)
-        for form in (*parameter.opts, *parameter.secondary_opts)
-        if form.startswith("--")
-    ]
-    close = nearest(name, names)
-    if not close.startswith("did"):
-        close = f"{ctx.command_path} --help"
-    return f"{name}: no such option; {close}"
+    helps = f"{ctx.command_path} --help"
+    parameters = ctx.command.get_params(ctx)
+    match error:
+        case click.NoSuchOption(option_name=name):
+            names = [
+                form
+                for parameter in parameters
+                for form in (*parameter.opts, *parameter.secondary_opts)
+                if form.startswith("--")
+            ]
+            close = nearest(name, names)
+            return f"{name}: no such option; {close if close.startswith('did') else helps}"
+        case click.MissingParameter(param=missing) if missing is not None:
+            name = missing.make_metavar(ctx)
+            if missing.opts and isinstance(missing, click.Option):
+                name = f"{missing.opts[-1]} {name}"
+            return f"{ctx.command.name} needs {name}; {_values(missing) or helps}"
+        case click.BadOptionUsage(option_name=name):
+            option = next((each for each in parameters if name in each.opts), None)
+            if getattr(option, "is_flag", True):
+                return f"{name}: takes no value; write it alone"
+            return f"{name}: its value is missing; {_values(option) or helps}"
+        case click.BadParameter(param=wrong) if wrong is not None:
+            name = wrong.opts[-1] if isinstance(wrong, click.Option) else wrong.make_metavar(ctx)
+            return f"{name}: {error.message.rstrip('.')}; {_values(wrong) or helps}"
+    return f"{error.format_message().rstrip('.')}; {helps}"
+
+
+def _values(parameter: click.Parameter | None) -> str:
+    """What a parameter may be, as far as its declaration offers something."""
+    offered = [] if parameter is None else [value for value, _ in syntax.offered(parameter)]
+    return f"such as {', '.join(offered)}" if offered else ""
 
 
 def _report(message: str, status: int) -> int:
