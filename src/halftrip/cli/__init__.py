@@ -196,11 +196,11 @@ def _called(words: Sequence[str]) -> click.Group:
 
 def mistake(error: click.ClickException) -> str:
     """What the parser of the command line found wrong, and what to do, in one line."""
-    ctx = getattr(error, "ctx", None)
-    if not isinstance(error, click.UsageError) or ctx is None:
+    if not isinstance(error, click.UsageError) or error.ctx is None:
         return error.format_message().rstrip(".")
-    helps = f"{ctx.command_path} --help"
+    ctx = error.ctx
     parameters = ctx.command.get_params(ctx)
+    said, instead = error.format_message().rstrip("."), ""
     match error:
         case click.NoSuchOption(option_name=name):
             names = [
@@ -210,21 +210,18 @@ def mistake(error: click.ClickException) -> str:
                 if form.startswith("--")
             ]
             close = nearest(name, names)
-            return f"{name}: no such option; {close if close.startswith('did') else helps}"
+            said, instead = f"{name}: no such option", close if close.startswith("did") else ""
         case click.MissingParameter(param=missing) if missing is not None:
-            name = missing.make_metavar(ctx)
-            if missing.opts and isinstance(missing, click.Option):
-                name = f"{missing.opts[-1]} {name}"
-            return f"{ctx.command.name} needs {name}; {_values(missing) or helps}"
+            option = missing.opts[-1:] if isinstance(missing, click.Option) else []
+            said = " ".join((f"{ctx.command.name} needs", *option, missing.make_metavar(ctx)))
+            instead = _values(missing)
         case click.BadOptionUsage(option_name=name):
-            option = next((each for each in parameters if name in each.opts), None)
-            if getattr(option, "is_flag", True):
-                return f"{name}: takes no value; write it alone"
-            return f"{name}: its value is missing; {_values(option) or helps}"
-        case click.BadParameter(param=wrong) if wrong is not None:
-            name = wrong.opts[-1] if isinstance(wrong, click.Option) else wrong.make_metavar(ctx)
-            return f"{name}: {error.message.rstrip('.')}; {_values(wrong) or helps}"
-    return f"{error.format_message().rstrip('.')}; {helps}"
+            of_name = next((each for each in parameters if name in each.opts), None)
+            if getattr(of_name, "is_flag", True):
+                said, instead = f"{name}: takes no value", "write it alone"
+            else:
+                said, instead = f"{name}: its value is missing", _values(of_name)
+    return f"{said}; {instead or f'{ctx.command_path} --help'}"
 
 
 def _values(parameter: click.Parameter | None) -> str:

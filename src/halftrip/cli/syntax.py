@@ -83,6 +83,10 @@ class Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:
             left = super().parse_args(ctx, args)
+            for each in self.get_params(ctx):
+                lacks = each.required and ctx.params.get(each.name or "") is None
+                if lacks and not ctx.resilient_parsing:
+                    raise click.MissingParameter(ctx=ctx, param=each)
         except click.UsageError as error:
             # The parser of options knows no context.
             error.ctx = error.ctx or ctx
@@ -135,7 +139,8 @@ def _parameter(parameter: inspect.Parameter) -> click.Parameter:
     if not required:
         more["default"] = None if several else parameter.default
     elif declared.forms:
-        # Without a default, click lets the option stand without a value.
+        # Without a default, some versions of click let the option stand without a value, and with
+        # this one they do not miss it: see `parse_args`.
         more["default"] = None
     if several:
         more["callback"] = _listed

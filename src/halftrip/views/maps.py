@@ -23,8 +23,8 @@ _MOST_GROUPS, _MOST_OFF = 8, 5
 _UNEVEN = 1.1
 # How often chance may name one, in a whole map.
 _CHANCE = 0.05
-# Of two places nothing can be told.
-_FEWEST = 3
+# Of two places nothing can be told; of three, which of them is off cannot.
+_FEWEST, _FEWEST_TO_TELL = 3, 4
 
 
 def lines(document: Document) -> list[str]:
@@ -82,7 +82,11 @@ def _of_cores(matrix: Matrix) -> list[str]:
         said.append(f"{what}: {_factor(each)} x what {like} take")
     if len(found.off) > _MOST_OFF:
         said.append(f"and {len(found.off) - _MOST_OFF} more are off")
-    return said or ["no cores belong together more than others, and no pair is off"]
+    if said:
+        return said
+    if len(places) < _FEWEST_TO_TELL:
+        return [f"which cores belong together, or are off, takes {_FEWEST_TO_TELL} cores to tell"]
+    return ["no cores belong together more than others, and no pair is off"]
 
 
 def _only(groups: Sequence[Sequence[str]], names: Collection[str]) -> list[list[str]]:
