@@ -10,11 +10,10 @@ from itertools import combinations
 
 from halftrip.analysis.core_map import SIBLINGS
 from halftrip.report.document import Document
-from halftrip.report.numbers import number
+from halftrip.report.numbers import factor_texts, number
 from halftrip.stats.difference import Difference, differ
 from halftrip.stats.estimate import Estimate
 from halftrip.stats.grouping import Grouping, Off, grouped
-from halftrip.units import significant
 from halftrip.views.matrices import Matrix, matrices
 
 # More groups, and more of what is off, are counted.
@@ -145,7 +144,7 @@ def _ranges(names: Iterable[str]) -> str:
 def _factor(found: Grouping | Off | Estimate) -> str:
     """``1.6 (95 %: 1.5 to 1.7)``."""
     factor = found.value if isinstance(found, Estimate) else found.factor
-    value, low, high = (significant(each, 3) for each in (factor, found.low, found.high))
+    value, low, high = factor_texts(Estimate(factor, found.low, found.high))
     return f"{value} (95 %: {low} to {high})"
 
 
