@@ -80,7 +80,7 @@ def wandered(row: Evidence) -> Finding | None:
         return None
     several = len(row.times.by_launch) > 1
     more = "--launches" if several else "--slices"
-    advice = f"allow more {more}; {OTHERS}; {SETTINGS}"
+    advice = f"{OTHERS} {SETTINGS}, or allow more {more}"
     seen = f"from {us(low)} to {us(high)}"
     parts = row.components if several else None
     if parts is not None and not math.isnan(parts.within):

@@ -98,7 +98,7 @@ ALWAYS: tuple[Cause, ...] = (
         "of the time beyond what other programs and a quota explain.",
         excluded="ranks share the core",
         says="rank 1 was ready to run, and did not get core 1, for 50 % of the time",
-        advice=f"{OTHERS}; if nothing does, ask for a CPU limit outside of what can be seen "
+        advice=f"{OTHERS}; if nothing, ask for a CPU limit outside of what can be seen "
         "from here, as around a container",
     ),
     Cause(

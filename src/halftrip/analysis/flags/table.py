@@ -192,8 +192,7 @@ CAUSES: tuple[Cause, ...] = (
         "differ by more than 5 %.",
         excluded="each is in slices of its own: the level wandered",
         says="50 % of the samples took 10.0 us, 50 % 14.0 us; it switched 30 times",
-        advice="take more --launches; halftrip plot -k samples shows when it is slow, and "
-        f"{OTHERS}",
+        advice=f"take more --launches; {OTHERS} and when it is slow (halftrip plot -k samples)",
     ),
     Cause(
         name="level wandered",
@@ -206,7 +205,7 @@ CAUSES: tuple[Cause, ...] = (
         "differ, or slices within them.",
         excluded="fewer than six slices",
         says="from 10.2 us to 10.7 us",
-        advice=f"allow more --slices; {OTHERS}; {SETTINGS}",
+        advice=f"{OTHERS} {SETTINGS}, or allow more --slices",
     ),
     Cause(
         name="cold-start",
@@ -235,7 +234,7 @@ CAUSES: tuple[Cause, ...] = (
         "some slice on, where chance gives that in 1 % of cases.",
         excluded="there are several steps, or a slower beginning whose slices do not count",
         says="from 11.5 us to 12.1 us after 20 % of the samples",
-        advice=f"allow more time and launches; {OTHERS}; {SETTINGS}",
+        advice=f"{OTHERS} {SETTINGS}, or allow more time and launches",
         explained_by=("bimodal",),
     ),
     Cause(
@@ -252,7 +251,7 @@ CAUSES: tuple[Cause, ...] = (
         "asked of each by itself",
         says="10.0 us while the core-to-core round trip took 150 ns (50 %) and 14.0 us while the "
         "core-to-core round trip took 300 ns (50 %): the cores moved",
-        advice=f"{OTHERS}; {SETTINGS}",
+        advice=f"{OTHERS} {SETTINGS}",
     ),
     Cause(
         name="bimodal",
@@ -266,8 +265,7 @@ CAUSES: tuple[Cause, ...] = (
         "within which a median is known.",
         excluded="",
         says="29 % of the samples around 7.55 us, 71 % around 11.3 us",
-        advice="take more --launches; halftrip plot -k samples shows when it is slow, and "
-        f"{OTHERS}",
+        advice=f"take more --launches; {OTHERS} and when it is slow (halftrip plot -k samples)",
     ),
     Cause(
         name="autocorrelated",
