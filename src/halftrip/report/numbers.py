@@ -16,6 +16,7 @@ NOTHING = "-"
 # Significant digits of a figure without an interval; the fewest and the most of one with it.
 USUAL_DIGITS = 3
 _FEWEST_DIGITS, _MOST_DIGITS = 2, 5
+_DIGITS_OF_FACTORS = 2, 4
 # How large the units are in which people read figures; others are as they are.
 _SCALES = {"us": 1e3, "MB/s": 1e6, "GB/s": 1e9, "10^6/s": 1e6, "GHz": 1e9, "MiB": 1 << 20}
 _MARKS: dict[Word, str] = {"ok": "", "caution": "~", "no": "!"}
@@ -120,7 +121,8 @@ def factor_texts(factor: Estimate) -> tuple[str, str, str]:
     written as 1, there is a decimal more."""
     if not math.isfinite(factor.half_width):
         return number(factor.value), NOTHING, NOTHING
-    decimals = max(_decimals(factor, 1.0), _places(factor.value, _FEWEST_DIGITS))
+    fewest, most = (_places(factor.value, digits) for digits in _DIGITS_OF_FACTORS)
+    decimals = min(max(_decimals(factor, 1.0), fewest), most)
     if factor.is_apart_from(1.0) and 1.0 in (round(each, decimals) for each in factor[1:]):
         decimals += 1
     value, low, high = (
