@@ -110,8 +110,14 @@ def test_the_page_of_flags_is_made_from_the_table_and_names_what_exists_in_order
         expected = [c.flag if when == "never" else c.name for c in CAUSES if c.when == when]
         assert names == expected
     assert {cause.when for cause in CAUSES} == set(flags_page.WHEN)
+
+
+def test_all_advice_says_what_can_be_done():
+    """Not only what is to be found out, without how; and options that exist."""
+    vague = re.compile(r"(find out|doubt|two things|look (?!at which way)(for|at|whether))")
+    assert [cause.name for cause in CAUSES if vague.match(cause.advice)] == []
     text = (ROOT / "docs" / "flags.md").read_text()
-    options = set(re.findall(r"--([a-z][a-z-]*)", text)) - {"flags", "cost", "why"}
+    options = set(re.findall(r"--([a-z][a-z-]*)", text)) - {"flags", "cost", "why", "load"}
     assert {name.replace("-", "_") for name in options} <= set(OPTIONS)
 
 

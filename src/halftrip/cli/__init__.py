@@ -195,21 +195,39 @@ def _called(words: Sequence[str]) -> click.Group:
 
 
 def mistake(error: click.ClickException) -> str:
-    """What the parser of the command line found wrong, in one line."""
-    name, ctx = getattr(error, "option_name", None), getattr(error, "ctx", None)
-    # Of all errors with the name of an option, only that of an unknown one has possibilities.
-    if name is None or ctx is None or not hasattr(error, "possibilities"):
+    """What the parser of the command line found wrong, and what to do, in one line."""
+    if not isinstance(error, click.UsageError) or error.ctx is None:
         return error.format_message().rstrip(".")
-    names = [
-        form
-        for parameter in ctx.command.get_params(ctx)
-        for form in (*parameter.opts, *parameter.secondary_opts)
-        if form.startswith("--")
-    ]
-    close = nearest(name, names)
-    if not close.startswith("did"):
-        close = f"{ctx.command_path} --help"
-    return f"{name}: no such option; {close}"
+    ctx = error.ctx
+    parameters = ctx.command.get_params(ctx)
+    said, instead = error.format_message().rstrip("."), ""
+    match error:
+        case click.NoSuchOption(option_name=name):
+            names = [
+                form
+                for parameter in parameters
+                for form in (*parameter.opts, *parameter.secondary_opts)
+                if form.startswith("--")
+            ]
+            close = nearest(name, names)
+            said, instead = f"{name}: no such option", close if close.startswith("did") else ""
+        case click.MissingParameter(param=missing) if missing is not None:
+            option = missing.opts[-1:] if isinstance(missing, click.Option) else []
+            said = " ".join((f"{ctx.command.name} needs", *option, missing.make_metavar(ctx)))
+            instead = _values(missing)
+        case click.BadOptionUsage(option_name=name):
+            of_name = next((each for each in parameters if name in each.opts), None)
+            if getattr(of_name, "is_flag", True):
+                said, instead = f"{name}: takes no value", "write it alone"
+            else:
+                said, instead = f"{name}: its value is missing", _values(of_name)
+    return f"{said}; {instead or f'{ctx.command_path} --help'}"
+
+
+def _values(parameter: click.Parameter | None) -> str:
+    """What a parameter may be, as far as its declaration offers something."""
+    offered = [] if parameter is None else [value for value, _ in syntax.offered(parameter)]
+    return f"such as {', '.join(offered)}" if offered else ""
 
 
 def _report(message: str, status: int) -> int:

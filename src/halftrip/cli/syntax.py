@@ -9,6 +9,8 @@ from typing import Any, NamedTuple, get_args, get_origin
 
 import click
 
+from halftrip.errors import UsageError
+
 Offers = Callable[[], Sequence[str | tuple[str, str]]]
 
 
@@ -74,7 +76,29 @@ class Command(click.Command):
     def __init__(self, name: str | None, *, callback: Callable[..., Any], **more: Any) -> None:
         parameters = inspect.signature(callback, eval_str=True).parameters.values()
         more["params"] = [_parameter(each) for each in parameters]
+        # Arguments too many are found below, in words that say what to do.
+        more.setdefault("context_settings", {}).setdefault("allow_extra_args", True)
         super().__init__(name, callback=callback, **more)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        try:
+            left = super().parse_args(ctx, args)
+            for each in self.get_params(ctx):
+                lacks = each.required and ctx.params.get(each.name or "") is None
+                if lacks and not ctx.resilient_parsing:
+                    raise click.MissingParameter(ctx=ctx, param=each)
+        except click.UsageError as error:
+            # The parser of options knows no context.
+            error.ctx = error.ctx or ctx
+            raise
+        if left and not ctx.resilient_parsing:
+            taken = [each for each in self.get_params(ctx) if isinstance(each, click.Argument)]
+            most = " ".join(each.make_metavar(ctx) for each in taken) or "no argument"
+            raise UsageError(
+                f"{' '.join(left)}: more than {self.name} takes, which is {most}; "
+                f"{ctx.command_path} --help"
+            )
+        return left
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Arguments, and options in their groups; the help itself comes last."""
@@ -114,6 +138,10 @@ def _parameter(parameter: inspect.Parameter) -> click.Parameter:
     more: dict[str, Any] = {"required": required, "metavar": declared.metavar}
     if not required:
         more["default"] = None if several else parameter.default
+    elif declared.forms:
+        # Without a default, some versions of click let the option stand without a value, and with
+        # this one they do not miss it: see `parse_args`.
+        more["default"] = None
     if several:
         more["callback"] = _listed
     made: _Option | _Argument

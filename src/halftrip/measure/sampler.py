@@ -102,6 +102,9 @@ class Sampler:
             )
         # The time of a sample, as far as it is known.
         self._sample_ns = 1.0
+        # The mean time of a sample of the latest batch: where samples are of two levels, the median
+        # may be of the fast one, and most of the time be that of the slow one.
+        self._latest_mean_ns = 0.0
         # Of all batches: the time spent waiting for lost replies, and how many samples they gave.
         self._timed_out_ns = 0.0
         self._taken = 0
@@ -235,6 +238,8 @@ class Sampler:
     def _count(self, batch: Sampled) -> None:
         self._timed_out_ns += batch.timed_out
         self._taken += batch.times.size
+        if batch.times.size:
+            self._latest_mean_ns = float(batch.times.mean())
 
     # How many samples the next batch has.
 
@@ -250,7 +255,8 @@ class Sampler:
         return int(min(most, self._most_samples_of_slice))
 
     def _batch(self, samples: float) -> Batch:
-        most = min(max(1, int(LONGEST_CALL_NS / self._turn_ns)), self._most_samples)
+        longest = LONGEST_CALL_NS / max(self._turn_ns, self._latest_mean_ns)
+        most = min(max(1, int(longest)), self._most_samples)
         if self._single and self._phase == "sample":
             most = min(most, self._most_samples_of_slice - self._kept.samples)
         keep = self._phase == "sample"

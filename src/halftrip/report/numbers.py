@@ -16,6 +16,7 @@ NOTHING = "-"
 # Significant digits of a figure without an interval; the fewest and the most of one with it.
 USUAL_DIGITS = 3
 _FEWEST_DIGITS, _MOST_DIGITS = 2, 5
+_DIGITS_OF_FACTORS = 2, 4
 # How large the units are in which people read figures; others are as they are.
 _SCALES = {"us": 1e3, "MB/s": 1e6, "GB/s": 1e9, "10^6/s": 1e6, "GHz": 1e9, "MiB": 1 << 20}
 _MARKS: dict[Word, str] = {"ok": "", "caution": "~", "no": "!"}
@@ -114,6 +115,23 @@ def with_interval(estimate: Estimate | None, scale: float) -> str:
     return f"{value} [{low}, {high}]"
 
 
+def factor_texts(factor: Estimate) -> tuple[str, str, str]:
+    """How many times as much, and the ends of its interval, all with the decimals that this
+    supports: it shows in the last one. If all of it is on one side of 1, but its end would be
+    written as 1, there is a decimal more."""
+    if not math.isfinite(factor.half_width):
+        return number(factor.value), NOTHING, NOTHING
+    fewest, most = (_places(factor.value, digits) for digits in _DIGITS_OF_FACTORS)
+    decimals = min(max(_decimals(factor, 1.0), fewest), most)
+    if factor.is_apart_from(1.0) and 1.0 in (round(each, decimals) for each in factor[1:]):
+        decimals += 1
+    value, low, high = (
+        signed(each, 1) if each in (0, math.inf) else _rounded(each, decimals)
+        for each in within_reach(factor)
+    )
+    return value, low, high
+
+
 def within_reach(estimate: Estimate) -> Estimate:
     """The figure with the ends of its interval that say something. Those of two launches that are
     far apart may have fifteen digits: then it is from 0, or to infinity."""
@@ -160,14 +178,19 @@ def bounds(estimate: Estimate) -> str:
     return f"{low} to {high}"
 
 
-def _decimals(estimate: Estimate) -> int:
-    width, value = estimate.half_width, abs(estimate.value)
+def _decimals(estimate: Estimate, two_digits_up_to: float = _TWO_DIGITS_UP_TO) -> int:
+    width = estimate.half_width
     if 0 < width < math.inf:
-        decimals = -math.floor(math.log10(width / _TWO_DIGITS_UP_TO))
+        decimals = -math.floor(math.log10(width / two_digits_up_to))
     else:
-        # Three digits, where there is no interval.
-        decimals = 2 - math.floor(math.log10(value)) if value > 0 else 0
+        # There is no interval.
+        decimals = _places(estimate.value, USUAL_DIGITS)
     return min(max(0, decimals), _MOST_DECIMALS)
+
+
+def _places(value: float, digits: int) -> int:
+    """How many decimals so many significant digits of a value are."""
+    return max(0, digits - 1 - math.floor(math.log10(abs(value)))) if value else 0
 
 
 def _rounded(value: float, decimals: int, sign: str = "") -> str:

@@ -15,7 +15,7 @@ from halftrip.render.blocks import SPACE, Block, Items, Paragraph, View
 from halftrip.results.configuration import Configuration
 from halftrip.units import significant
 from halftrip.views.compare_fields import content, differences, records
-from halftrip.views.compare_rows import figure, row_name, tables
+from halftrip.views.compare_rows import bounds, factor, figure, row_name, tables
 from halftrip.views.single_figures import CANNOT_TELL, more_of, what_it_takes
 from halftrip.views.states import BOTH_STATES
 
@@ -136,11 +136,10 @@ def _largest(comparison: Comparison) -> list[str]:
         row = changed[0]
         does = "takes" if not row.configuration.is_rate else "carries"
         much = "as long" if not row.configuration.is_rate else "as much"
-        low, high = (significant(each, 3) for each in row.bounds)
-        name, times = row_name(comparison, row.configuration), significant(row.factor, 3)
+        name, times = row_name(comparison, row.configuration), factor(row)
         name += f", {row.state}," if row.state else ""
         values = f"{figure(row, 'new')}, was {figure(row, 'base')}"
-        return [f"{name} {does} {times} times {much} (95 %: {low} to {high}): {values}."]
+        return [f"{name} {does} {times} times {much} (95 %: {bounds(row)}): {values}."]
     untold = [row for row in comparison.having("cannot tell") if row.difference.is_known]
     apart = _apart(untold)
     hopeless = {row.configuration for row in untold if row.launches is None and not row.apart}

@@ -10,7 +10,7 @@ from halftrip.analysis.figure import ALWAYS, BRIEF, MORE
 from halftrip.analysis.row_change import RowChange
 from halftrip.render.blocks import Column, Table, table
 from halftrip.report.fields import FIELDS, Field, common, name_of, varying_within_patterns
-from halftrip.report.numbers import NOTHING, number, p_value, signed, supported_digits, within_reach
+from halftrip.report.numbers import NOTHING, factor_texts, number, p_value, supported_digits
 from halftrip.results.configuration import Configuration
 from halftrip.stats.estimate import Estimate
 from halftrip.views.columns import SIZE, TRANSPORT, setting_column
@@ -110,14 +110,9 @@ def _value(row: RowChange, side: str) -> str:
     return number(value, digits, 1e6 if row.configuration.is_rate else 1e3)
 
 
-def _digits(row: RowChange) -> int:
-    low, high = row.bounds
-    return supported_digits((high - low) / 2 / row.factor if row.factor > 0 else math.nan)
-
-
 def factor(row: RowChange) -> str:
     """How many times as large the figure is, in the digits that its interval supports."""
-    return number(row.factor, _digits(row) + 1)
+    return factor_texts(Estimate(row.factor, *row.bounds))[0]
 
 
 def bounds(row: RowChange) -> str:
@@ -125,8 +120,7 @@ def bounds(row: RowChange) -> str:
     low, high = row.bounds
     if not (low > 0 and math.isfinite(high)):
         return NOTHING
-    _, *ends = within_reach(Estimate(row.factor, low, high))
-    return " to ".join(signed(each, _digits(row) + 1) for each in ends)
+    return " to ".join(factor_texts(Estimate(row.factor, low, high))[1:])
 
 
 def _launches(row: RowChange) -> str:

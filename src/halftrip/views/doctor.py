@@ -21,7 +21,8 @@ from halftrip.render.blocks import (
     View,
     table,
 )
-from halftrip.report.numbers import NOTHING, number
+from halftrip.report.numbers import NOTHING, factor_texts, number
+from halftrip.stats.estimate import Estimate
 from halftrip.units import format_size, significant
 
 
@@ -112,7 +113,8 @@ def _legend(ratios: Sequence[LoopRatio]) -> list[str]:
 def _ratio(ratio: Ratio | None) -> str:
     if ratio is None:
         return NOTHING
-    return f"{ratio.median:.2f} [{ratio.low:.2f}, {ratio.high:.2f}]"
+    value, low, high = factor_texts(Estimate(*ratio))
+    return f"{value} [{low}, {high}]"
 
 
 def _verdict(each: LoopRatio) -> str:

@@ -26,9 +26,8 @@ from halftrip.report.fields import Field, common, varying
 from halftrip.report.numbers import (
     NOTHING,
     bounds,
+    factor_texts,
     marked,
-    number,
-    supported_digits,
     with_sign,
     worse_mark,
 )
@@ -255,8 +254,7 @@ def _told(estimate: Estimate) -> str:
 
 
 def _ratio(one: Added) -> str:
-    found = one.ratio
-    return number(found.value, min(supported_digits(found.half_width / found.value), 3))
+    return factor_texts(one.ratio)[0]
 
 
 def _times(every: Sequence[Added]) -> tuple[Column, ...]:

@@ -10,11 +10,10 @@ from itertools import combinations
 
 from halftrip.analysis.core_map import SIBLINGS
 from halftrip.report.document import Document
-from halftrip.report.numbers import number
+from halftrip.report.numbers import factor_texts, number
 from halftrip.stats.difference import Difference, differ
 from halftrip.stats.estimate import Estimate
 from halftrip.stats.grouping import Grouping, Off, grouped
-from halftrip.units import significant
 from halftrip.views.matrices import Matrix, matrices
 
 # More groups, and more of what is off, are counted.
@@ -23,8 +22,8 @@ _MOST_GROUPS, _MOST_OFF = 8, 5
 _UNEVEN = 1.1
 # How often chance may name one, in a whole map.
 _CHANCE = 0.05
-# Of two places nothing can be told.
-_FEWEST = 3
+# Of two places nothing can be told; of three, which of them is off cannot.
+_FEWEST, _FEWEST_TO_TELL = 3, 4
 
 
 def lines(document: Document) -> list[str]:
@@ -82,7 +81,11 @@ def _of_cores(matrix: Matrix) -> list[str]:
         said.append(f"{what}: {_factor(each)} x what {like} take")
     if len(found.off) > _MOST_OFF:
         said.append(f"and {len(found.off) - _MOST_OFF} more are off")
-    return said or ["no cores belong together more than others, and no pair is off"]
+    if said:
+        return said
+    if len(places) < _FEWEST_TO_TELL:
+        return [f"which cores belong together, or are off, takes {_FEWEST_TO_TELL} cores to tell"]
+    return ["no cores belong together more than others, and no pair is off"]
 
 
 def _only(groups: Sequence[Sequence[str]], names: Collection[str]) -> list[list[str]]:
@@ -141,7 +144,7 @@ def _ranges(names: Iterable[str]) -> str:
 def _factor(found: Grouping | Off | Estimate) -> str:
     """``1.6 (95 %: 1.5 to 1.7)``."""
     factor = found.value if isinstance(found, Estimate) else found.factor
-    value, low, high = (significant(each, 3) for each in (factor, found.low, found.high))
+    value, low, high = factor_texts(Estimate(factor, found.low, found.high))
     return f"{value} (95 %: {low} to {high})"
 
 

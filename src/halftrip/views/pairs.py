@@ -14,9 +14,10 @@ from halftrip.analysis.rows import LARGE, Row, by_limit
 from halftrip.render.blocks import SPACE, Block, Column, Items, Table, table
 from halftrip.report.document import Document
 from halftrip.report.fields import varying_within_patterns
-from halftrip.report.numbers import NOTHING, marked, width_of
+from halftrip.report.numbers import NOTHING, factor_texts, marked, width_of
 from halftrip.results.configuration import Configuration
 from halftrip.results.names import Names
+from halftrip.stats.estimate import Estimate
 from halftrip.stats.median import median
 from halftrip.units import significant, size_in_words
 from halftrip.views import notes
@@ -237,8 +238,8 @@ def _at_fault(document: Document, group: _Pairs, names: Names) -> list[str] | No
     lines = []
     for suspect in found[:_MOST_SLOW]:
         effect = suspect.effect
-        factor = f"{significant(effect.factor, 3)} x the usual time"
-        within = f"95 %: {significant(effect.low, 3)} to {significant(effect.high, 3)}"
+        times, low, high = factor_texts(Estimate(effect.factor, effect.low, effect.high))
+        factor, within = f"{times} x the usual time", f"95 %: {low} to {high}"
         if len(suspect.hosts) == 1:
             what = f"slow host: {suspect.hosts[0]}: {factor} on all its {suspect.links} links"
         else:

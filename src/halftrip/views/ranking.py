@@ -13,11 +13,10 @@ from halftrip.analysis.ranking import Change, Slower, rankings
 from halftrip.analysis.rows import Row
 from halftrip.report.document import Document
 from halftrip.report.fields import curve_name, varying_within_patterns
-from halftrip.report.numbers import supported_digits
+from halftrip.report.numbers import factor_texts
 from halftrip.results.configuration import NO_BACKGROUND, UNKNOWN
 from halftrip.results.patterns import ROUND_TRIP
 from halftrip.results.reported import Variant
-from halftrip.stats.estimate import Estimate
 from halftrip.units import significant, size_in_words
 
 # Of more others than these, the nearest are named, and the slowest.
@@ -92,19 +91,10 @@ def _times(slower: Slower) -> str:
         return f"{significant(factor.value, 2)} (no interval) times as fast as"
     if factor.high > _MOST_TIMES * factor.low:
         return "not told apart from"
-    within = _interval(factor)
+    times, low, high = factor_texts(factor)
     if slower.is_told_apart:
-        return f"{significant(factor.value, _digits(factor))} ({within}) times as fast as"
-    return f"not told apart ({within} times) from"
-
-
-def _interval(factor: Estimate) -> str:
-    low, high = (significant(each, _digits(factor)) for each in (factor.low, factor.high))
-    return f"{low} to {high}"
-
-
-def _digits(factor: Estimate) -> int:
-    return min(supported_digits(factor.high / factor.low - 1.0), _MOST_DIGITS)
+        return f"{times} ({low} to {high}) times as fast as"
+    return f"not told apart ({low} to {high} times) from"
 
 
 def _called(row: Row, document: Document, variants: Mapping[Variant, str]) -> str:

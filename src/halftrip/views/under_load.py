@@ -14,6 +14,7 @@ from halftrip.report.numbers import (
     FARTHEST,
     MARKS_OF_ROWS,
     NOTHING,
+    factor_texts,
     in_unit,
     in_words,
     marked,
@@ -132,8 +133,7 @@ def _factor(found: Estimate | None) -> str:
         return f"{number(found.value, 2)} (no interval)"
     if found.high > FARTHEST * found.low:
         return f"{number(found.value, 2)} (not told)"
-    digits = min(supported_digits(found.high / found.low - 1.0), _MOST_DIGITS)
-    value, low, high = (number(each, digits) for each in found)
+    value, low, high = factor_texts(found)
     return f"{value} ({low} to {high})"
 
 

@@ -41,7 +41,7 @@ def test_the_table_and_the_json_have_every_ratio_and_what_is_left_out():
     ]
     screen = text_of(loops(found, {"mpi": "no mpiexec"}), 100)
     row = next(line.split() for line in screen.splitlines() if line.startswith("pipe"))
-    ratios = "2.00 [2.00, 2.00] 3.00 [3.00, 3.00]"
+    ratios = "2.00 [2.00, 2.00] 3.000 [3.000, 3.000]"
     assert " ".join(row) == f"pipe pingpong 8 1.00 2.00 {ratios} adds 100 %"
     assert "not known" in screen
     assert "mpi: left out: no mpiexec" in screen

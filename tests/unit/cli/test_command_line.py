@@ -11,6 +11,7 @@ import pytest
 from halftrip.cli import COMMANDS, command_line, mistake
 from halftrip.cli.completion import candidates
 from halftrip.cli.help import EXAMPLES, man_page
+from halftrip.errors import UsageError
 from halftrip.plan.options import GROUPS, OPTIONS
 from halftrip.plan.recipes import names
 from harness.need import need
@@ -59,6 +60,31 @@ def test_only_what_is_close_is_suggested(typed, meant):
     error = click.NoSuchOption(typed, ctx=click.Context(RUN, info_name="halftrip run"))
     instead = "halftrip run --help" if meant is None else f"did you mean {meant}?"
     assert mistake(error) == f"{typed}: no such option; {instead}"
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("compare", "compare needs BASE NEW... [ROW...]; halftrip compare --help"),
+        ("import", "import needs FILE...; halftrip import --help"),
+        ("export", "export needs --to NAME; such as csv, "),
+        ("run -o", "-o: its value is missing; halftrip run --help"),
+        ("show --format", "--format: its value is missing; such as table, "),
+        ("export --to", "--to: its value is missing; such as csv, "),
+        ("compare --strict=3 a b", "--strict: takes no value; write it alone"),
+        (
+            "doctor foo",
+            "foo: more than doctor takes, which is no argument; halftrip doctor --help",
+        ),
+        ("recipes a b", "b: more than recipes takes, which is [recipe]; halftrip recipes --help"),
+    ],
+)
+def test_a_wrong_command_line_is_told_what_to_do(typed, said):
+    words = typed.split()
+    with pytest.raises((click.ClickException, UsageError)) as error:
+        command_line(words[0])(words, "halftrip", standalone_mode=False)
+    found = error.value
+    assert (str(found) if isinstance(found, UsageError) else mistake(found)).startswith(said)
 
 
 def words_after(*typed):

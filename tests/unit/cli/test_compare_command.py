@@ -82,7 +82,7 @@ def test_the_answer_comes_first_then_what_has_changed(files):
         "",
         "Of 3 rows, 1 slower, 2 the same within 2 %.",
     ]
-    assert lines[5].startswith("shm 64 B takes 1.10 times as long (95 %: 1.10 to 1.10): 1.10")
+    assert lines[5].startswith("shm 64 B takes 1.100 times as long (95 %: 1.098 to 1.102): 1.10")
     assert lines[6] == "The runs have 5 launches each: this holds for fresh processes, too."
     assert "2 rows more are the same: --all" in lines
     assert verdicts(lines) == ["slower"]

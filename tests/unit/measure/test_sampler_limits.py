@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from halftrip.measure.batch import Batch, Sampled, Stopping
+from halftrip.measure.sampler import LONGEST_CALL_NS
 from halftrip.stats.median import half_width
 from harness.sampling import Sampling, noisy, sample, steady
 
@@ -170,3 +171,18 @@ def test_a_fixed_warm_up_is_of_answered_iterations():
     sampling, _ = lossy(Stopping(time=0.3, warmup=50), 0.5)
     # Calibration has three samples at most.
     assert 50 <= sampling.sampler.warm_up.iterations <= 53
+
+
+@pytest.mark.parametrize("fixed", [None, 10_000])
+def test_where_times_are_of_two_levels_no_call_is_much_longer_than_it_may(fixed):
+    """One iteration of three takes 5 ms: the median is that of the others."""
+    sampling = Sampling(Stopping(ci=None, time=0.2), single=True, iterations=fixed)
+    longest = []
+
+    def take(batch):
+        times = np.where(np.arange(batch.samples) % 3 == 2, 5_000_000, 100)
+        longest.append(times.sum())
+        return times, 0
+
+    sampling.run(take)
+    assert max(longest) < 2 * LONGEST_CALL_NS

@@ -237,7 +237,7 @@ def test_what_another_tool_or_a_model_says_is_said_to_be():
     ranked, latency, *_ = answered(
         *runs.in_launches("shm", 8, 100.0), *runs.in_launches("shm", 8, 300.0, pair=(2, 3))
     )
-    assert "shm ranks 0-1 is 3.00 (" in ranked
+    assert "shm ranks 0-1 is 3.000 (" in ranked
     assert "ranks 0-1" in latency
     assert "ranks 2-3" in latency
 

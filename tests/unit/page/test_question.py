@@ -13,7 +13,7 @@ def test_the_section_that_answers_the_question_comes_first():
     hosts = runs.between_hosts(["n1", "n2", "n3", "n4"], slow=["n3"])
     made = report_of(hosts)
     assert names(hosts)[:3] == ["answer", "pairs", "trust"]
-    assert "## The answer\n\nSlow host: n3: 2.00 x" in section(made, "answer")
+    assert "## The answer\n\nSlow host: n3: 2.0 x" in section(made, "answer")
     assert "All pairs: tcp" in section(made, "pairs")
     assert "All pairs" not in section(made, "curves")
     before, after = (
@@ -22,7 +22,7 @@ def test_the_section_that_answers_the_question_comes_first():
     )
     assert names(before, after)[:2] == ["changes", "asked"]
     said = section(report_of(before, after), "changes")
-    assert "tcp 8 B takes 1.50 times as long" in said
+    assert "tcp 8 B takes 1.500 times as long" in said
     assert "Time of b / time of a" in said
     # What has not changed is behind what has.
     table, every = said.split("All rows that both have")

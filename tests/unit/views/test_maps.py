@@ -18,6 +18,7 @@ from harness.runs import configuration, environment, measurement, planned, run
 NS = MatrixFigure("round trip", "ns", lambda _: 0.0, False)
 SEEDS = drawn(range(20), 3)
 NOTHING = ["no cores belong together more than others, and no pair is off"]
+TOO_FEW = ["which cores belong together, or are off, takes 4 cores to tell"]
 
 
 def core_map(distance, cores, seed, odd=None, factor=1.0, groups=(), slow=None):
@@ -76,7 +77,9 @@ def test_planted_groups_and_an_odd_pair_are_named(seed, distance, cores, groups,
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("cores", [3, 4, 8, 16])
 def test_a_uniform_map_names_nothing(seed, cores):
-    assert maps.said_of(core_map(within((cores, 100)), cores, seed)) == NOTHING
+    # Of three, two that are nearer to each other are a pair, or the third one is off.
+    said = NOTHING if cores > 3 else TOO_FEW
+    assert maps.said_of(core_map(within((cores, 100)), cores, seed)) == said
 
 
 def test_a_core_without_an_answer_hides_nothing_of_the_others():

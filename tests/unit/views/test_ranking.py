@@ -171,7 +171,7 @@ def test_variants_are_called_as_in_their_table_and_what_tells_nothing_has_no_int
         )  # fmt: skip
 
     said = " ".join(text_of(first_screen(document(varied(1.0), flags=False)), 300).split())
-    assert "8 B: A is 3.00 (" in said
+    assert "8 B: A is 3.00" in said
     assert ") times as fast as B, within one launch A: mpiexec /a/very" in said
     wide = sentence(document(varied(30.0), flags=False))
     assert " is not told apart from mpi /a/very" in wide

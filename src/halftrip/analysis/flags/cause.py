@@ -12,6 +12,8 @@ from halftrip.analysis.flags.flag import Finding, Flag, Rule
 # `never`: it is a flag only.
 When = Literal["always", "slices", "wide", "contradict", "little", "never"]
 
+OTHERS = "see what else runs (halftrip doctor --load 5s)"
+SETTINGS = "and what moves the clock rate (halftrip doctor)"
 KEEP_STATE = "keep to one state with --placement-state near, or far"
 KEEP_FREQUENCY = (
     "keep the clock rate constant: governor performance, no boost, and no more heat than the "

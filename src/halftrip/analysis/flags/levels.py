@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from halftrip.analysis.flags.cause import OTHERS, SETTINGS
 from halftrip.analysis.flags.companions import unlike_others, with_round_trip
 from halftrip.analysis.flags.flag import FEWEST, Evidence, Finding, counted, percent, us
 from halftrip.stats.autocorrelation import ranks
@@ -79,7 +80,7 @@ def wandered(row: Evidence) -> Finding | None:
         return None
     several = len(row.times.by_launch) > 1
     more = "--launches" if several else "--slices"
-    advice = f"find out what changes (frequency, heat, other work), or allow more {more}"
+    advice = f"{OTHERS} {SETTINGS}, or allow more {more}"
     seen = f"from {us(low)} to {us(high)}"
     parts = row.components if several else None
     if parts is not None and not math.isnan(parts.within):

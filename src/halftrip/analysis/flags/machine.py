@@ -30,7 +30,7 @@ def above_bound(row: Evidence) -> Finding | None:
         if row.summary.latency * trips < half / _SLACK:
             return Finding(
                 f"{us(row.summary.latency)} one way, where a cache line alone takes {us(half)}",
-                advice="doubt the clock, the cores that were probed, or what is counted",
+                advice="halftrip doctor checks the clock; --cores names the cores that are probed",
             )
     limit = _copy_limit(row)
     if (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from halftrip.analysis.flags import cores, machine
-from halftrip.analysis.flags.cause import Cause
+from halftrip.analysis.flags.cause import OTHERS, Cause
 
 IMPOSSIBLE = "impossible"
 
@@ -23,7 +23,8 @@ ALWAYS: tuple[Cause, ...] = (
         excluded="there is no bound: between hosts, with `put` and `get` or a window (of the "
         "first), and in memory of which no copies were measured",
         says="0.0308 us one way, where a cache line alone takes 0.0494 us",
-        advice="look whether the payload is touched at all; --verify tells whether it arrives",
+        advice="--verify tells whether the payload arrives; with put and get, --touch timed reads "
+        "or writes it",
     ),
     Cause(
         name="CPU contention",
@@ -85,8 +86,8 @@ ALWAYS: tuple[Cause, ...] = (
         "and 30 ms.",
         excluded="the hypervisor has never counted any: then it is not known",
         says="the hypervisor did not run core 0 for 39 % of the time",
-        advice="measure when its other machines are quiet, or on a machine of your own; look for a "
-        "quota of the virtual CPU, or credits that are used up",
+        advice="measure when its other machines are quiet, or on a machine of your own; ask "
+        "for the quota, or the credits, of the virtual CPU",
     ),
     Cause(
         name="waited for a core",
@@ -97,8 +98,8 @@ ALWAYS: tuple[Cause, ...] = (
         "of the time beyond what other programs and a quota explain.",
         excluded="ranks share the core",
         says="rank 1 was ready to run, and did not get core 1, for 50 % of the time",
-        advice="look for other programs on that core, and for a CPU limit outside of what can be "
-        "seen from here, as around a container",
+        advice=f"{OTHERS}; if nothing, ask for a CPU limit outside of what can be seen "
+        "from here, as around a container",
     ),
     Cause(
         name="SMT siblings",
@@ -167,7 +168,7 @@ SPIKES = Cause(
     "total time. Then mean and median differ.",
     excluded="",
     says="5 samples of more than 10 medians took 11 % of the time",
-    advice="look for what else runs on these cores; the median does not show it, mean and max do",
+    advice=f"{OTHERS}; the median does not show it, mean and max do",
 )
 
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Iterator
 
 from halftrip.analysis.flags import companions, levels, machine_causes, samples
-from halftrip.analysis.flags.cause import KEEP_FREQUENCY, KEEP_STATE, Cause, When
+from halftrip.analysis.flags.cause import KEEP_FREQUENCY, KEEP_STATE, OTHERS, SETTINGS, Cause, When
 from halftrip.analysis.flags.flag import Evidence, Finding
 
 NO_INTERVAL = "no interval"
@@ -29,11 +29,11 @@ CONTRADICTED = Cause(
     "in different states. Where both have an interval, both are real, and together they show a "
     "defect, mostly of the path",
     says="it gets 66 % of the bandwidth of pingpong through at the same size",
-    advice="look at the window, at how the receiver waits, and at what fills up on the way",
+    advice="try other values of --window and --wait: a buffer on the way may be full",
 )
 SLOWER = CONTRADICTED._replace(
     advice="take several --launches first: one may be what the machine did just then; if it stays, "
-    "look for a change of protocol between them",
+    "halftrip explain names changes of protocol between them",
 )
 UNLIKE_ITSELF = CONTRADICTED._replace(
     advice="take more --launches: nothing tells which of these is right",
@@ -166,7 +166,7 @@ CAUSES: tuple[Cause, ...] = (
         evidence="In most slices, warm-up had not settled when its time was up.",
         excluded="the count of iterations is fixed: then nobody looks",
         says="after 5,772 us of warm-up the times still changed",
-        advice="allow more time with --time; look for what else this machine is doing",
+        advice=f"allow more time with --time; {OTHERS}",
         explained_by=("bimodal",),
     ),
     Cause(
@@ -179,7 +179,8 @@ CAUSES: tuple[Cause, ...] = (
         "What was seen of that launch only is said: its cores, and what is read beside slices.",
         excluded="two launches are apart, or all are",
         says="launch 5 took 2.00 us, the other 5 from 0.990 us to 1.02 us",
-        advice="look for what was different in it: placement, frequency, another path",
+        advice="take more --launches, so that one weighs little; --system-log has what ran beside "
+        "each",
     ),
     *SLICES,
     Cause(
@@ -191,7 +192,7 @@ CAUSES: tuple[Cause, ...] = (
         "differ by more than 5 %.",
         excluded="each is in slices of its own: the level wandered",
         says="50 % of the samples took 10.0 us, 50 % 14.0 us; it switched 30 times",
-        advice="two things are mixed: look for a second path, a timer, or another process",
+        advice=f"take more --launches; {OTHERS} and when it is slow (halftrip plot -k samples)",
     ),
     Cause(
         name="level wandered",
@@ -204,7 +205,7 @@ CAUSES: tuple[Cause, ...] = (
         "differ, or slices within them.",
         excluded="fewer than six slices",
         says="from 10.2 us to 10.7 us",
-        advice="find out what changes (frequency, heat, other work), or allow more --slices",
+        advice=f"{OTHERS} {SETTINGS}, or allow more --slices",
     ),
     Cause(
         name="cold-start",
@@ -233,8 +234,7 @@ CAUSES: tuple[Cause, ...] = (
         "some slice on, where chance gives that in 1 % of cases.",
         excluded="there are several steps, or a slower beginning whose slices do not count",
         says="from 11.5 us to 12.1 us after 20 % of the samples",
-        advice="find out what changes (heat, frequency, other work), or allow more time and "
-        "launches",
+        advice=f"{OTHERS} {SETTINGS}, or allow more time and launches",
         explained_by=("bimodal",),
     ),
     Cause(
@@ -251,7 +251,7 @@ CAUSES: tuple[Cause, ...] = (
         "asked of each by itself",
         says="10.0 us while the core-to-core round trip took 150 ns (50 %) and 14.0 us while the "
         "core-to-core round trip took 300 ns (50 %): the cores moved",
-        advice="find out what changes the round trip: the clock rate, heat, other work",
+        advice=f"{OTHERS} {SETTINGS}",
     ),
     Cause(
         name="bimodal",
@@ -265,7 +265,7 @@ CAUSES: tuple[Cause, ...] = (
         "within which a median is known.",
         excluded="",
         says="29 % of the samples around 7.55 us, 71 % around 11.3 us",
-        advice="two things are mixed: look for a second path, a timer, or another process",
+        advice=f"take more --launches; {OTHERS} and when it is slow (halftrip plot -k samples)",
     ),
     Cause(
         name="autocorrelated",

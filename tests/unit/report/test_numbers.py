@@ -1,0 +1,27 @@
+"""How numbers are written, with the digits that their intervals support."""
+
+import math
+
+import pytest
+
+from halftrip.report.numbers import factor_texts
+from halftrip.stats.estimate import Estimate
+
+
+@pytest.mark.parametrize(
+    ("factor", "written"),
+    [
+        ((1.1, 1.04, 1.234), ("1.10", "1.04", "1.23")),
+        ((1.1, 1.01, 1.134), ("1.10", "1.01", "1.13")),
+        ((1.0, 0.98, 1.1), ("1.0", "1.0", "1.1")),
+        ((1.3, 1.07, 1.5), ("1.3", "1.1", "1.5")),
+        ((2.0, 1.972, 2.028), ("2.00", "1.97", "2.03")),
+        ((459.8, 301.2, 1204.0), ("460", "301", "1,204")),
+        ((0.0204, 0.0203, 0.0206), ("0.0204", "0.0203", "0.0206")),
+        ((2.0, 0.001, 1e9), ("2.0", "0", "any")),
+        ((2.0, 2.0, 2.0), ("2.00", "2.00", "2.00")),
+        ((2.0, math.nan, math.nan), ("2.00", "-", "-")),
+    ],
+)
+def test_a_factor_and_its_interval_have_the_same_decimals(factor, written):
+    assert factor_texts(Estimate(*factor)) == written
