@@ -36,7 +36,7 @@ from halftrip.render.blocks import (
 )
 from halftrip.render.plain import tables_in, title_of
 from halftrip.report.document import Document
-from halftrip.views import notes, screen, side_by_side
+from halftrip.views import carriers, notes, screen, side_by_side
 from halftrip.views.row_tables import RowTable, row_tables
 from halftrip.views.side_by_side import alone, letters
 from halftrip.views.why import flag_groups, groups, table_of_causes, trust
@@ -211,6 +211,8 @@ def _rest(subjects: Sequence[Subject]) -> Iterable[Section]:
         yield Section(name, title, [*blocks, *views.pop(name, [])])
     for title, blocks in views.items():
         yield Section(title.lower().replace(" ", "-"), title, blocks)
+    if one is not None:
+        yield Section("carrier", "What carried the messages", carriers.table(one.run))
     runs = [document.run for document in documents]
     environments = environments_of_runs(runs) if one is None else environments_of_hosts(one.run)
     yield Section("environment", "Environment", environments)

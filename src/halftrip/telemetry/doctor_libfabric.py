@@ -14,6 +14,7 @@ from halftrip.libfabric.library import (
     version_of,
 )
 from halftrip.telemetry.doctor import Check, unknown
+from halftrip.telemetry.verbs import obstacles
 
 _NAME = "libfabric"
 
@@ -48,4 +49,5 @@ def check() -> Check:
     said = "; ".join(found.values())
     if broken:
         return Check(_NAME, "warning", "; ".join([said, *broken]), "a run does not take these")
-    return Check(_NAME, "ok", said)
+    wrong = "; ".join(obstacles())
+    return Check(_NAME, "warning", said, wrong) if wrong else Check(_NAME, "ok", said)
