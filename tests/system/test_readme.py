@@ -25,7 +25,7 @@ SMALL = ("--sizes", "8,64K", *WARM_UP)
 LARGE = {"gpu-paths", "like-osu", "like-imb"}
 # What is slow in full, and how it is asked for briefly: over all paths, test_doctor_loops has the
 # loops, and test_runs_under_load the traffic.
-BRIEF = {"halftrip doctor --loops": ("-t", "pipe"), "halftrip run under-load": ("-t", "unix")}
+BRIEF = {"halftrip doctor --loops": ("-t", "pipe"), "halftrip run under-load": ("-t", "mpi,unix")}
 # What stands for the two hosts of the README where an mpiexec starts ranks; halftrip's own ranks
 # are on hosts that a stand-in for ssh makes.
 HOSTS = {"n1,n2": "localhost:2"}
