@@ -31,8 +31,11 @@ _END_SECONDS = 5.0
 class BareProgram:
     """A process that answers each line of its input with a line, and ends with its input. `name` is
     what errors call it. With a `listener`, lines go over the connection that it makes to that: an
-    mpiexec does not tell its ranks that its own input has ended. Raises Unavailable, here and in
-    all methods but `close`, if the process cannot be started, ends, or does not answer."""
+    mpiexec does not tell its ranks that its own input has ended. One that `reaches` another host
+    has a session of its own, as the launcher's ssh has: it asks nothing at the terminal, and where
+    it starts what it is told to on this host, a container say, the kernel schedules both alike.
+    Raises Unavailable, here and in all methods but `close`, if the process cannot be started, ends,
+    or does not answer."""
 
     def __init__(
         self,
@@ -40,6 +43,7 @@ class BareProgram:
         command: Sequence[str],
         environment: dict[str, str] | None = None,
         listener: socket.socket | None = None,
+        reaches: bool = False,
     ) -> None:
         self._name = name
         self._listener = listener
@@ -53,6 +57,7 @@ class BareProgram:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors.file,
+                start_new_session=reaches,
             )
         except OSError as error:
             self._errors.file.close()
@@ -193,7 +198,7 @@ class BareLoops:
                 command = (*other.ssh, other.name, shlex.join((*words, "listen")))
                 # Who may connect to the other end knows it.
                 word = secrets.token_hex(16)
-                port = stack.enter_context(BareProgram(name, command)).ask(word)
+                port = stack.enter_context(BareProgram(name, command, reaches=True)).ask(word)
                 program = BareProgram(self._name, (*words, other.name.rpartition("@")[2], port))
                 program.tell(word)
             elif path == "mpi":
@@ -245,7 +250,10 @@ def no_idle_core(cores: Sequence[int], other: OtherHost | None = None) -> Iterat
         commands = [(*idle, first), (*other.ssh, other.name, shlex.join((*idle, second)))]
     name = "what keeps cores from halting"
     with contextlib.ExitStack() as stack:
-        programs = [stack.enter_context(BareProgram(name, command)) for command in commands]
+        programs = [
+            stack.enter_context(BareProgram(name, command, reaches=command[0] != str(_PROGRAM)))
+            for command in commands
+        ]
         for program in programs:
             program.line()
         yield

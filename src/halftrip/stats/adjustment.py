@@ -10,7 +10,7 @@ import numpy as np
 
 from halftrip.stats.autocorrelation import ranks
 from halftrip.stats.distributions import NORMAL_95, NORMAL_99
-from halftrip.stats.interval import between_medians
+from halftrip.stats.interval import between_neighbours
 from halftrip.stats.median import FEWEST_FOR_INTERVAL, median
 from halftrip.stats.quantile import Floats
 
@@ -34,8 +34,8 @@ class Adjusted(NamedTuple):
 
 
 def adjusted(rtts: Sequence[float], medians: Sequence[float], rtt: float) -> Adjusted | None:
-    """The median time at a core-to-core round trip of `rtt` ns, from the medians of slices and the
-    round trip in each, ns (NaN: not known). None with fewer than six slices whose round trip is
+    """The median time at a core-to-core round trip of `rtt` ns, from the medians of slices, in
+    time order, and the round trip in each, ns (NaN: not known). None with fewer than six slices whose round trip is
     known, where that did not vary, where a median is 0, and where nothing can be said of `rtt`.
 
     A straight line through the logarithms: its slope is the median of the slopes between all pairs
@@ -51,10 +51,10 @@ def adjusted(rtts: Sequence[float], medians: Sequence[float], rtt: float) -> Adj
     if x.max() - x.min() <= math.log(_VARIES):
         return None
     slope, slope_error = _slope(x, y)
-    moved = np.sort(y + slope * (math.log(rtt) - x))
+    moved = y + slope * (math.log(rtt) - x)
     middle = median(moved)
     # There are six or more, so it is by order statistics.
-    bounds = between_medians(moved)
+    bounds = between_neighbours(moved)
     if bounds is None:
         return None
     far = slope_error * abs(math.log(rtt) - median(x))

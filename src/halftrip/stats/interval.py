@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from halftrip.stats.autocorrelation import autocorrelation
 from halftrip.stats.distributions import student_95_from_one
 from halftrip.stats.granularity import granularity_of_ordered
 from halftrip.stats.median import FEWEST_FOR_INTERVAL, median, median_interval, median_of_ordered
@@ -22,6 +23,9 @@ _WIDEST = 100.0
 # The interval over slices is at least this share of that within them. With all of it, healthy
 # slices would cover 99 %, with half of it they cover 97 to 98 % (benchmarks/truth.py).
 _WITHIN = 0.5
+# Neighbours are taken for correlated by no more than this: an interval is at most three times as wide
+# as that of independent values.
+_MOST_CORRELATED = 0.8
 # The step of the clock shows in this many samples.
 MOST_FOR_STEP = 400
 
@@ -72,8 +76,8 @@ def _step(ordered: Samples) -> float:
 
 
 def interval(slices: Sequence[SliceMedian]) -> Interval | None:
-    """The 95 % interval of the latency whose estimate is the median of the medians of `slices`, in
-    their unit: where the median over all slices lies that the run could have had, so that it holds
+    """The 95 % interval of the latency whose estimate is the median of the medians of `slices`, which
+    are in time order, in their unit: where the median over all slices lies that the run could have had, so that it holds
     for whoever repeats the run. None of one slice, which says nothing about the next, and of two to
     five where one has a median of 0.
 
@@ -82,8 +86,8 @@ def interval(slices: Sequence[SliceMedian]) -> Interval | None:
     half as wide as the interval that the slices have by themselves: by chance a few may agree too
     well.
     """
-    medians = np.sort(np.array([each.median for each in slices], dtype=np.float64))
-    between = between_medians(medians)
+    medians = np.array([each.median for each in slices], dtype=np.float64)
+    between = between_neighbours(medians)
     if between is None:
         return None
     latency = median(medians)
@@ -94,8 +98,26 @@ def interval(slices: Sequence[SliceMedian]) -> Interval | None:
         within = math.sqrt(float(np.mean(known * known)) / len(slices))
         least = max(least, _WITHIN * within)
     # Times are not negative.
-    low = min(between.low, max(latency - least, min(0.0, latency)))
+    low = max(min(between.low, latency - least), min(0.0, float(medians.min())))
     return Interval(low, max(between.high, latency + least))
+
+
+def between_neighbours(values: Floats) -> Interval | None:
+    """The same as `between_medians` of values in time order, shape (k,), that may not be independent
+    since they are closer together than the time over which a machine wanders: of six or more it is
+    wider about their median by the square root of (1 + r) / (1 - r), as if there were fewer. r, from
+    0 to 0.8, is the correlation of the ranks of neighbours, and 1 / k, by which few values show less
+    of it than there is (Kendall, Biometrika 41, 1954)."""
+    ordered = np.sort(values)
+    between = between_medians(ordered)
+    if between is None or values.size < FEWEST_FOR_INTERVAL:
+        return between
+    seen = autocorrelation(values).lag1 + 1.0 / values.size
+    correlation = min(max(seen, 0.0), _MOST_CORRELATED)
+    wider = math.sqrt((1.0 + correlation) / (1.0 - correlation))
+    middle = median(ordered)
+    low, high = middle - between.low, between.high - middle
+    return Interval(middle - wider * low, middle + wider * high)
 
 
 def between_medians(ordered: Floats) -> Interval | None:

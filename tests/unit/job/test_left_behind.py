@@ -1,6 +1,7 @@
 """What jobs leave whose processes are all dead."""
 
 import os
+import shlex
 
 import pytest
 
@@ -67,6 +68,6 @@ def test_the_doctor_names_segments_that_nobody_maps(tmp_path):
     (process / "maps").write_text(f"7f-8f rw-s 0 00:19 {mapped.stat().st_ino} {mapped}\n")
     found = check(shm, process.parent)
     assert (found.state, found.found[:15]) == ("warning", "1 of dead jobs,")
-    assert found.commands == [f"rm {dead}"]
+    assert found.commands == [shlex.join(("rm", str(dead)))]
     dead.unlink()
     assert check(shm, process.parent).state == "ok"
