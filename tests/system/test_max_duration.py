@@ -12,7 +12,7 @@ LONG = ("-t", "shm,tcp", "-s", "8,1K", "--ci", "none", "--time", "60s")
 
 
 @pytest.mark.extended
-@pytest.mark.parametrize(("prefix", "seconds"), [((), 8), (job("wheel"), 14)])
+@pytest.mark.parametrize(("prefix", "seconds"), [((), 12), (job("wheel"), 20)])
 def test_a_run_ends_in_time_with_every_row(shell, prefix, seconds):
     """On a busy machine, an mpiexec takes much of it to start ranks."""
     run = shell.measure(
@@ -29,7 +29,7 @@ def test_a_run_ends_in_time_with_every_row(shell, prefix, seconds):
         ]
         assert max(counts) - min(counts) <= 1
     # It is used, too: what was cut is the time of slices.
-    assert run.end.timed > 0.1 * seconds
+    assert run.end.timed > 0.05 * seconds
 
 
 @pytest.mark.parametrize("prefix", extended(((),), (job("wheel"),)), ids=["launched", "joined"])
