@@ -30,9 +30,8 @@ run: $(VENV)/installed
 	@$(BIN)/halftrip run
 
 # Unit tests run in three workers, since some of them sleep; what waits for a worker that compiles for
-# two minutes, another takes. Of tests that start ranks two files run
-# at a time: they have to hold beside other work anyway. In the lab figures are compared with known
-# ones. All parts always run.
+# two minutes, another takes. Of tests that start ranks two files run at a time: they have to hold
+# beside other work anyway. In the lab figures are compared with known ones. All parts always run.
 define run_tests
 @status=0; \
 	$(TESTED) -m pytest -m $(1) -n 3 --dist worksteal tests/native tests/unit tests/fuzz || status=1; \
