@@ -8,7 +8,8 @@ import pytest
 from harness.mpi import ONE_HOST, job
 from harness.neighbour import neighbour
 
-SHORT = ("-t", "shm", "-s", "8", "--ci", "none", "--time", "0.5s", "-r", "3")
+# Ends that sleep: two that poll on a core that another one has take seconds to see a message.
+SHORT = ("-t", "tcp", "-s", "8", "--ci", "none", "--time", "0.5s", "-r", "3")
 
 
 @pytest.fixture

@@ -36,7 +36,9 @@ def test_every_path_has_a_row_for_each_size_in_every_form(measured):
 def test_the_file_says_where_and_how_each_row_was_measured(measured):
     run = measured.run
     assert run.interrupted is None
-    assert 0.3 < run.end.timed / run.end.seconds < 1
+    # All that was kept; how much of a run it takes says how busy the machine was.
+    kept = sum(measurement.samples.sum() for measurement in run.measurements) * 1e-9
+    assert 0.999 * kept <= run.end.timed < run.end.seconds
     launches = run.header.plan["launches"]
     ranks = [(launch, rank) for launch in range(launches) for rank in (0, 1)]
     assert [(e.launch, e.rank) for e in run.environments] == ranks

@@ -11,13 +11,15 @@ import pytest
 from halftrip.report.document import document
 from halftrip.results.run_file import load
 from halftrip.views.screen import first_screen
-from harness.choice import extended
+from harness.choice import FULL, extended
 from harness.screens import text_of
 from harness.terminal import Terminal
 
 # Two paths with sizes enough for an overview, in slices of 5 ms.
 PATHS = ("-t", "shm,tcp", "-s", "8,256,1K,8K,64K", "--ci", "none")
 ENDLESS = (*PATHS, "--time", "50s", "-r", "10000")
+# Interrupts come at a moment that is drawn anew each time.
+MOMENTS = range(8 if FULL else 4)
 _COLOUR = re.compile(rb"\x1b\[(?:[0-9]+;)*[34][0-9]m")
 
 
@@ -51,7 +53,7 @@ def assert_interrupted(terminal, shell):
     ("width", "later"),
     [
         (80, None),
-        *extended((200, 0.0), *((random.Random(n).randint(40, 200), None) for n in range(8))),
+        *extended((200, 0.0), *((random.Random(n).randint(40, 200), None) for n in MOMENTS)),
     ],
 )
 def test_an_interrupt_at_any_moment_leaves_the_final_screen(shell, width, later):

@@ -9,6 +9,8 @@ from harness.choice import extended
 from harness.mpi import chosen, job, quick_start
 
 QUICK = ("-s", "8", "--time", "20ms", "--ci", "none", "-r", "3")
+# Of four ranks or threads that poll on two cores, each lets the others run.
+YIELDING = {"OMPI_MCA_mpi_yield_when_idle": "1"}
 EVERYBODY = set(itertools.combinations(range(4), 2))
 
 
@@ -52,7 +54,7 @@ def test_all_pairs_talk_two_at_a_time(shell, name):
     if name is None:
         result = shell.run("-n", "4", "-t", "shm,tcp", *options)
     else:
-        started = {"prefix": job(name, ranks=4)} | quick_start(name)
+        started = {"prefix": job(name, ranks=4)} | YIELDING | quick_start(name)
         result = shell.run("-t", "mpi,shm", *options, **started)
     assert result.status == 0, result.err
     check_every_pair(result.run, (other, "shm"))
@@ -68,9 +70,8 @@ def test_threads_talk_at_the_same_time(shell, name):
         result = shell.run("-t", "shm,tcp", *threads, *QUICK)
     else:
         transports = ("mpi", "shm", "tcp")
-        # Four threads that poll on two cores: each lets the others run.
-        yielding = quick_start(name) | {"OMPI_MCA_mpi_yield_when_idle": "1"}
-        result = shell.run("-t", "mpi,shm,tcp", *threads, *QUICK, *chosen(name), **yielding)
+        started = YIELDING | quick_start(name)
+        result = shell.run("-t", "mpi,shm,tcp", *threads, *QUICK, *chosen(name), **started)
     assert result.status == 0, result.err
     run = result.run
     assert run.failures == ()

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from halftrip.stats.additive import fit, suspects
+from harness.choice import FULL, extended
 
 
 def network(generator, n, nodes=(), links=(), pairs=None, repeats=None):
@@ -52,9 +53,11 @@ def some_pairs(generator, n, links):
 
 
 SIZES, LARGER = range(4, 17), range(8, 17)
+# Enough to tell how often an interval holds what is true.
+MANY = 100 if FULL else 40
 
 
-@pytest.mark.parametrize("networks", [8, pytest.param(100, marks=pytest.mark.extended)])
+@pytest.mark.parametrize("networks", [8, *extended(MANY)])
 @pytest.mark.parametrize(
     ("kind", "sizes", "pairs_of", "most_missed"),
     [
@@ -86,7 +89,7 @@ def test_what_is_slow_is_named_alone(kind, sizes, pairs_of, most_missed, network
     assert false == 0
     assert missed <= most_missed * networks
     # Of three hosts there are few to judge by.
-    assert not covered or networks < 100 or len(sizes) == 1 or np.mean(covered) >= 0.9
+    assert not covered or networks < MANY or len(sizes) == 1 or np.mean(covered) >= 0.9
 
 
 def test_two_hosts_tell_nothing():
