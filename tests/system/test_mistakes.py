@@ -11,7 +11,7 @@ MISTAKES = [
     (("run", "--szes", "8"), "--szes: no such option; did you mean --sizes?"),
     (("run", "--no-systemlog"), "--no-systemlog: no such option; did you mean --no-system-log?"),
     (("run", "-z"), "-z: no such option; halftrip run --help"),
-    (("run", "-s"), "requires an argument"),
+    (("run", "-s"), "-s: its value is missing; halftrip run --help"),
     (("run", "which-link"), "--pairs across: all ranks are on one host; --hosts a,b names several"),
     (
         ("run", "-t", "dragon", "--dragon", "no-such-dragon -s"),
