@@ -29,15 +29,9 @@ run: $(VENV)/installed
 	@echo 'halftrip run: measures every path on this machine, a minute; Ctrl-C keeps what there is'
 	@$(BIN)/halftrip run
 
-<<<<<<< HEAD
-# Unit tests run in three workers, since some of them sleep; what waits for a worker that compiles for
-# two minutes, another takes. Of tests that start ranks two files run at a time: they have to hold
-# beside other work anyway. In the lab figures are compared with known ones. All parts always run.
-=======
 # Unit tests run in three workers, since some of them sleep. Of tests that start ranks two files run
 # at a time: they have to hold beside other work anyway. In the lab figures are compared with known
 # ones. All parts always run.
->>>>>>> parent of 8816b840 (make test: unit tests that wait for a worker that compiles are taken by another)
 define run_tests
 @status=0; \
 	$(TESTED) -m pytest -m $(1) -n 3 tests/native tests/unit tests/fuzz || status=1; \
