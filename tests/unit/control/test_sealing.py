@@ -18,7 +18,8 @@ def test_keys_are_derived_as_the_library_derives_them(size, salt):
 def test_both_ways_to_the_library_lead_to_the_same(monkeypatch):
     """So that one end may have a version in which the short way has ended."""
     shares = [KeyShare()]
-    assert sealing.primitives() != (found := sealing.documented())
+    found = sealing.documented()
+    assert sealing.primitives() != found
     monkeypatch.setattr(sealing, "primitives", lambda: found)
     shares.append(KeyShare())
     one, other = (
