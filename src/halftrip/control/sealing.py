@@ -15,8 +15,13 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric import x25519
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 _KEY_BYTES = 32
 _COUNT_BYTES = 8
@@ -28,9 +33,9 @@ _INFO = b"halftrip sealing 1"
 class Primitives(NamedTuple):
     """What of the library is used: a new X25519 key, a public one of 32 bytes, and AES-GCM."""
 
-    new_key: Any
-    public_key: Any
-    aes_gcm: Any
+    new_key: Callable[[], x25519.X25519PrivateKey]
+    public_key: Callable[[bytes], x25519.X25519PublicKey]
+    aes_gcm: Callable[[bytes], AESGCM]
 
 
 def documented() -> Primitives:
