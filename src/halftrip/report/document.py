@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
@@ -21,6 +22,8 @@ from halftrip.results.names import Names
 from halftrip.results.records import Aggregate, Failure, Notice, Skip
 from halftrip.results.run import Run
 from halftrip.stats.piecewise import CurvePoint
+
+_WITH_DIGITS = re.compile(r"\S*\d\S*")
 
 
 class Baselines(NamedTuple):
@@ -135,16 +138,24 @@ def _document(
         baselines=_baselines(run),
         skips=list(run.skips),
         failures=list(run.failures),
-        warnings=list(dict.fromkeys(map(_warning, run.notices))),
+        warnings=_warnings(run.notices),
         round_trips=round_trips or bool(run.header.plan.get("rtt")),
         states=states,
         expectations=expectations or Expectations.of_plan(run.header.plan),
     )
 
 
-def _warning(notice: Notice) -> str:
-    text = f"{notice.host}: {notice.text}"
-    return f"left out: {text}" if notice.kind == "unread" else text
+def _warnings(notices: Iterable[Notice]) -> list[str]:
+    """Each once; what programs print differs between launches by names of files and processes."""
+    found: dict[str, str] = {}
+    for notice in notices:
+        text = f"{notice.host}: {notice.text}"
+        if notice.kind == "printed":
+            found.setdefault(_WITH_DIGITS.sub("", text), text)
+        else:
+            text = f"left out: {text}" if notice.kind == "unread" else text
+            found.setdefault(text, text)
+    return list(found.values())
 
 
 def _curves(table_rows: list[Row], names: Names) -> list[RowsBySize]:

@@ -80,12 +80,18 @@ def test_what_went_wrong_is_there_once():
         Notice(rank=1, host="node2", text="odd"),
         # What the kernel gave less of was not left out.
         Notice(rank=0, host="node1", text="tcp: less", kind="shortfall"),
+        # The name of a file is that of a launch.
+        Notice(rank=0, host="node1", text="no room for /shm/job-a1/x.0", kind="printed", launch=0),
+        Notice(rank=0, host="node1", text="no room for /shm/job-b7/x.0", kind="printed", launch=1),
     ]
     skip = Skip(transport="tcp", reason="because")
     failure = Failure(configuration=runs.configuration(), slice=0, reason="a wrong byte")
     found = runs.run(notices=tuple(notices), skips=(skip,), failures=(failure,), end=None)
     made = document(found)
-    assert made.warnings == ["left out: node1: odd", "left out: node2: odd", "node1: tcp: less"]
+    assert made.warnings == [
+        *("left out: node1: odd", "left out: node2: odd", "node1: tcp: less"),
+        "node1: no room for /shm/job-a1/x.0",
+    ]
     assert (made.skips, made.failures) == ([skip], [failure])
     assert made.interrupted == "the run ended without saying why"
     assert document(runs.run()).interrupted is None
