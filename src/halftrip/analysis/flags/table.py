@@ -156,7 +156,7 @@ CAUSES: tuple[Cause, ...] = (
         evidence="Half of the last digit that another tool prints is more than 1 % of the time.",
         excluded="several figures average their rounding out",
         says="times are printed in steps of 0.0100 us, so that this one may be off by 1.0 %",
-        advice="measure it with a clock, and print it with digits, that tell more",
+        advice="have more digits printed, or a finer clock used",
     ),
     Cause(
         name="warming up",
