@@ -16,7 +16,7 @@ from halftrip.tools.tables import End, Format, TableRow, ToolTable, below, setti
 TOOL = "fi_pingpong"
 _NAMES = ("bytes", "#sent", "#ack", "total", "time", "MB/sec", "usec/xfer", "Mxfers/sec")
 _HEADING = re.compile(r"\s+".join(_NAMES) + r"\s*")
-_SHORT = re.compile(r"(?P<count>\d+)(?:\.(?P<tenths>\d))?(?P<unit>[kmgb]?)", re.ASCII)
+_SHORT = re.compile(r"(?P<count>\d{1,15})(?:\.(?P<tenths>\d))?(?P<unit>[kmgb]?)", re.ASCII)
 _BYTES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _MESSAGES = {"": 1, "k": 10**3, "m": 10**6, "b": 10**9}
 _WAYS = 2

@@ -42,7 +42,9 @@ _ROW = re.compile(
 _OF_IPERF2 = re.compile(r"\[ *(?:\d+|SUM)\] +\d+\.(?:\d|\d{4})-\d+\.(?:\d|\d{4}) sec ", re.ASCII)
 _DATAGRAMS = re.compile(r".*\d ms +-?\d+/\d+ \(.*")
 # The whole test in old versions, below a heading of its own, which a rule is above.
-_LOST = re.compile(r" +[\d.]+ ms +(?P<lost>\d+)/(?P<total>\d+) \([\d.e+-]+%\) *", re.ASCII)
+_LOST = re.compile(
+    r" +[\d.]+ ms +(?P<lost>\d{1,15})/(?P<total>\d{1,15}) \([\d.e+-]+%\) *", re.ASCII
+)
 _OLD_HEADING = re.compile(r"\[ ID\] Interval +Transfer +Bandwidth +Jitter +Lost/Total ")
 _RULE = re.compile(r"(?:- ){5,}-?\s*")
 # What stands above the rows of a test.

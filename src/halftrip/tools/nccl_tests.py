@@ -27,7 +27,7 @@ _HEADING = re.compile(
 _HEADING_BEGIN = re.compile(r"#\s+size\s+count\s+type\s")
 _NAMED = re.compile(r".*?\b(?P<program>[a-z]+(_[a-z]+)*_perf)\b")
 _RANK = re.compile(r"#\s+Rank\s+\d+ .*Pid\s+\d+ on\s+(?P<host>\S+) device.*")
-_OF_PROCESS = re.compile(r"# nThread (?P<threads>\d+) nGpus (?P<devices>\d+) .*")
+_OF_PROCESS = re.compile(r"# nThread (?P<threads>\d{1,9}) nGpus (?P<devices>\d{1,9}) .*")
 _ITERATIONS = re.compile(
     r"#.*(?<!warmup)(?<!agg) iters: (?P<count>\d+)(?: agg iters: (?P<each>\d+))?\b.*"
 )
