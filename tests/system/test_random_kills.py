@@ -86,6 +86,20 @@ def _forks_ranks(process):
     return False
 
 
+def has_forked(process):
+    """Whether this is what forks ranks, and has done so since it was looked at: then it has nothing
+    more to do. Else it does no more, until it is killed."""
+    if not _forks_ranks(process):
+        return False
+    process.suspend()
+    forked = [each for each in process.parent().children() if each != process]
+    forked += process.children()
+    if any("halftrip.job.fork_server" in each.cmdline() for each in forked):
+        process.resume()
+        return True
+    return False
+
+
 def _name(process):
     try:
         return process.name()
@@ -156,7 +170,8 @@ def test_nothing_is_lost_and_nothing_left_whoever_dies(shell, tmp_path, seed):
         is_command = not others or draw.random() < 0.5
         chosen_one = draw.choice(others) if not is_command else processes[0]
         # It may have ended by itself meanwhile, as the mpiexec that says its version.
-        pid = chosen_one.pid if chosen_one.is_running() else processes[0].pid
+        is_gone = not chosen_one.is_running() or (kind == "local" and has_forked(chosen_one))
+        pid = processes[0].pid if is_gone else chosen_one.pid
         is_command = pid == processes[0].pid
         seconds = DRAGON_SECONDS if "dragon" in kind else END_SECONDS
         if kind.startswith("vary") and not is_command:

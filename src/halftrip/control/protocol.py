@@ -253,10 +253,20 @@ class Channel:
             return
 
     def receive_bytes(self, longest: int = _LONGEST, deadline: float | None = None) -> bytes:
-        (length,) = LENGTH.unpack(self._opened(LENGTH.size, deadline))
-        if length > longest:
-            raise Malformed("a message of impossible length")
-        return self._opened(length, deadline)
+        """As `receive`. The socket's timeout is for all of a message: who sends it byte by byte has
+        no more time."""
+        patience = self.socket.gettimeout()
+        if deadline is None and patience is not None:
+            deadline = time.monotonic() + patience
+        try:
+            (length,) = LENGTH.unpack(self._opened(LENGTH.size, deadline))
+            if length > longest:
+                raise Malformed("a message of impossible length")
+            return self._opened(length, deadline)
+        finally:
+            # Closed meanwhile, it has none.
+            if deadline is not None and self.socket.fileno() >= 0:
+                self.socket.settimeout(patience)
 
     def _opened(self, size: int, deadline: float | None) -> bytes:
         try:

@@ -20,7 +20,7 @@ import sys
 import traceback
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
 
@@ -229,7 +229,7 @@ def _run(job: Job, rank: int, communicator: MPI.Intracomm | None) -> None:
         os._exit(1)
 
     def work() -> None:
-        plan = msgspec.json.decode(assignment.plan, type=Plan)
+        plan = _told(assignment.plan, Plan)
         if job.serves:
             check_served(plan)
         mpi = None if over_sockets else communicator
@@ -247,9 +247,9 @@ def _run(job: Job, rank: int, communicator: MPI.Intracomm | None) -> None:
             job.network,
             job.absent,
         )
-        done = msgspec.json.decode(assignment.done, type=frozenset[Configuration])
+        done = _told(assignment.done, frozenset[Configuration])
         allowed = None if assignment.allowed is None else Allowed(*assignment.allowed)
-        earlier = msgspec.json.decode(assignment.earlier, type=list[Earlier])
+        earlier = _told(assignment.earlier, list[Earlier])
         Runner(plan, group, process, sink, done, allowed, earlier).run()
         group.close()
         sink.close()
@@ -268,6 +268,15 @@ def _run(job: Job, rank: int, communicator: MPI.Intracomm | None) -> None:
         sys.stderr.write("".join(traceback.format_exception(failure)))
     watchdog.close(Abort.from_error(failure, rank))
     os._exit(1)
+
+
+def _told(text: bytes, kind: Any) -> Any:
+    """A part of the assignment. Raises HalftripError where a launcher says something else: that of
+    a client may be of anybody's making."""
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except (ValueError, RecursionError) as error:
+        raise HalftripError(f"{_LAUNCHER} sends no assignment: {error}") from None
 
 
 def _listener(job: Job, rank: int) -> Listener | None:

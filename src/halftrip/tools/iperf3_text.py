@@ -90,6 +90,8 @@ class _Test:
     has_summary: bool = False
     # Rows are of the whole test, and do not say of which end.
     is_summed: bool = False
+    # Some line is of all streams together, which only several have.
+    has_sum: bool = False
     # Of all lines that name any.
     streams: set[str] = field(default_factory=set)
     intervals: list[_Row] = field(default_factory=list)
@@ -129,6 +131,7 @@ def read(lines: Lines, _first: int) -> Sequence[ToolTable]:
                 test = _Test()
             test.line = n
             test.streams |= {row.stream} - {_SUM}
+            test.has_sum |= row.stream == _SUM
             if is_summary:
                 test.has_summary = True
                 test.ends += [] if line.rstrip().endswith("sender") else [row]
@@ -275,7 +278,7 @@ def _check(
     if len(roles) > 1 and {role[:2] for role in roles} != {"TX", "RX"}:
         wrong(last, "not one line for each direction")
     is_sum = {row.stream == _SUM for rows in [*ends, *intervals] for row in rows}
-    if is_sum != {len(test.streams) > len(roles) or not test.streams}:
+    if is_sum != {test.has_sum or len(test.streams) > len(roles) or not test.streams}:
         wrong(last, "several streams, and no line [SUM] of them")
     for (total,) in ends:
         parts = [row for row in test.ends if row.role == total.role and row.stream != _SUM]

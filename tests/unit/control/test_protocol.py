@@ -1,13 +1,16 @@
 """Messages between processes."""
 
+import socket
 import struct
 import subprocess
 import sys
+import time
 
 import pytest
 
-from halftrip.control.protocol import Abort, Bye, Closed
+from halftrip.control.protocol import Abort, Bye, Channel, Closed, framed
 from halftrip.errors import HalftripError, Interrupted, UsageError
+from harness.threads import in_thread
 
 
 @pytest.mark.parametrize(
@@ -82,3 +85,21 @@ def test_threads_may_be_the_first_to_use_a_type_at_the_same_time():
     command = [sys.executable, "-c", FIRST_USES]
     ended = subprocess.run(command, check=False, capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
+
+
+def test_a_message_that_comes_byte_by_byte_has_no_more_time_than_another():
+    """A dishonest server could keep a client for weeks so."""
+    near, far = socket.socketpair()
+    with near, far:
+        near.settimeout(0.05)
+
+        def drip():
+            for each in framed(bytes(60)):
+                far.send(bytes([each]))
+                time.sleep(0.01)
+
+        dripping = in_thread(drip)
+        with pytest.raises(Closed):
+            Channel(near).receive_bytes()
+        assert near.gettimeout() == 0.05
+        assert dripping() is None
