@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes DIR, of which the linker takes the C library as it was in glibc 2.28: it binds a function to the
-# newest version that is known where it links, and older systems lack that one. After it:
-# LDFLAGS="-LDIR -static-libstdc++ -Wl,--no-as-needed,--allow-shlib-undefined" (libgcc_s stays shared: its interface is older).
+# newest version that is known where it links, and older systems lack that one. Prints the LDFLAGS that
+# link so (libgcc_s stays shared: its interface is older).
 # Usage: old_glibc.sh DIR
 set -eu
 dir=$1
@@ -78,3 +78,4 @@ ar rcs "$dir/libmissing.a" "$dir/missing.o"
     echo "AS_NEEDED ( \"$("$cc" -print-file-name="$(basename "$(readelf -d "$("$cc" -print-file-name=libc.so.6)" |
         sed -n 's/.*NEEDED.*\[\(.*\)\]/\1/p')")")\" ) )"
 } >"$dir/libc.so"
+echo "-L$dir -static-libstdc++ -Wl,--no-as-needed,--allow-shlib-undefined"

@@ -1,14 +1,15 @@
 #!/bin/sh
-# Builds the sdist, and the wheel out of it, in DIST; says which systems the wheel is for, and what it
-# weighs; and tries it in an environment, ENV, that has nothing else, from outside of the checkout.
+# Builds in DIST the sdist, and out of it the wheel for glibc 2.28 and later; refuses it where it needs
+# more; says what it weighs; and tries it in an environment, ENV, that has nothing else, from outside of
+# the checkout.
 # Usage: try_wheel.sh DIST ENV
 set -eu
 bin=$PWD/.venv/bin dist=$PWD/$1 env=$PWD/$2
 rm -rf "$dist" "$env"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-sh scripts/old_glibc.sh "$work/glibc"
-LDFLAGS="-L$work/glibc -static-libstdc++ -Wl,--no-as-needed,--allow-shlib-undefined" "$bin/python" -m build --outdir "$dist" >/dev/null
+flags=$(sh scripts/old_glibc.sh "$work/glibc")
+LDFLAGS=$flags "$bin/python" -m build --outdir "$dist" >/dev/null
 # Named for the systems that it is for; refused where it needs more than these have.
 PATH=$bin:$PATH "$bin/auditwheel" repair --plat "manylinux_2_28_$(uname -m)" \
     --wheel-dir "$work/named" "$dist"/*.whl

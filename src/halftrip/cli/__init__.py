@@ -212,8 +212,11 @@ def mistake(error: click.ClickException) -> str:
             close = nearest(name, names)
             said, instead = f"{name}: no such option", close if close.startswith("did") else ""
         case click.MissingParameter(param=missing) if missing is not None:
-            option = missing.opts[-1:] if isinstance(missing, click.Option) else []
-            said = " ".join((f"{ctx.command.name} needs", *option, missing.make_metavar(ctx)))
+            # What an option's make_metavar() takes depends on the version of click.
+            is_option = isinstance(missing, click.Option)
+            shown = missing.metavar or "" if is_option else missing.make_metavar(ctx)
+            option = missing.opts[-1:] if is_option else []
+            said = " ".join(filter(None, (f"{ctx.command.name} needs", *option, shown)))
             instead = _values(missing)
         case click.BadOptionUsage(option_name=name):
             of_name = next((each for each in parameters if name in each.opts), None)

@@ -370,8 +370,10 @@ def _status(run: Run, expected: Expectations, shown: bool, quiet: bool) -> int:
 
 def _warn_of_printed(run: Run) -> None:
     """A line for what ranks have printed, for whom the run itself does not say it."""
-    for text in dict.fromkeys(each.text for each in run.notices if each.kind == "printed"):
-        _warn(text)
+    from halftrip.report.document import printed_once
+
+    for notice in printed_once(run.notices):
+        _warn(notice.text)
 
 
 def _say_why(run: Run) -> None:

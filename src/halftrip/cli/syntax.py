@@ -95,8 +95,7 @@ class Command(click.Command):
             taken = [each for each in self.get_params(ctx) if isinstance(each, click.Argument)]
             most = " ".join(each.make_metavar(ctx) for each in taken) or "no argument"
             raise UsageError(
-                f"{' '.join(left)}: more than {self.name} takes, which is {most}; "
-                f"{ctx.command_path} --help"
+                f"{' '.join(left)}: too much: {self.name} takes {most}; {ctx.command_path} --help"
             )
         return left
 

@@ -49,8 +49,8 @@ def documented() -> Primitives:
 
 @cache
 def primitives() -> Primitives:
-    """The same without the modules that give these their names, where they are where they have been
-    since version 42."""
+    """The same without the modules that give these their names, where they are as in version 43,
+    the oldest that is taken."""
     try:
         from cryptography.hazmat.bindings._rust import openssl
 

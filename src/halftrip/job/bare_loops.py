@@ -32,8 +32,8 @@ class BareProgram:
     """A process that answers each line of its input with a line, and ends with its input. `name` is
     what errors call it. With a `listener`, lines go over the connection that it makes to that: an
     mpiexec does not tell its ranks that its own input has ended. One that `reaches` another host
-    has a session of its own, as the launcher's ssh has: it asks nothing at the terminal, and where
-    it starts what it is told to on this host, a container say, the kernel schedules both alike.
+    has a session of its own, as the launcher's ssh has, so that it cannot ask at the terminal, and,
+    where the other host is a container of this machine, the kernel's autogroups treat both alike.
     Raises Unavailable, here and in all methods but `close`, if the process cannot be started, ends,
     or does not answer."""
 
@@ -245,14 +245,16 @@ def no_idle_core(cores: Sequence[int], other: OtherHost | None = None) -> Iterat
     another host, the second core is one of that. Raises Unavailable if the program fails."""
     first, second = map(str, cores)
     idle = (str(_PROGRAM), "idle")
-    commands: list[tuple[str, ...]] = [(*idle, first, second)]
+    # Whether each reaches another host.
+    commands: list[tuple[bool, tuple[str, ...]]] = [(False, (*idle, first, second))]
     if other is not None:
-        commands = [(*idle, first), (*other.ssh, other.name, shlex.join((*idle, second)))]
+        there = (*other.ssh, other.name, shlex.join((*idle, second)))
+        commands = [(False, (*idle, first)), (True, there)]
     name = "what keeps cores from halting"
     with contextlib.ExitStack() as stack:
         programs = [
-            stack.enter_context(BareProgram(name, command, reaches=command[0] != str(_PROGRAM)))
-            for command in commands
+            stack.enter_context(BareProgram(name, command, reaches=reaches))
+            for reaches, command in commands
         ]
         for program in programs:
             program.line()

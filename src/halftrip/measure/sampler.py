@@ -102,9 +102,9 @@ class Sampler:
             )
         # The time of a sample, as far as it is known.
         self._sample_ns = 1.0
-        # The mean time of a sample of the latest batch: where samples are of two levels, the median
-        # may be of the fast one, and most of the time be that of the slow one.
-        self._latest_mean_ns = 0.0
+        # The mean time of an iteration of the latest batch: where samples are of two levels, the
+        # median may be of the fast one, and most of the time be that of the slow one.
+        self._mean_ns = 0.0
         # Of all batches: the time spent waiting for lost replies, and how many samples they gave.
         self._timed_out_ns = 0.0
         self._taken = 0
@@ -239,7 +239,8 @@ class Sampler:
         self._timed_out_ns += batch.timed_out
         self._taken += batch.times.size
         if batch.times.size:
-            self._latest_mean_ns = float(batch.times.mean())
+            is_fixed = self._phase == "warm up" and self._warm.left is not None
+            self._mean_ns = float(batch.times.mean()) / (1 if is_fixed else self.iterations)
 
     # How many samples the next batch has.
 
@@ -254,9 +255,13 @@ class Sampler:
         most = max(1, self._most_iterations / self.iterations)
         return int(min(most, self._most_samples_of_slice))
 
+    @property
+    def _longest_samples(self) -> float:
+        """How many samples of the present number of iterations the longest call may have."""
+        return LONGEST_CALL_NS / max(self._turn_ns, self._mean_ns * self.iterations)
+
     def _batch(self, samples: float) -> Batch:
-        longest = LONGEST_CALL_NS / max(self._turn_ns, self._latest_mean_ns)
-        most = min(max(1, int(longest)), self._most_samples)
+        most = min(max(1, int(self._longest_samples)), self._most_samples)
         if self._single and self._phase == "sample":
             most = min(most, self._most_samples_of_slice - self._kept.samples)
         keep = self._phase == "sample"
@@ -270,7 +275,7 @@ class Sampler:
 
     def _fixed(self, left: int) -> Batch:
         """A batch of a warm-up of which so many iterations are left, each a sample by itself."""
-        most = min(LONGEST_CALL_NS * self.iterations / self._turn_ns, self._most_iterations)
+        most = min(self._longest_samples * self.iterations, self._most_iterations)
         return Batch(1, max(1, int(min(left, most, self._most_samples_of_slice))))
 
     def _kept_block_samples(self) -> float:

@@ -19,8 +19,6 @@ from halftrip.transports.base import Transport
 
 # As much is left wherever anything runs; to find out takes longer than most iterations.
 _LITTLE_BYTES = 1 << 20
-# As much is told in GiB.
-_MUCH_BYTES = 10 << 30
 
 
 class Refusal(msgspec.Struct, frozen=True):
@@ -94,14 +92,11 @@ def _no_memory(setup: Setup, configuration: Configuration, end: EndSettings) -> 
     )
     if needed <= _LITTLE_BYTES:
         return None
-    available = memory.available()
-    if needed > available:
-        # What is left changes a little from configuration to configuration, but the reason is to be
-        # given once.
-        much = available >= _MUCH_BYTES
-        left = f"{available >> 30} GiB" if much else f"{available >> 20} MiB"
+    if needed > memory.available():
+        # How much is left changes from configuration to configuration; the reason is to be given
+        # once.
         where = "on one host" if is_of_host(end.memory) else f"in {end.memory}"
-        return f"buffers need {needed >> 20} MiB {where}, where {left} are left"
+        return f"buffers need {needed >> 20} MiB {where}, and less is left"
     return None
 
 

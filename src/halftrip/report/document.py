@@ -145,17 +145,26 @@ def _document(
     )
 
 
-def _warnings(notices: Iterable[Notice]) -> list[str]:
-    """Each once; what programs print differs between launches by names of files and processes."""
-    found: dict[str, str] = {}
+def printed_once(notices: Iterable[Notice]) -> list[Notice]:
+    """What programs have printed, each sentence of a host once: names of files and numbers of
+    processes differ between launches."""
+    found: dict[tuple[str, str], Notice] = {}
     for notice in notices:
-        text = f"{notice.host}: {notice.text}"
         if notice.kind == "printed":
-            found.setdefault(_WITH_DIGITS.sub("", text), text)
-        else:
-            text = f"left out: {text}" if notice.kind == "unread" else text
-            found.setdefault(text, text)
+            found.setdefault((notice.host, _WITH_DIGITS.sub("", notice.text)), notice)
     return list(found.values())
+
+
+def _warnings(notices: Sequence[Notice]) -> list[str]:
+    """Each once."""
+    printed = printed_once(notices)
+    told = (each for each in notices if each.kind != "printed" or each in printed)
+    return list(dict.fromkeys(map(_warning, told)))
+
+
+def _warning(notice: Notice) -> str:
+    text = f"{notice.host}: {notice.text}"
+    return f"left out: {text}" if notice.kind == "unread" else text
 
 
 def _curves(table_rows: list[Row], names: Names) -> list[RowsBySize]:

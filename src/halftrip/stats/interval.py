@@ -21,7 +21,7 @@ from halftrip.stats.quantile import Floats, Interval, Samples, in_order
 # The largest half width of an interval, as a logarithm: a wider one says nothing, exp() overflows.
 _WIDEST = 100.0
 # The interval over slices is at least this share of that within them. With all of it, healthy
-# slices would cover 99 %, with half of it they cover 97 to 98 % (benchmarks/truth.py).
+# slices would cover 99 %.
 _WITHIN = 0.5
 # Neighbours are taken for correlated by no more than this; then it is three times as wide.
 _MOST_CORRELATED = 0.8
@@ -111,8 +111,9 @@ def as_neighbours(values: Floats) -> float:
     """By what factor the interval of the median of `values`, shape (k,), in time order, is wider
     than that of independent ones: they may be closer together than the time over which a machine
     wanders. It is the square root of (1 + r) / (1 - r), as if there were fewer; r, from 0 to 0.8,
-    is the correlation of the ranks of neighbours, and 1 / k, by which few values show less of it
-    than there is (Kendall, Biometrika 41, 1954). Of fewer than six, which do not tell it, 1."""
+    is the correlation of the ranks of neighbours plus 1 / k, by which independent values show too
+    little of it, and correlated ones by more (Kendall, Biometrika 41, 1954). Of fewer than six,
+    which do not tell it, 1."""
     if values.size < FEWEST_FOR_INTERVAL:
         return 1.0
     seen = autocorrelation(values).lag1 + 1.0 / values.size

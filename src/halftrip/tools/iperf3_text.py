@@ -219,8 +219,8 @@ def _tables(lines: Lines, test: _Test) -> list[ToolTable]:
         _check(test, ends, intervals)
         each_way = _with_bytes([*zip(*intervals, strict=True)])
         # A server of version 3.1 and earlier prints 0 over all of a test of UDP.
-        is_left = test.is_summed and not any(rows[0].bandwidth for rows in ends)
-        if not (is_left and each_way):
+        is_uncounted = test.is_summed and not any(rows[0].bandwidth for rows in ends)
+        if not (is_uncounted and each_way):
             rows_of["whole test"] = [_table_row(test, [rows[0] for rows in ends], 0)]
         if len(each_way) > 1 or not rows_of:
             rows_of["intervals"] = [_table_row(test, rows, n) for n, rows in enumerate(each_way)]

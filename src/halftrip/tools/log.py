@@ -102,6 +102,7 @@ class Log:
             self.text += "\n"
         else:
             self.is_whole = True
+        self.text = wrapped.joined(self.text)
         self._starts = array("Q", [0])
         self._starts.extend(found.end() for found in _ENDS.finditer(self.text))
         # Where lines were broken, the numbers are still those of the text.
@@ -199,7 +200,7 @@ def _cleaned(text: str) -> str:
         text = _ELEMENT.sub("", text)
     if "&" in text:
         text = _ENTITY.sub(lambda found: _ENTITIES[found[1]], text)
-    return wrapped.joined(text)
+    return text
 
 
 def _prefixes(line: str) -> Iterator[tuple[int, str, Key]]:

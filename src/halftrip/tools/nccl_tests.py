@@ -76,8 +76,10 @@ def _preamble(lines: Lines, heading: int) -> tuple[dict[str, Any], int | None]:
     else:
         # There may be several processes, of which each has so many.
         of_process = lines.last(_OF_PROCESS, heading)
-        if of_process and int(of_process["threads"]) * int(of_process["devices"]) > _RANKS:
-            _check_ranks(heading, int(of_process["threads"]) * int(of_process["devices"]))
+        if of_process:
+            ranks = int(of_process["threads"]) * int(of_process["devices"])
+            if ranks > _RANKS:
+                _check_ranks(heading, ranks)
         known = {"variant": (("ranks", UNKNOWN),)}
     versions = [said["version"] for _, said in lines.matches(_VERSION, before=heading)]
     counts = [

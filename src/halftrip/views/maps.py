@@ -84,7 +84,7 @@ def _of_cores(matrix: Matrix) -> list[str]:
     if said:
         return said
     if len(places) < _FEWEST_TO_TELL:
-        return [f"which cores belong together, or are off, takes {_FEWEST_TO_TELL} cores to tell"]
+        return [f"it takes {_FEWEST_TO_TELL} cores to tell which belong together, or are off"]
     return ["no cores belong together more than others, and no pair is off"]
 
 

@@ -26,8 +26,6 @@ _Key = TypeVar("_Key", bound=Hashable)
 
 # A reason that is of one value of an option: `--memory cuda@1: there is no CUDA device 1`.
 _OF_OPTION = re.compile(r"(?:(--[a-z-]+ )(\S+)(?=: ))?(.*)", re.DOTALL)
-# What was left of something may be another figure the next time, for the same reason.
-_LEFT = re.compile(r"[0-9][0-9.,]* [KMGT]?i?B(?= are left)")
 # More rounds than these of one configuration share a line.
 _MOST_ROUNDS = 4
 # Pages are said to be as far apart as in this share of the probes at most.
@@ -177,20 +175,11 @@ def _joined(named: Sequence[tuple[_Key, str]]) -> dict[_Key, str]:
     return {key: ", ".join(names) for key, names in found.items()}
 
 
-def _same(reason: str) -> str:
-    """The same text for reasons that differ only in what was left of something."""
-    return _LEFT.sub("", reason)
-
-
 def _by_skip(skips: Sequence[Skip]) -> list[tuple[Skip, list[Variant]]]:
     """What was skipped for the same reason, and in which variants."""
     found: list[tuple[Skip, list[Variant]]] = []
-    # As it was given first.
-    first: dict[str, str] = {}
     for skip in skips:
-        alone = msgspec.structs.replace(
-            skip, variant=(), reason=first.setdefault(_same(skip.reason), skip.reason)
-        )
+        alone = msgspec.structs.replace(skip, variant=())
         known = next((variants for each, variants in found if each == alone), None)
         if known is None:
             found.append((alone, [skip.variant]))

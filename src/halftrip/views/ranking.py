@@ -21,7 +21,6 @@ from halftrip.units import significant, size_in_words
 
 # Of more others than these, the nearest are named, and the slowest.
 _MOST_OTHERS = 4
-_MOST_DIGITS = 3
 _MOST_PAIRS = 3
 # Of more ranges of sizes than these in which another path is the fastest, the last stands behind
 # the first ones.

@@ -20,7 +20,9 @@ def sentence(name: str, found: SingleCopy) -> str:
     if found.begins is None:
         return f"{name}: {at} {speed}; {_COPY}, if it is made, is limited to {limit} here"
     begins = size_in_words(found.begins)
-    return f"{name}: from {begins} on {_COPY}: {at} its own limit here is {limit}, it gets {speed}"
+    return (
+        f"{name}: from {begins} on {_COPY}: {speed} {at}, where such a copy alone has {limit} here"
+    )
 
 
 def content(found: SingleCopy | None) -> dict[str, Any] | None:

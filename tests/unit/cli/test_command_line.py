@@ -74,9 +74,9 @@ def test_only_what_is_close_is_suggested(typed, meant):
         ("compare --strict=3 a b", "--strict: takes no value; write it alone"),
         (
             "doctor foo",
-            "foo: more than doctor takes, which is no argument; halftrip doctor --help",
+            "foo: too much: doctor takes no argument; halftrip doctor --help",
         ),
-        ("recipes a b", "b: more than recipes takes, which is [recipe]; halftrip recipes --help"),
+        ("recipes a b", "b: too much: recipes takes [recipe]; halftrip recipes --help"),
     ],
 )
 def test_a_wrong_command_line_is_told_what_to_do(typed, said):

@@ -83,6 +83,7 @@ def test_what_went_wrong_is_there_once():
         # The name of a file is that of a launch.
         Notice(rank=0, host="node1", text="no room for /shm/job-a1/x.0", kind="printed", launch=0),
         Notice(rank=0, host="node1", text="no room for /shm/job-b7/x.0", kind="printed", launch=1),
+        Notice(rank=0, host="node2", text="no room for /shm/job-b7/x.0", kind="printed", launch=1),
     ]
     skip = Skip(transport="tcp", reason="because")
     failure = Failure(configuration=runs.configuration(), slice=0, reason="a wrong byte")
@@ -90,7 +91,7 @@ def test_what_went_wrong_is_there_once():
     made = document(found)
     assert made.warnings == [
         *("left out: node1: odd", "left out: node2: odd", "node1: tcp: less"),
-        "node1: no room for /shm/job-a1/x.0",
+        *("node1: no room for /shm/job-a1/x.0", "node2: no room for /shm/job-b7/x.0"),
     ]
     assert (made.skips, made.failures) == ([skip], [failure])
     assert made.interrupted == "the run ended without saying why"

@@ -105,7 +105,7 @@ def test_memory_that_is_not_there_is_a_reason(monkeypatch):
     monkeypatch.setattr(mp_shm.HOST, "available", lambda: 3 << 20)
     with opened("mp-shm") as ends:
         exchange(ends, of("mp-shm", 1 << 20, verify=True), (0, 1, 1))
-        said = "shared memory needs 4 MiB, where 3 MiB are left"
+        said = "shared memory needs 4 MiB, and less is left"
         with pytest.raises(Unavailable, match=said):
             OneEnd(ends[0], of("mp-shm", 2 << 20), True)
 

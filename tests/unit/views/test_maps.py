@@ -18,7 +18,7 @@ from harness.runs import configuration, environment, measurement, planned, run
 NS = MatrixFigure("round trip", "ns", lambda _: 0.0, False)
 SEEDS = drawn(range(20), 3)
 NOTHING = ["no cores belong together more than others, and no pair is off"]
-TOO_FEW = ["which cores belong together, or are off, takes 4 cores to tell"]
+TOO_FEW = ["it takes 4 cores to tell which belong together, or are off"]
 
 
 def core_map(distance, cores, seed, odd=None, factor=1.0, groups=(), slow=None):

@@ -42,7 +42,7 @@ def said(found):
     [
         (
             {"thresholds": [CMA]},
-            ["from 8 KiB on one copy by the kernel", "limit here is 10.0 GB/s", "gets 8.0"],
+            ["from 8 KiB on one copy by the kernel", "alone has 10.0 GB/s", "8.00 GB/s at 1 MiB"],
         ),
         ({}, ["at 1 MiB 8.0", "if it is made, is limited to 10.0 GB/s"]),
         ({"transport": "ucx"}, ["if it is made"]),

@@ -19,7 +19,6 @@ from halftrip.report.numbers import (
 from halftrip.results.counts import Delivery
 from halftrip.results.records import Aggregate, Skip, WarmUp
 from halftrip.stats.estimate import Estimate
-from halftrip.views import notes
 from halftrip.views.compare_rows import bounds
 from halftrip.views.details import details
 from harness import runs
@@ -130,14 +129,6 @@ def test_interrupted_and_empty_runs_say_why():
     assert "interrupted: the run ended without saying why" in table(end=None)
     skip = Skip(transport="tcp", reason="because", windows=[1, 64], sizes=[0, 1024])
     assert "not measured: tcp 0, 1K (window 1, 64): because" in table(skips=(skip,))
-
-
-def test_a_reason_with_a_figure_that_changed_meanwhile_is_said_once():
-    reason = "buffers need 40000 MiB on one host, where {} GiB are left"
-    left = {"tcp": 21, "shm": 22}
-    skips = (Skip(transport=name, reason=reason.format(gib)) for name, gib in left.items())
-    found = notes.skips(document(runs.run(skips=tuple(skips))))
-    assert found == [f"not measured: tcp, shm: {reason.format(21)}"]
 
 
 def test_round_trips_are_shown_where_something_goes_there_and_back():

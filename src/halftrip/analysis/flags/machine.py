@@ -30,7 +30,8 @@ def above_bound(row: Evidence) -> Finding | None:
         if row.summary.latency * trips < half / _SLACK:
             return Finding(
                 f"{us(row.summary.latency)} one way, where a cache line alone takes {us(half)}",
-                advice="halftrip doctor checks the clock; --cores names the cores that are probed",
+                advice="check the clock with halftrip doctor; name the cores that are probed with "
+                "--cores",
             )
     limit = _copy_limit(row)
     if (

@@ -87,7 +87,7 @@ ALWAYS: tuple[Cause, ...] = (
         excluded="the hypervisor has never counted any: then it is not known",
         says="the hypervisor did not run core 0 for 39 % of the time",
         advice="measure when its other machines are quiet, or on a machine of your own; ask "
-        "for the quota, or the credits, of the virtual CPU",
+        "its operator whether the virtual CPU has a quota, or has used up its credits",
     ),
     Cause(
         name="waited for a core",
@@ -98,8 +98,8 @@ ALWAYS: tuple[Cause, ...] = (
         "of the time beyond what other programs and a quota explain.",
         excluded="ranks share the core",
         says="rank 1 was ready to run, and did not get core 1, for 50 % of the time",
-        advice=f"{OTHERS}; if nothing, ask for a CPU limit outside of what can be seen "
-        "from here, as around a container",
+        advice=f"{OTHERS}; if nothing, ask whether a CPU limit is set outside of what can "
+        "be seen from here, as around a container",
     ),
     Cause(
         name="SMT siblings",

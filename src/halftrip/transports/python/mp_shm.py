@@ -61,11 +61,9 @@ class ShmEndpoint(Endpoint):
         self._segment: SharedSegment | None = None
         if not initiates:
             return
-        needed, available = 2 * _slot_bytes(configuration), HOST.available()
-        if needed > available:
-            raise Unavailable(
-                f"shared memory needs {needed >> 20} MiB, where {available >> 20} MiB are left"
-            )
+        needed = 2 * _slot_bytes(configuration)
+        if needed > HOST.available():
+            raise Unavailable(f"shared memory needs {needed >> 20} MiB, and less is left")
         self._segment = SharedSegment(needed)
         for each in _halves(self._segment.bytes):
             make_semaphores(each, _SEMAPHORES)
