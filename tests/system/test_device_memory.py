@@ -82,7 +82,7 @@ def test_planted_delays_come_out(shell, cuda):
             "cuda@0 cannot access the memory of Stand-in 1",
         ),
         (("--memory", "cuda", "-t", "nccl"), {}, "--memory cuda: NCCL has no two ranks on one"),
-        (("--memory", "cuda", "-s", "1G"), {}, "buffers need 4096 MiB in cuda, where"),
+        (("--memory", "cuda", "-s", "1G"), {}, "buffers need 4096 MiB in cuda, and less is left"),
         (
             ("--memory", "cuda", "-t", "cuda-ipc"),
             {"fail": "cuMemAlloc_v2=2"},
