@@ -134,7 +134,9 @@ def test_memory_that_the_processor_does_not_reach_is_for_mpi(shell, installed):
 def test_a_trial_ends_with_its_process(shell, installed):
     """Whatever kills that: no launcher sees to it here."""
     code = "from halftrip.transports import device_pointers; device_pointers._trial('slow')"
-    trying = shell.start(sys.executable, "-c", code, environment=installed)
+    # As in a job: what Open MPI leaves when it is killed goes with the folder.
+    segments = {"OMPI_MCA_btl_sm_backing_directory": str(shell.directory)}
+    trying = shell.start(sys.executable, "-c", code, environment=installed | segments)
 
     def trials():
         return [pid for pid, words in shell.marked.processes().items() if MODULE in words]
