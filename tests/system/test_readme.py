@@ -26,6 +26,9 @@ LARGE = {"gpu-paths", "like-osu", "like-imb"}
 # What is slow in full, and how it is asked for briefly: over all paths, test_doctor_loops has the
 # loops, and test_runs_under_load the traffic.
 BRIEF = {"halftrip doctor --loops": ("-t", "pipe"), "halftrip run under-load": ("-t", "mpi,unix")}
+# What has to be long enough for its question: a simulator is given no curve that gets faster with
+# the size, as two slices of a moment may say.
+LONGER = {"network.jsonl": ("--time", "20ms", "--slices", "5")}
 # What stands for the two hosts of the README where an mpiexec starts ranks; halftrip's own ranks
 # are on hosts that a stand-in for ssh makes.
 HOSTS = {"n1,n2": "localhost:2"}
@@ -64,7 +67,8 @@ def within_budget(words):
     for names, here in HOSTS.items() if words[0] == "mpiexec" else ():
         words = [word.replace(names, here) for word in words]
     if "halftrip" in words and words[words.index("halftrip") + 1] == "run":
-        words += BUDGET
+        (budget,) = [LONGER[word] for word in words if word in LONGER] or [BUDGET]
+        words += budget
         if {"--launches", "paper", "--against"} & set(words):
             words += FEW_LAUNCHES
         if LARGE & set(words):
