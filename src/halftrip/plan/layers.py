@@ -22,9 +22,12 @@ from halftrip.plan.checks import (
     check_dragon,
     check_hosts,
     check_launches,
+    check_nodes,
     check_vary,
 )
+from halftrip.plan.congestion import congested, drawn_seed
 from halftrip.plan.cost import check_cost
+from halftrip.plan.flows import check_backgrounds
 from halftrip.plan.hosts import spread
 from halftrip.plan.launches import DEALT_SECONDS, deal
 from halftrip.plan.layer import Layer, at, check_value, place_of
@@ -87,6 +90,9 @@ def make_plan(*layers: Layer, defaults: Layer | None = None, in_job: bool = Fals
     check_hosts(plan, asked)
     check_launches(plan, layers)
     check_dragon(plan, asked)
+    check_backgrounds(plan)
+    if not in_job:
+        check_nodes(plan, asked)
     check_vary(plan, layers)
     check_cost(plan, plan.ranks or 2)
     return plan
@@ -113,6 +119,8 @@ def _with_ranks(plan: Plan, layers: Sequence[Layer]) -> Plan:
         )
     if isinstance(plan.cores, tuple):
         plan = at(place_of(layers, "cores"), partial(with_cores, plan), plan.cores)
+    if plan.pairs == "congestion":
+        at(place_of(layers, "pairs"), partial(check_ranks, plan), 2)
     if plan.ranks is not None:
         at(
             place_of(layers, "cores", "ranks", "hosts", "hostfile"),
@@ -253,6 +261,12 @@ def check_ranks(plan: Plan, ranks: int) -> None:
 def _with_hosts(plan: Plan, hosts: tuple[str, ...]) -> Plan:
     """The plan with a rank for each time that a host is named, unless it says how many. Raises
     UsageError if a host would have none."""
+    if plan.pairs == "congestion":
+        if plan.ranks is not None:
+            raise UsageError("congestion has ranks of its own on each host; leave out --ranks")
+        seed = drawn_seed() if plan.pairs_seed is None else plan.pairs_seed
+        hosts, pairs = congested(hosts, seed)
+        plan = msgspec.structs.replace(plan, hosts=hosts, pairs=pairs, pairs_seed=seed)
     ranks = max(2, len(hosts)) if plan.ranks is None else plan.ranks
     spread(hosts, ranks)
     return msgspec.structs.replace(plan, ranks=ranks)

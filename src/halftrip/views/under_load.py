@@ -92,7 +92,7 @@ def _columns(
         return row.configuration.messages_per_iteration if of_rates or round_trips else 1
 
     def factor(row: Row) -> str:
-        return _factor(factors.get(row.configuration))
+        return factor_in_words(factors.get(row.configuration))
 
     sizes = {row.configuration.known_size for row in rows}
     name = "round trip" if round_trips else "latency"
@@ -125,7 +125,7 @@ def _quantile(name: str, times: Callable[[Row], float]) -> Callable[[Row], str]:
     return lambda row: in_unit(getattr(row.summary, name).value * times(row), "us")
 
 
-def _factor(found: Estimate | None) -> str:
+def factor_in_words(found: Estimate | None) -> str:
     """``2.1 (1.9 to 2.4)``."""
     if found is None:
         return NOTHING
