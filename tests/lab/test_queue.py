@@ -4,6 +4,7 @@ import pytest
 
 from halftrip.analysis.under_load import under_load
 from halftrip.report.document import document
+from harness.choice import FULL, TRIALS
 from lab.hosts import FIRST
 
 pytestmark = pytest.mark.extended
@@ -34,7 +35,7 @@ def queue_of(lab, shell, size, background, *more):
     # A test may measure again.
     result.path.unlink()
     (found,) = under_load(made.rows, made.run.names)
-    return found.queue
+    return found.standing
 
 
 @pytest.mark.parametrize("flows", [4, 8, 14])
@@ -55,6 +56,21 @@ def test_a_short_queue_that_drops_is_told_from_a_long_one(three, shell):
     short, long = (queue_of(three, shell, size, "stream*8", *few) for size in (65_536, 1_000_000))
     assert 2.6e6 < short.ns.value < 5.3e6
     assert 40e6 < long.ns.value < 81e6
+
+
+@pytest.mark.parametrize("size", (1_000_000, 400_000, 150_000) if FULL else (1_000_000,))
+def test_the_length_of_a_queue_that_is_kept_full_is_told(three, shell, size):
+    """By datagrams at a little more than the link's rate, which do not let up as TCP does. Some
+    messages are dropped, too, and sent again after a timeout; most wait for all of the queue."""
+    found = queue_of(three, shell, size, "stream:udp:1448:12300000")
+    assert found.ns.value == pytest.approx(size * 8e9 / RATE, rel=0.1)
+
+
+@pytest.mark.parametrize("trial", range(TRIALS))
+def test_a_short_queue_is_told_from_a_long_one(three, shell, trial):
+    few = ("--slices", "2", "-i", "20", "--warmup", "2")
+    short, long = (queue_of(three, shell, size, "stream*8", *few) for size in (65_536, 1_000_000))
+    assert short.ns.high < long.ns.low
 
 
 def test_traffic_that_leaves_a_link_idle_shows_no_queue(three, shell):

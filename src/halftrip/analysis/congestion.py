@@ -14,7 +14,7 @@ from halftrip.analysis.rows import Row
 from halftrip.analysis.under_load import without_traffic
 from halftrip.results.configuration import NO_BACKGROUND, Configuration
 from halftrip.stats.distributions import NORMAL_95
-from halftrip.stats.estimate import Estimate
+from halftrip.stats.estimate import Estimate, ratio
 from halftrip.stats.median import median
 
 # A pair whose messages take longer by less than this, beside what the others' do, is as they are.
@@ -58,7 +58,7 @@ def together(rows: Sequence[Row]) -> list[Together]:
             continue
         slower = slower_than(first, row)
         if slower is not None and slower.factor.value > 0:
-            tail = row.summary.p99.value / first.summary.p99.value
+            tail = ratio(row.summary.p99, first.summary.p99).value
             found = Beside(row, first, slower.factor, tail)
             groups.setdefault((each.setting, each.concurrency), []).append(found)
     return [_judged(setting, found) for (setting, _), found in groups.items()]

@@ -7,9 +7,11 @@ from hypothesis import strategies as st
 
 from halftrip.analysis.rows import rows
 from halftrip.analysis.under_load import implied_queue, under_load
+from halftrip.report.document import document
 from halftrip.results.background import BackgroundTraffic
 from halftrip.stats.estimate import Estimate
 from halftrip.views.screen import first_screen
+from halftrip.views.under_load import queue_fields
 from harness import runs
 from harness.screens import text
 
@@ -63,7 +65,14 @@ def a_run(hosts=("n1", "n2"), times=5.0, own_cores=True):
     for text_, factor in (("none", 1.0), ("stream:tcp:64K", times)):
         for number in range(8):
             made = runs.measurement(
-                "tcp", 64, "block", 1e6 * factor, seed=number, slice=number, background=text_
+                "tcp",
+                64,
+                "block",
+                1e6 * factor,
+                seed=number,
+                slice=number,
+                iterations=1,
+                background=text_,
             )
             beside = None if factor == 1.0 else traffic(own_cores=own_cores)
             found.append(msgspec.structs.replace(made, background=beside))
@@ -77,9 +86,15 @@ def test_the_first_screen_says_how_much_longer_messages_take_and_the_queue():
     (found,) = under_load(made, run.names)
     assert found.factor.low <= 5.0 <= found.factor.high
     # A round trip is 8 ms longer.
-    assert found.queue.bytes.value == pytest.approx(8e-3 * LINK, rel=0.02)
+    assert found.standing.bytes.value == pytest.approx(8e-3 * LINK, rel=0.02)
+    assert found.most.ns.value == pytest.approx(found.standing.ns.value, rel=0.02)
+    (fields,) = queue_fields(document(run))
+    assert fields["hosts"] == ["n1", "n2"]
+    assert fields["standing_bytes"] == pytest.approx(found.standing.bytes.value)
+    assert fields["most_low_ns"] <= fields["most_ns"] <= fields["most_high_ns"]
     shown = text(first_screen, run)
     assert "x idle" in shown
+    assert "pass; nine of ten at most 8" in " ".join(shown.split())
     assert "12.5" in shown
     assert "queue: tcp stream:tcp:64K, 64 B: a round trip takes 8" in shown
     # Traffic makes no path slower than another.
@@ -89,7 +104,7 @@ def test_the_first_screen_says_how_much_longer_messages_take_and_the_queue():
 def test_within_a_host_there_is_no_queue_and_shared_cores_are_said():
     run = a_run(hosts=("n1", "n1"), own_cores=False)
     (found,) = under_load(rows(run), run.names)
-    assert found.queue is None
+    assert found.standing is None
     shown = text(first_screen, run)
     assert "queue:" not in shown
     assert "There was no core left for the background" in " ".join(shown.split())
