@@ -6,16 +6,29 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
+import msgspec
+
 from halftrip.errors import UsageError
 from halftrip.plan.pairing import Pair
+from halftrip.plan.plan import Plan
 
 _FEWEST = 3
 # A seed that a user types again is short.
 _MOST_SEED = 1_000_000
 
 
-def drawn_seed() -> int:
-    return random.SystemRandom().randrange(_MOST_SEED)
+def with_congestion(plan: Plan, hosts: tuple[str, ...]) -> tuple[Plan, tuple[str, ...]]:
+    """A plan whose pairs are ``congestion`` with those that this means between `hosts`, and the
+    host of each of its ranks; another plan as it is. Raises UsageError where there is no such."""
+    if plan.pairs != "congestion":
+        return plan, hosts
+    if plan.ranks is not None:
+        raise UsageError("congestion has ranks of its own on each host; leave out --ranks")
+    seed = plan.pairs_seed
+    if seed is None:
+        seed = random.SystemRandom().randrange(_MOST_SEED)
+    hosts, pairs = congested(hosts, seed)
+    return msgspec.structs.replace(plan, hosts=hosts, pairs=pairs, pairs_seed=seed), hosts
 
 
 def congested(hosts: Sequence[str], seed: int) -> tuple[tuple[str, ...], tuple[Pair, ...]]:

@@ -25,7 +25,7 @@ from halftrip.plan.checks import (
     check_nodes,
     check_vary,
 )
-from halftrip.plan.congestion import congested, drawn_seed
+from halftrip.plan.congestion import with_congestion
 from halftrip.plan.cost import check_cost
 from halftrip.plan.flows import check_backgrounds
 from halftrip.plan.hosts import spread
@@ -36,7 +36,7 @@ from halftrip.plan.pairing import Pairing, Schedule
 from halftrip.plan.parsing import no_such_key, underscored
 from halftrip.plan.parts import CHOOSING, chosen
 from halftrip.plan.plan import PART_KEYS, STOPS_EARLY, Plan, plan_keys
-from halftrip.plan.recipes import PRESETS
+from halftrip.plan.recipes import PRESETS, called
 from halftrip.plan.slices import shared_by_sizes
 from halftrip.plan.variants import with_cores
 from halftrip.registry import BETWEEN_HOSTS
@@ -119,8 +119,6 @@ def _with_ranks(plan: Plan, layers: Sequence[Layer]) -> Plan:
         )
     if isinstance(plan.cores, tuple):
         plan = at(place_of(layers, "cores"), partial(with_cores, plan), plan.cores)
-    if plan.pairs == "congestion":
-        at(place_of(layers, "pairs"), partial(check_ranks, plan), 2)
     if plan.ranks is not None:
         at(
             place_of(layers, "cores", "ranks", "hosts", "hostfile"),
@@ -261,12 +259,7 @@ def check_ranks(plan: Plan, ranks: int) -> None:
 def _with_hosts(plan: Plan, hosts: tuple[str, ...]) -> Plan:
     """The plan with a rank for each time that a host is named, unless it says how many. Raises
     UsageError if a host would have none."""
-    if plan.pairs == "congestion":
-        if plan.ranks is not None:
-            raise UsageError("congestion has ranks of its own on each host; leave out --ranks")
-        seed = drawn_seed() if plan.pairs_seed is None else plan.pairs_seed
-        hosts, pairs = congested(hosts, seed)
-        plan = msgspec.structs.replace(plan, hosts=hosts, pairs=pairs, pairs_seed=seed)
+    plan, hosts = with_congestion(plan, hosts)
     ranks = max(2, len(hosts)) if plan.ranks is None else plan.ranks
     spread(hosts, ranks)
     return msgspec.structs.replace(plan, ranks=ranks)
@@ -347,7 +340,7 @@ def file_layer(path: str | os.PathLike[str]) -> Layer:
         said = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise UsageError(f"{path}: not a plan: {said}") from None
     keys = at(os.fspath(path), underscored, keys)
-    return _with_parts(keys, lambda name: f"{path}: {name.replace('_', '-')}")
+    return _with_parts(keys, lambda name: f"{called(path)}: {name.replace('_', '-')}")
 
 
 def _text_of(path: str | os.PathLike[str]) -> str:

@@ -262,7 +262,7 @@ def _turning(ranks: int) -> int:
 def _check(ranks: int, pairs: Pairs) -> None:
     if isinstance(pairs, str):
         if pairs == "congestion":
-            # `plan.congestion` makes pairs of it.
+            # With hosts, `plan.congestion` has made pairs of it.
             raise UsageError("congestion is between three hosts or more; name them with --hosts")
         if ranks < 2:
             raise UsageError(f"{ranks} ranks cannot form {pairs}; at least 2 are needed")

@@ -41,7 +41,7 @@ def test_what_is_drawn_is_recorded_and_can_be_drawn_again():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({}, "--pairs: congestion is between three hosts or more; name them with --hosts"),
+        ({}, "congestion is between three hosts or more; name them with --hosts"),
         ({"hosts": "a,b,a"}, "--hosts: congestion is between 3 hosts or more; there are 2"),
         ({"hosts": "a,b,c", "ranks": 6}, "congestion has ranks of its own on each host"),
     ],
