@@ -30,6 +30,7 @@ def test_who_sends_to_the_first_host_with_all_others_waits(three, shell):
         if not each.setting.is_rate:
             assert min(factors) > 3
         elif len(factors) == 2:
-            assert sum(1 / factor for factor in factors) == pytest.approx(1.0, abs=0.2)
+            # One has done before the other, and TCP does not share evenly.
+            assert 0.8 < sum(1 / factor for factor in factors) < 1.6
     shown = " ".join(text(first_screen, result.run).split())
     assert f"incast to {three.hosts[0].name}, 2 pairs at once" in shown
