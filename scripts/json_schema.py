@@ -272,7 +272,7 @@ def _slow() -> dict[str, Any]:
 
 def _queue() -> dict[str, Any]:
     sides = {"": "", "_low": "lower end of its 95 % interval, ", "_high": "upper end, "}
-    whose = {"standing": "The median message", "most": "The longest of nine of ten messages"}
+    whose = {"standing": "The median message", "full": "What full_by says"}
     figures = {
         f"{name}{side}_{unit}": _number(f"{who} waits for: {says}{unit}; null: not known.", "null")
         for name, who in whose.items()
@@ -286,6 +286,9 @@ def _queue() -> dict[str, Any]:
             "size_bytes": _whole("Payload of a message, bytes; null: not known.", "null"),
             "hosts": _list("The two hosts.", {"type": "string"}),
             "variant": _text("With what, where something is varied; or empty."),
+            "full_by": _text(
+                "p99, p90 or longest: which messages wait for the full queue.", "null"
+            ),
             **figures,
         }
     )

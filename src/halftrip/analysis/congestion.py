@@ -36,7 +36,8 @@ class Beside(NamedTuple):
 
 class Together(NamedTuple):
     """The rows of pairs that talk at the same time, of one `setting`, the one that suffers most
-    first. `worst`: the first one suffers more than the others, surely, by a tenth at least."""
+    first. `worst`: the first one suffers more than the others, surely, by a tenth at least, and
+    takes longer than they do: one that is only nearer while it is alone is not worse."""
 
     setting: Configuration
     rows: list[Beside]
@@ -61,15 +62,16 @@ def together(rows: Sequence[Row]) -> list[Together]:
             tail = ratio(row.summary.p99, first.summary.p99).value
             found = Beside(row, first, slower.factor, tail)
             groups.setdefault((each.setting, each.concurrency), []).append(found)
-    return [_judged(setting, found) for (setting, _), found in groups.items()]
+    return [judged(setting, found) for (setting, _), found in groups.items()]
 
 
 def _alike(configuration: Configuration) -> Configuration:
     return msgspec.structs.replace(without_traffic(configuration), concurrency=1)
 
 
-def _judged(setting: Configuration, found: list[Beside]) -> Together:
-    """Among many pairs chance makes one the worst: its interval is as much wider (Bonferroni)."""
+def judged(setting: Configuration, found: list[Beside]) -> Together:
+    """These rows, in order. Among many pairs chance makes one the worst: its interval is as much
+    wider (Bonferroni)."""
     ordered = sorted(found, key=lambda each: -each.factor.value)
     first, *others = (each.factor for each in ordered)
     wider = NormalDist().inv_cdf(1 - _LEVEL / 2 / len(ordered)) / NORMAL_95
@@ -77,4 +79,7 @@ def _judged(setting: Configuration, found: list[Beside]) -> Together:
         return Together(setting, ordered, False)
     low = math.log(first.value) - wider * math.log(first.value / first.low)
     usual = median([each.high for each in others])
+    times = [each.row.summary.latency for each in ordered]
+    if times[0] < _LEAST * median(times[1:]):
+        return Together(setting, ordered, False)
     return Together(setting, ordered, low > math.log(_LEAST * usual) if usual > 0 else False)

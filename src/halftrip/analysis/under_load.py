@@ -34,15 +34,15 @@ class Queue(NamedTuple):
 class UnderLoad(NamedTuple):
     """A row beside traffic, the same one without (`idle`), and how many times as long it takes,
     with a 95 % interval as far as both rows have one. `standing` is the queue that explains what
-    the median message waits for, if one does, and `most` the one that nine of ten do not exceed
-    (None: not known), which is the full one where something keeps it full. Rarer quantiles are of
-    messages that were dropped, and sent again after a timeout."""
+    the median message waits for, if one does, and `full` what the last quantile does that is known:
+    of p99, p90 and the longest, which has no interval, that of the name `full_by`."""
 
     row: Row
     idle: Row
     factor: Estimate
     standing: Queue | None
-    most: Queue | None
+    full: Queue | None
+    full_by: str
 
 
 def under_load(rows: Sequence[Row], names: Names) -> list[UnderLoad]:
@@ -56,7 +56,7 @@ def under_load(rows: Sequence[Row], names: Names) -> list[UnderLoad]:
             continue
         slower = slower_than(alone, row)
         if slower is not None:
-            queues = _queues(row, alone) if is_between_hosts(row, names) else (None, None)
+            queues = _queues(row, alone) if is_between_hosts(row, names) else _NO_QUEUES
             found.append(UnderLoad(row, alone, slower.factor, *queues))
     return found
 
@@ -70,18 +70,22 @@ def is_between_hosts(row: Row, names: Names) -> bool:
     return len({names.hosts.get(rank) for rank in row.configuration.pair}) > 1
 
 
-def _queues(row: Row, idle: Row) -> tuple[Queue | None, Queue | None]:
+_NO_QUEUES = (None, None, "")
+
+
+def _queues(row: Row, idle: Row) -> tuple[Queue | None, Queue | None, str]:
     traffic, beside = row.traffic, parsed(row.configuration.background)
     if traffic is None or beside is None or row.configuration.is_rate:
-        return None, None
-    shape = SHAPES[beside.pattern]
+        return _NO_QUEUES
+    shape, summary = SHAPES[beside.pattern], row.summary
     directions = shape.initiator + shape.responder
     trips = row.configuration.messages_per_iteration
-    standing, most = (
-        implied_queue(idle.summary.time, time, trips, traffic, directions)
-        for time in (row.summary.time, row.summary.p90)
-    )
-    return standing, most
+    standing = implied_queue(idle.summary.time, summary.time, trips, traffic, directions)
+    late = {"p99": summary.p99, "p90": summary.p90, "longest": Estimate(summary.max)}
+    name = next((name for name, time in late.items() if time.value > 0), "")
+    if standing is None or not name:
+        return standing, None, ""
+    return standing, _waiting(idle.summary.time, late[name], trips, traffic, directions), name
 
 
 def implied_queue(
@@ -90,8 +94,12 @@ def implied_queue(
     """The queue that makes messages wait beside `traffic`, which is sent in so many `directions`;
     `idle` and `loaded` are times one way, ns, of which a round trip has so many `trips`. None where
     chance, or two frames, or threads that wait for a core, explain what is longer."""
+    found = _waiting(idle, loaded, trips, traffic, directions)
+    return None if traffic.load > _MOST_BUSY or not found.bytes.low > _TWO_FRAMES else found
+
+
+def _waiting(
+    idle: Estimate, loaded: Estimate, trips: int, traffic: BackgroundTraffic, directions: int
+) -> Queue:
     longer = difference(loaded, idle).scaled(trips)
-    queued = longer.scaled(traffic.bandwidth / directions * 1e-9)
-    if traffic.load > _MOST_BUSY or not queued.low > _TWO_FRAMES:
-        return None
-    return Queue(longer, queued)
+    return Queue(longer, longer.scaled(traffic.bandwidth / directions * 1e-9))

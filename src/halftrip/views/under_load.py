@@ -48,6 +48,8 @@ _SHARED = (
 )
 # Of a figure that its interval supports less, fewer.
 _MOST_DIGITS = 3
+# Of one message.
+_DIGITS_OF_ONE = 2
 
 
 def has_traffic(rows: Sequence[Row]) -> bool:
@@ -161,9 +163,9 @@ def _queues(found: UnderLoad) -> str:
     if found.standing is None:
         return "none is seen"
     standing = "a round trip takes {} longer, in which {} pass".format(*_queue(found.standing))
-    if found.most is None:
+    if found.full is None:
         return standing
-    return "{}; nine of ten at most {}, {}".format(standing, *_queue(found.most))
+    return "{} (the median); by the {}: {}, {}".format(standing, found.full_by, *_queue(found.full))
 
 
 def _queue(queue: Queue) -> tuple[str, str]:
@@ -181,7 +183,8 @@ def queue_fields(document: Document) -> list[dict[str, Any]]:
             "hosts": [document.run.names.host(rank) for rank in each.row.configuration.pair],
             "variant": variant_in_words(each.row.configuration.variant),
             **_of_queue("standing", each.standing),
-            **_of_queue("most", each.most),
+            "full_by": each.full_by or None,
+            **_of_queue("full", each.full),
         }
         for each in _found(document)
         if each.standing is not None
@@ -198,4 +201,6 @@ def _of_queue(name: str, queue: Queue | None) -> dict[str, float | None]:
 
 
 def _digits(estimate: Estimate) -> int:
+    if math.isnan(estimate.half_width):
+        return _DIGITS_OF_ONE
     return min(supported_digits(estimate.half_width / estimate.value), _MOST_DIGITS)

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from halftrip.analysis.congestion import together
+from halftrip.analysis.congestion import judged, together
 from halftrip.analysis.rows import rows
 from halftrip.plan.congestion import congested
 from halftrip.results.background import BackgroundTraffic
@@ -43,6 +43,16 @@ def test_a_pair_that_suffers_more_is_named_and_none_where_all_suffer_alike(seed)
         planted = together(rows(a_run(seed, PAIRS[number])))
         named = [found.rows[0].row.configuration.pair for found in planted if found.worst]
         assert named == [PAIRS[number]]
+
+
+def test_a_pair_that_is_nearer_while_it_is_alone_is_not_worse():
+    run = a_run(1)
+    found = together(rows(run))[0]
+    near = [
+        each._replace(factor=each.factor.scaled(3.0)) if number == 2 else each
+        for number, each in enumerate(found.rows)
+    ]
+    assert not judged(found.setting, near).worst
 
 
 def test_the_first_screen_names_it():
