@@ -198,6 +198,7 @@ def _run() -> dict[str, Any]:
         "carriers": _list("What carries messages where a library chooses.", _ref("Carrier")),
         "losses": _list("What hosts have lost, by their own counters.", _losses()),
         "slow": _list("Hosts and links that are slow beside the others.", _slow()),
+        "queues": _list("The queues between hosts that traffic beside messages implies.", _queue()),
         "expectations": _list("Who falls short of what was expected.", _shortfall()),
         "rows": _list("The figures of each configuration.", _ref("Row")),
         "copies": _list(
@@ -265,6 +266,30 @@ def _slow() -> dict[str, Any]:
             "high": _number("Upper end of the 95 % interval of the factor."),
             "links": _whole("How many links of it were measured."),
             "hosts": _list("The host, or the two hosts of a link.", {"type": "string"}),
+        }
+    )
+
+
+def _queue() -> dict[str, Any]:
+    sides = {"": "", "_low": "lower end of its 95 % interval, ", "_high": "upper end, "}
+    whose = {"standing": "The median message", "full": "What full_by says"}
+    figures = {
+        f"{name}{side}_{unit}": _number(f"{who} waits for: {says}{unit}; null: not known.", "null")
+        for name, who in whose.items()
+        for unit in ("ns", "bytes")
+        for side, says in sides.items()
+    }
+    return _object(
+        {
+            "transport": _text("The transport of the messages."),
+            "background": _text("The traffic beside them."),
+            "size_bytes": _whole("Payload of a message, bytes; null: not known.", "null"),
+            "hosts": _list("The two hosts.", {"type": "string"}),
+            "variant": _text("With what, where something is varied; or empty."),
+            "full_by": _text(
+                "p99, p90 or longest: which messages wait for the full queue.", "null"
+            ),
+            **figures,
         }
     )
 

@@ -6,6 +6,8 @@ import random
 import pytest
 
 FULL = os.environ.get("FULL") == "1"
+# How many seeds what is drawn has, from 0 on.
+TRIALS = int(os.environ.get("TRIALS", "1"))
 
 
 def drawn(cases, count, seed=1):

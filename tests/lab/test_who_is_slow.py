@@ -4,7 +4,6 @@ TRIALS is how many seeds there are, from 0 on; a seed draws which host or link i
 
 import contextlib
 import json
-import os
 import random
 from dataclasses import replace
 from itertools import combinations
@@ -12,12 +11,12 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from harness.choice import TRIALS
 from lab import hosts
 from lab.relay import SENT, TCP, Rule
 
 pytestmark = pytest.mark.extended
 
-TRIALS = int(os.environ.get("TRIALS", "1"))
 RATE, BURST = 200_000_000, 16384
 DELAY_NS = 1_000_000
 NO_ANSWER = "which host or link is slow cannot be told"

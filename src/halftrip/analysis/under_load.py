@@ -33,12 +33,16 @@ class Queue(NamedTuple):
 
 class UnderLoad(NamedTuple):
     """A row beside traffic, the same one without (`idle`), and how many times as long it takes,
-    with a 95 % interval as far as both rows have one. `queue` explains that, if one does."""
+    with a 95 % interval as far as both rows have one. `standing` is the queue that explains what
+    the median message waits for, if one does, and `full` what the last quantile does that is known:
+    of p99, p90 and the longest, which has no interval, that of the name `full_by`."""
 
     row: Row
     idle: Row
     factor: Estimate
-    queue: Queue | None
+    standing: Queue | None
+    full: Queue | None
+    full_by: str
 
 
 def under_load(rows: Sequence[Row], names: Names) -> list[UnderLoad]:
@@ -52,8 +56,8 @@ def under_load(rows: Sequence[Row], names: Names) -> list[UnderLoad]:
             continue
         slower = slower_than(alone, row)
         if slower is not None:
-            queue = _queue(row, alone) if _is_between_hosts(row, names) else None
-            found.append(UnderLoad(row, alone, slower.factor, queue))
+            queues = _queues(row, alone) if is_between_hosts(row, names) else _NO_QUEUES
+            found.append(UnderLoad(row, alone, slower.factor, *queues))
     return found
 
 
@@ -61,19 +65,27 @@ def without_traffic(configuration: Configuration) -> Configuration:
     return msgspec.structs.replace(configuration, background=NO_BACKGROUND)
 
 
-def _is_between_hosts(row: Row, names: Names) -> bool:
+def is_between_hosts(row: Row, names: Names) -> bool:
     """Whether its ranks are on two hosts: what makes messages wait within one is no queue."""
     return len({names.hosts.get(rank) for rank in row.configuration.pair}) > 1
 
 
-def _queue(row: Row, idle: Row) -> Queue | None:
+_NO_QUEUES = (None, None, "")
+
+
+def _queues(row: Row, idle: Row) -> tuple[Queue | None, Queue | None, str]:
     traffic, beside = row.traffic, parsed(row.configuration.background)
     if traffic is None or beside is None or row.configuration.is_rate:
-        return None
-    shape = SHAPES[beside.pattern]
+        return _NO_QUEUES
+    shape, summary = SHAPES[beside.pattern], row.summary
     directions = shape.initiator + shape.responder
     trips = row.configuration.messages_per_iteration
-    return implied_queue(idle.summary.time, row.summary.time, trips, traffic, directions)
+    standing = implied_queue(idle.summary.time, summary.time, trips, traffic, directions)
+    late = {"p99": summary.p99, "p90": summary.p90, "longest": Estimate(summary.max)}
+    name = next((name for name, time in late.items() if time.value > 0), "")
+    if standing is None or not name:
+        return standing, None, ""
+    return standing, _waiting(idle.summary.time, late[name], trips, traffic, directions), name
 
 
 def implied_queue(
@@ -82,8 +94,12 @@ def implied_queue(
     """The queue that makes messages wait beside `traffic`, which is sent in so many `directions`;
     `idle` and `loaded` are times one way, ns, of which a round trip has so many `trips`. None where
     chance, or two frames, or threads that wait for a core, explain what is longer."""
+    found = _waiting(idle, loaded, trips, traffic, directions)
+    return None if traffic.load > _MOST_BUSY or not found.bytes.low > _TWO_FRAMES else found
+
+
+def _waiting(
+    idle: Estimate, loaded: Estimate, trips: int, traffic: BackgroundTraffic, directions: int
+) -> Queue:
     longer = difference(loaded, idle).scaled(trips)
-    queued = longer.scaled(traffic.bandwidth / directions * 1e-9)
-    if traffic.load > _MOST_BUSY or not queued.low > _TWO_FRAMES:
-        return None
-    return Queue(longer, queued)
+    return Queue(longer, longer.scaled(traffic.bandwidth / directions * 1e-9))

@@ -22,18 +22,12 @@ from halftrip.measure.pair import PairEnd
 from halftrip.measure.selection import refusal
 from halftrip.measure.setup import Setup
 from halftrip.plan.background import parsed
-from halftrip.plan.configurations import settings
-from halftrip.plan.plan import Plan
-from halftrip.registry import SIMULATED, TRANSPORTS
+from halftrip.plan.flows import flow_of
 from halftrip.results.background import BackgroundTraffic, moved
 from halftrip.results.block import Times
 from halftrip.results.configuration import Configuration
 from halftrip.results.counts import Delivery
-from halftrip.results.patterns import SHAPES
 
-# So many messages are in flight, where the pattern has a window: with fewer bytes, a queue on the
-# way runs empty before they are acknowledged; with more, a slow link takes seconds for them.
-_WINDOW = 16
 # Messages are timed after so many iterations of each flow, or so long, s: TCP takes some round
 # trips to find out what it may send, and again after each pause.
 _LEAD_ITERATIONS, _LEAD_SECONDS = 10, 5.0
@@ -257,29 +251,9 @@ def stood_still(traffic: BackgroundTraffic) -> str | None:
 
 def _configuration(setup: Setup, text: str) -> tuple[Configuration, float | None]:
     """What each flow of a background runs, and how often it begins an iteration, s; None: at once.
-    Its settings are the defaults of its transport."""
+    Raises Unavailable where this process has no such transport."""
     found = parsed(text)
-    if found is None or found.transport == SIMULATED:
-        raise Unavailable(f"--background {text}: nothing goes on beside a simulated path")
-    if found.transport not in setup.transports:
-        raise Unavailable(f"--background {text}: {found.transport} cannot be used here")
-    if ".python." in str(TRANSPORTS.entry(found.transport).target):
-        raise Unavailable(
-            f"--background {text}: the calls of {found.transport} are Python's, and would hold up "
-            "what is timed"
-        )
-    capabilities = setup.transports[found.transport].capabilities
-    rate = found.bytes_per_s
-    is_paced = rate is not None and found.pattern not in capabilities.rated
-    plan = Plan(
-        transport=(found.transport,),
-        pattern=(found.pattern,),
-        sizes=(found.size,),
-        # A message at a time is nearest to a steady rate.
-        window=(1,) if is_paced else (_WINDOW,) if SHAPES[found.pattern].is_stream else (),
-        rate=None if is_paced else rate,
-    )
-    (made,) = settings(plan, {found.transport: capabilities.choices})
-    if not is_paced or rate is None:
-        return made, None
-    return made, made.size * made.messages_per_iteration * made.directions / rate
+    if found is None or found.transport not in setup.transports:
+        name = text if found is None else found.transport
+        raise Unavailable(f"--background {text}: {name} cannot be used here")
+    return flow_of(found, setup.transports[found.transport].capabilities)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from halftrip.errors import UsageError
 from halftrip.plan.layer import Layer, place_of
+from halftrip.plan.memory import missing_node
 from halftrip.plan.plan import FEWEST_UNTIL_CI, MOST_LAUNCHES, Plan
 from halftrip.plan.variants import MOST_VARIANTS, count_variants, plans_of_variants
 from halftrip.plan.vary import ENVIRONMENT, SIDES, cannot_be_varied
@@ -53,6 +54,18 @@ def check_hosts(plan: Plan, asked: Sequence[Layer]) -> None:
             if getattr(plan, name) is not None and getattr(plan, other) not in (None, launcher):
                 said = "an mpiexec has --host of its own" if other == "mpiexec" else "leave it out"
                 raise UsageError(f"--{other}: --{name} starts ranks by itself; {said}")
+
+
+def check_nodes(plan: Plan, asked: Sequence[Layer]) -> None:
+    """Host memory of NUMA nodes, where all ranks are started on this host."""
+    if plan.spans_hosts or plan.mpiexec is not None or plan.launcher is not None:
+        return
+    for name in dict.fromkeys(name for part in plan.part_plans for name in part.memory):
+        reason = missing_node(name)
+        if reason is not None:
+            named = [each for each in asked if {"memory_node", "memory"} & each.keys.keys()]
+            place = place_of(named, "memory_node", "memory") if named else "memory"
+            raise UsageError(f"{place}: {reason}")
 
 
 def check_vary(plan: Plan, layers: Sequence[Layer]) -> None:

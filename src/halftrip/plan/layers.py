@@ -22,9 +22,12 @@ from halftrip.plan.checks import (
     check_dragon,
     check_hosts,
     check_launches,
+    check_nodes,
     check_vary,
 )
+from halftrip.plan.congestion import with_congestion
 from halftrip.plan.cost import check_cost
+from halftrip.plan.flows import check_backgrounds
 from halftrip.plan.hosts import spread
 from halftrip.plan.launches import DEALT_SECONDS, deal
 from halftrip.plan.layer import Layer, at, check_value, place_of
@@ -33,7 +36,7 @@ from halftrip.plan.pairing import Pairing, Schedule
 from halftrip.plan.parsing import no_such_key, underscored
 from halftrip.plan.parts import CHOOSING, chosen
 from halftrip.plan.plan import PART_KEYS, STOPS_EARLY, Plan, plan_keys
-from halftrip.plan.recipes import PRESETS
+from halftrip.plan.recipes import PRESETS, called
 from halftrip.plan.slices import shared_by_sizes
 from halftrip.plan.variants import with_cores
 from halftrip.registry import BETWEEN_HOSTS
@@ -87,6 +90,9 @@ def make_plan(*layers: Layer, defaults: Layer | None = None, in_job: bool = Fals
     check_hosts(plan, asked)
     check_launches(plan, layers)
     check_dragon(plan, asked)
+    check_backgrounds(plan)
+    if not in_job:
+        check_nodes(plan, asked)
     check_vary(plan, layers)
     check_cost(plan, plan.ranks or 2)
     return plan
@@ -253,6 +259,7 @@ def check_ranks(plan: Plan, ranks: int) -> None:
 def _with_hosts(plan: Plan, hosts: tuple[str, ...]) -> Plan:
     """The plan with a rank for each time that a host is named, unless it says how many. Raises
     UsageError if a host would have none."""
+    plan, hosts = with_congestion(plan, hosts)
     ranks = max(2, len(hosts)) if plan.ranks is None else plan.ranks
     spread(hosts, ranks)
     return msgspec.structs.replace(plan, ranks=ranks)
@@ -333,7 +340,7 @@ def file_layer(path: str | os.PathLike[str]) -> Layer:
         said = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise UsageError(f"{path}: not a plan: {said}") from None
     keys = at(os.fspath(path), underscored, keys)
-    return _with_parts(keys, lambda name: f"{path}: {name.replace('_', '-')}")
+    return _with_parts(keys, lambda name: f"{called(path)}: {name.replace('_', '-')}")
 
 
 def _text_of(path: str | os.PathLike[str]) -> str:

@@ -86,6 +86,16 @@ def of_nodes(value: Any) -> tuple[str, ...]:
     return memories([":".join(f"host@{int(node)}" for node in nodes) for nodes in ends])
 
 
+def missing_node(memory: str) -> str | None:
+    """Why this host has no such memory as a NUMA node's, or None."""
+    known = cpus.nodes_with_memory(HOST_FILES)
+    for kind, node in map(parse_memory, both_of(memory)):
+        if kind == "host" and node and int(node) not in known:
+            nodes = ", ".join(map(str, known)) or "the kernel tells of none"
+            return f"no NUMA node {node} with memory here; nodes: {nodes}"
+    return None
+
+
 def stagings(value: Any) -> tuple[str, ...]:
     """Ways of staging, as written."""
     found = [str(item) for item in items(value)]

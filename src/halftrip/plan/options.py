@@ -166,9 +166,15 @@ OPTIONS: dict[str, Option] = {
     "pairs": Option(
         parsing.pairs_of(get_args(Pairing)),
         "Who talks to whom: halves, neighbours, reciprocal (neighbours, each as initiator), all, "
-        "across (hosts; so are three --hosts or more), or 0-3,1-2. [halves]",
+        "across (hosts; so are three --hosts or more), congestion (to the first of --hosts, then "
+        "random), or 0-3,1-2. [halves]",
         group="where",
         served="taken",
+    ),
+    "pairs_seed": Option(
+        parsing.count_or_0,
+        "Which random pairs --pairs congestion draws. [drawn, and recorded]",
+        group="where",
     ),
     "concurrent_pairs": Option(
         parsing.at_once,

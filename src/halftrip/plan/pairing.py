@@ -8,7 +8,7 @@ from typing import Literal
 
 from halftrip.errors import UsageError
 
-Pairing = Literal["halves", "neighbours", "reciprocal", "all", "across"]
+Pairing = Literal["halves", "neighbours", "reciprocal", "all", "across", "congestion"]
 # How many pairs talk at the same time at most; all that can, or all that share no cache.
 Together = Literal["all", "caches"]
 AtOnce = int | Together
@@ -261,6 +261,9 @@ def _turning(ranks: int) -> int:
 
 def _check(ranks: int, pairs: Pairs) -> None:
     if isinstance(pairs, str):
+        if pairs == "congestion":
+            # With hosts, `plan.congestion` has made pairs of it.
+            raise UsageError("congestion is between three hosts or more; name them with --hosts")
         if ranks < 2:
             raise UsageError(f"{ranks} ranks cannot form {pairs}; at least 2 are needed")
         if pairs in _ONE_PARTNER and ranks % 2:

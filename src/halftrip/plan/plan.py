@@ -76,6 +76,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     `interface` (a name, an address or a network) and listen on ports between `data_ports`, both
     included.
 
+    What `pairs` draws at random, it draws by `pairs_seed` (None: by one that is drawn, too).
+
     Of what `vary` names, a name and its values each, every combination is measured in launches of
     its own (`variants`); `launches` and what is said of them are then about rounds of all
     combinations. The plan of one launch has one value of each. A plan that is measured `against`
@@ -154,6 +156,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     system_log: bool = False
     counters: bool = False
     pairs: Pairs = "halves"
+    pairs_seed: int | None = None
     concurrent_pairs: tuple[AtOnce, ...] = ("all",)
     threads: int = 1
     launcher: str | None = None

@@ -44,6 +44,12 @@ def path_of(name: str) -> Path:
     return _DIRECTORY / f"{name}.toml"
 
 
+def called(path: str | os.PathLike[str]) -> str:
+    """The file of a plan in words: a user knows a recipe by its name."""
+    place = Path(path)
+    return f"recipe {place.stem}" if place.parent == _DIRECTORY else os.fspath(path)
+
+
 def purpose(name: str) -> str:
     """What a recipe is for, in one line: its first."""
     with path_of(name).open(encoding="utf-8") as file:

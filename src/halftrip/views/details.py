@@ -31,6 +31,7 @@ from halftrip.results.records import Skip
 from halftrip.results.reported import variant_text
 from halftrip.views import carriers, network, notes
 from halftrip.views.row_tables import row_tables
+from halftrip.views.under_load import queue_fields
 from halftrip.views.why import trust
 
 
@@ -169,6 +170,7 @@ def content(document: Document) -> dict[str, Any]:
             )
             for each in found or ()
         ],
+        "queues": queue_fields(document),
         "expectations": [each._asdict() for each in shortfalls(document)],
         "rows": records(document),
         "copies": [

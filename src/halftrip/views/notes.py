@@ -19,6 +19,7 @@ from halftrip.results.names import Names
 from halftrip.results.records import Aggregate, Skip
 from halftrip.results.reported import Variant
 from halftrip.results.run import Run
+from halftrip.stats.estimate import ratio
 from halftrip.stats.median import median
 from halftrip.units import format_size, significant
 
@@ -348,7 +349,50 @@ def _ratio(
     where = f"worst {significant(worst, 2)}: {names.pairs([pair])}"
     of_pairs = f"median of {len(found)} pairs; {where}"
     middle = significant(median(list(found.values())), 2)
-    return [f"{at_once(most)}: {setting.title}: {middle} x the {what} {before} ({of_pairs})"]
+    tails = _tails(first, more) if what == "latency" else ""
+    return [f"{at_once(most)}: {setting.title}: {middle} x the {what} {before} ({of_pairs}){tails}"]
+
+
+def _tails(first: Sequence[Row], more: Sequence[Row]) -> str:
+    """By how much tails grow: what shares a link waits now and then, which no median tells."""
+    before = {row.configuration.pair: row.summary for row in first}
+    said = []
+    for name, words in (("p99", "p99"), ("p999", "p99.9")):
+        ratios = [
+            ratio(getattr(row.summary, name), getattr(before[row.configuration.pair], name)).value
+            for row in more
+            if row.configuration.pair in before
+        ]
+        known = [each for each in ratios if each > 0]
+        said += [f"{words} {significant(median(known), 2)} x"] if known else []
+    return f"; {', '.join(said)}" if said else ""
+
+
+def tails_at_once(rows: Sequence[Row], names: Names) -> list[str]:
+    """p99 and p99.9 of pairs that talk at the same time, a line for each setting: of the median
+    pair, and of the worst."""
+    groups: dict[tuple[Configuration, int], list[Row]] = {}
+    for row in rows:
+        each = row.configuration
+        if each.concurrency > 1 and not each.is_rate:
+            groups.setdefault((each.setting, each.concurrency), []).append(row)
+    lines = []
+    for (setting, count), found in groups.items():
+        said = []
+        for name, words in (("p99", "p99"), ("p999", "p99.9")):
+            known = {
+                row.configuration.pair: getattr(row.summary, name).value
+                for row in found
+                if getattr(row.summary, name).value > 0
+            }
+            if known:
+                pair, worst = max(known.items(), key=lambda item: item[1])
+                middle = significant(median(list(known.values())) / 1e3, 3)
+                most = f", worst {significant(worst / 1e3, 3)} us: {names.pairs([pair])}"
+                said.append(f"{words} {middle} us{most if len(known) > 1 else ''}")
+        if said:
+            lines.append(f"tails, {at_once(count)}: {setting.title}: {'; '.join(said)}")
+    return lines
 
 
 def _figure(setting: Configuration) -> tuple[Callable[[Row], float], str]:

@@ -96,6 +96,9 @@ def blocks(document: Document) -> list[Block]:
     said = [
         *([f"also measured: {hidden}; show --details"] if hidden else []),
         *notes.at_once_ratios(document.rows, names),
+        *notes.tails_at_once(
+            [row for group in found[:_MOST_MATRICES] for row in group.rows.values()], names
+        ),
         *notes.summed_aggregates(together, names),
     ]
     if said:

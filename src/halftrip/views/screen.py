@@ -12,6 +12,7 @@ from halftrip.render.blocks import SHELL_COMMENT, SPACE, Block, Items, SummaryLi
 from halftrip.report.document import Document
 from halftrip.results.configuration import Configuration
 from halftrip.views import (
+    congestion,
     expected,
     maps,
     mpi_overhead,
@@ -46,7 +47,9 @@ def first_screen(document: Document, file: str | None = None) -> View:
     the table of its rows. `file` is the run file's name; None: the screen is of a part of the run,
     which cannot be measured again alone. Of a run that goes on, nothing is to be done yet."""
     # Overviews are of one-way times.
-    if under_load.has_traffic(document.rows):
+    if congestion.has_congestion(document.rows):
+        body = congestion.blocks(document)
+    elif under_load.has_traffic(document.rows):
         body = under_load.blocks(document)
     elif document.round_trips:
         body = _tables(document)

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from halftrip.analysis.figure import ALWAYS, BRIEF, MORE
+from halftrip.analysis.figure import ALWAYS, BRIEF, MORE, as_written
 from halftrip.analysis.rows import Row
-from halftrip.analysis.under_load import Queue, UnderLoad, under_load, without_traffic
+from halftrip.analysis.under_load import (
+    Queue,
+    UnderLoad,
+    is_between_hosts,
+    under_load,
+    without_traffic,
+)
+from halftrip.plan.vary import in_words as variant_in_words
 from halftrip.render.blocks import SPACE, Block, Column, Legend, table
 from halftrip.report.document import Document
 from halftrip.report.numbers import (
@@ -40,6 +48,8 @@ _SHARED = (
 )
 # Of a figure that its interval supports less, fewer.
 _MOST_DIGITS = 3
+# Of one message.
+_DIGITS_OF_ONE = 2
 
 
 def has_traffic(rows: Sequence[Row]) -> bool:
@@ -92,7 +102,7 @@ def _columns(
         return row.configuration.messages_per_iteration if of_rates or round_trips else 1
 
     def factor(row: Row) -> str:
-        return _factor(factors.get(row.configuration))
+        return factor_in_words(factors.get(row.configuration))
 
     sizes = {row.configuration.known_size for row in rows}
     name = "round trip" if round_trips else "latency"
@@ -125,7 +135,7 @@ def _quantile(name: str, times: Callable[[Row], float]) -> Callable[[Row], str]:
     return lambda row: in_unit(getattr(row.summary, name).value * times(row), "us")
 
 
-def _factor(found: Estimate | None) -> str:
+def factor_in_words(found: Estimate | None) -> str:
     """``2.1 (1.9 to 2.4)``."""
     if found is None:
         return NOTHING
@@ -143,19 +153,54 @@ def lines(document: Document) -> list[str]:
     found = [each for each in _found(document) if not each.row.configuration.is_rate]
     return [
         f"queue: {path(each.row, document)}, {size_in_words(each.row.configuration.known_size)}: "
-        f"{_queue(each.queue)}"
+        f"{_queues(each)}"
         for each in found
-        if len({run.names.hosts.get(rank) for rank in each.row.configuration.pair}) > 1
+        if is_between_hosts(each.row, run.names)
     ]
 
 
-def _queue(queue: Queue | None) -> str:
-    if queue is None:
+def _queues(found: UnderLoad) -> str:
+    if found.standing is None:
         return "none is seen"
+    standing = "a round trip takes {} longer, in which {} pass".format(*_queue(found.standing))
+    if found.full is None:
+        return standing
+    return "{} (the median); by the {}: {}, {}".format(standing, found.full_by, *_queue(found.full))
+
+
+def _queue(queue: Queue) -> tuple[str, str]:
     longer = in_words(queue.ns, _digits(queue.ns), 1e6, " ms")
-    size = in_words(queue.bytes, _digits(queue.bytes), 1e3, " kB")
-    return f"a round trip takes {longer} longer, in which {size} pass"
+    return longer, in_words(queue.bytes, _digits(queue.bytes), 1e3, " kB")
+
+
+def queue_fields(document: Document) -> list[dict[str, Any]]:
+    """A record for each row whose messages wait in a queue, for programs."""
+    return [
+        {
+            "transport": each.row.configuration.transport,
+            "background": each.row.configuration.background,
+            "size_bytes": each.row.configuration.known_size,
+            "hosts": [document.run.names.host(rank) for rank in each.row.configuration.pair],
+            "variant": variant_in_words(each.row.configuration.variant),
+            **_of_queue("standing", each.standing),
+            "full_by": each.full_by or None,
+            **_of_queue("full", each.full),
+        }
+        for each in _found(document)
+        if each.standing is not None
+    ]
+
+
+def _of_queue(name: str, queue: Queue | None) -> dict[str, float | None]:
+    ends = ("", "_low", "_high")
+    return {
+        f"{name}{end}_{unit}": None if queue is None else as_written(getattr(queue, unit)[number])
+        for unit in ("ns", "bytes")
+        for number, end in enumerate(ends)
+    }
 
 
 def _digits(estimate: Estimate) -> int:
+    if math.isnan(estimate.half_width):
+        return _DIGITS_OF_ONE
     return min(supported_digits(estimate.half_width / estimate.value), _MOST_DIGITS)

@@ -1,5 +1,7 @@
 """What traffic beside a path does to messages, of runs whose truth is known."""
 
+import math
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -7,9 +9,11 @@ from hypothesis import strategies as st
 
 from halftrip.analysis.rows import rows
 from halftrip.analysis.under_load import implied_queue, under_load
+from halftrip.report.document import document
 from halftrip.results.background import BackgroundTraffic
 from halftrip.stats.estimate import Estimate
 from halftrip.views.screen import first_screen
+from halftrip.views.under_load import queue_fields
 from harness import runs
 from harness.screens import text
 
@@ -34,8 +38,9 @@ def test_a_queue_is_told_by_its_length_and_what_passes_meanwhile(idle, size, dir
     loaded = near(idle + waits / 2)
     found = implied_queue(near(idle), loaded, 2, beside, directions)
     if found is None:
-        # An interval as wide as the queue is long.
-        assert 0.01 * (idle + waits) * 2 > 0.3 * waits or size < 3500
+        # Its interval reaches what two frames explain.
+        half = 2 * math.hypot(0.01 * (idle + waits / 2), 0.01 * idle) * LINK * 1e-9
+        assert size * directions - half < 3001
         return
     assert found.ns.value == pytest.approx(waits)
     assert found.bytes.value == pytest.approx(size * directions)
@@ -63,7 +68,14 @@ def a_run(hosts=("n1", "n2"), times=5.0, own_cores=True):
     for text_, factor in (("none", 1.0), ("stream:tcp:64K", times)):
         for number in range(8):
             made = runs.measurement(
-                "tcp", 64, "block", 1e6 * factor, seed=number, slice=number, background=text_
+                "tcp",
+                64,
+                "block",
+                1e6 * factor,
+                seed=number,
+                slice=number,
+                iterations=1,
+                background=text_,
             )
             beside = None if factor == 1.0 else traffic(own_cores=own_cores)
             found.append(msgspec.structs.replace(made, background=beside))
@@ -77,9 +89,16 @@ def test_the_first_screen_says_how_much_longer_messages_take_and_the_queue():
     (found,) = under_load(made, run.names)
     assert found.factor.low <= 5.0 <= found.factor.high
     # A round trip is 8 ms longer.
-    assert found.queue.bytes.value == pytest.approx(8e-3 * LINK, rel=0.02)
+    assert found.standing.bytes.value == pytest.approx(8e-3 * LINK, rel=0.02)
+    assert 1.0 < found.full.ns.value / found.standing.ns.value < 1.05
+    assert found.full_by == "p99"
+    (fields,) = queue_fields(document(run))
+    assert fields["hosts"] == ["n1", "n2"]
+    assert fields["standing_bytes"] == pytest.approx(found.standing.bytes.value)
+    assert fields["full_low_ns"] <= fields["full_ns"] <= fields["full_high_ns"]
     shown = text(first_screen, run)
     assert "x idle" in shown
+    assert "pass (the median); by the p99: 8" in " ".join(shown.split())
     assert "12.5" in shown
     assert "queue: tcp stream:tcp:64K, 64 B: a round trip takes 8" in shown
     # Traffic makes no path slower than another.
@@ -89,7 +108,7 @@ def test_the_first_screen_says_how_much_longer_messages_take_and_the_queue():
 def test_within_a_host_there_is_no_queue_and_shared_cores_are_said():
     run = a_run(hosts=("n1", "n1"), own_cores=False)
     (found,) = under_load(rows(run), run.names)
-    assert found.queue is None
+    assert found.standing is None
     shown = text(first_screen, run)
     assert "queue:" not in shown
     assert "There was no core left for the background" in " ".join(shown.split())

@@ -4,8 +4,10 @@ import pytest
 
 from halftrip.errors import UsageError
 from halftrip.plan.background import backgrounds, parsed, read
+from halftrip.plan.layers import make_plan, options_layer
 from halftrip.plan.plan import Plan
 from halftrip.plan.setting import Point
+from harness.plans import mistake
 
 
 @pytest.mark.parametrize(
@@ -44,6 +46,25 @@ def test_a_background_is_written_in_one_way(said, written, flows, offered):
 def test_what_is_no_background_is_said(said, why):
     with pytest.raises(UsageError, match=why):
         read(said)
+
+
+@pytest.mark.parametrize(
+    ("transport", "text", "why"),
+    [
+        ("unix", "stream:zmq", "stream:zmq:64K: the calls of zmq are Python's"),
+        ("mp-pipe", "stream", "stream:64K: the calls of mp-pipe are Python's"),
+        ("unix", "put", "put:64K: a byte stream has no memory to reach into"),
+        ("unix", "stream:simulated", "nothing goes on beside a simulated path"),
+    ],
+)
+def test_what_nothing_carries_is_refused_before_anything_starts(transport, text, why):
+    def plan_of(transport):
+        return make_plan(options_layer({"transport": transport, "background": f"none,{text}"}))
+
+    assert why in mistake(lambda: plan_of(transport))
+    if ":" not in text:
+        # Others can: of this one it is said beside their rows.
+        assert plan_of(f"{transport},shm").background
 
 
 def test_it_uses_the_transport_that_is_timed_unless_it_names_one():

@@ -66,5 +66,9 @@ def test_nodes_of_memory_stand_for_its_names(machine):
 
     assert memory_of(memory_node="all") == ("host@0", "host@1")
     assert memory_of(memory_node="1,0:1") == ("host@1", "host@0:host@1")
+    said = mistake(lambda: memory_of(memory_node="0:7"))
+    assert said == "--memory-node: no NUMA node 7 with memory here; nodes: 0, 1"
+    # There are others on other hosts.
+    assert memory_of(memory_node="7", hosts="a,b") == ("host@7",)
     said = mistake(lambda: memory_of(memory_node="0", memory="pinned"))
     assert said == "--memory-node: --memory says the same; leave out one of them"

@@ -22,7 +22,7 @@ from halftrip.results.names import Names
 from halftrip.views import pairs
 from halftrip.views.expected import lines
 from halftrip.views.matrix import matrix
-from halftrip.views.notes import at_once_ratios
+from halftrip.views.notes import at_once_ratios, tails_at_once
 from halftrip.views.row_tables import row_tables
 from harness.runs import between_hosts, environment, measurement, run, save, stream
 
@@ -219,6 +219,19 @@ def test_who_shares_takes_longer_and_the_worst_is_named():
     )
     assert line.startswith("8 pairs at once: tcp pingpong 8: 1.5 x the latency alone (median of 6")
     assert line.endswith("pairs; worst 3.0: n2 to n4)")
+
+
+def test_tails_are_said_where_pairs_run_at_once():
+    found = rows(lambda pair: 3.0 if pair == (1, 3) else 1.5, concurrency=8)
+    found = [
+        row._replace(summary=row.summary._replace(p99=row.summary.time.scaled(2.0)))
+        for row in found
+    ]
+    (line,) = tails_at_once(found, NAMES)
+    assert line.startswith("tails, 8 pairs at once: tcp pingpong 8: p99 ")
+    assert line.endswith(" us: n2 to n4")
+    assert at_once_ratios(found, NAMES)[0].endswith("; p99 1.5 x")
+    assert tails_at_once(least(found), NAMES) == []
 
 
 def test_of_large_messages_the_bandwidth_is_said():
