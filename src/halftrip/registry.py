@@ -24,7 +24,7 @@ TRANSPORTS: Entries[TransportEntry] = Entries(
     TransportEntry,
     {
         "mpi": TransportEntry("halftrip.transports.native.mpi:MpiTransport", needs="mpi",
-                              built_on="ucx"),
+                              built_on="ucx", may_use=("ucx", "libfabric", "shm", "tcp")),
         "shm": "halftrip.transports.native.shm:ShmTransport",
         "pipe": "halftrip.transports.native.pipe:PipeTransport",
         "unix": "halftrip.transports.native.stream:UnixTransport",
@@ -53,11 +53,12 @@ TRANSPORTS: Entries[TransportEntry] = Entries(
         "dragon-queue": TransportEntry("halftrip.transports.python.dragon:DragonQueueTransport",
                                        needs="dragon", built_on="dragon"),
         "libfabric": TransportEntry("halftrip.transports.native.libfabric:LibfabricTransport",
-                                    needs="library"),
+                                    needs="library", may_use=("shm", "tcp")),
         "cuda-ipc": TransportEntry("halftrip.transports.native.cuda_ipc:CudaIpcTransport",
                                    needs="cuda"),
         "nccl": TransportEntry("halftrip.transports.native.nccl:NcclTransport", needs="cuda"),
-        "ucx": TransportEntry("halftrip.transports.native.ucx:UcxTransport", needs="library"),
+        "ucx": TransportEntry("halftrip.transports.native.ucx:UcxTransport", needs="library",
+                              may_use=("shm", "tcp")),
         SIMULATED: "halftrip.transports.simulated:SimulatedTransport",
     },
 )  # fmt: skip

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from halftrip.analysis.figure import ALWAYS, BRIEF, MORE
-from halftrip.analysis.layers import MAY_DIFFER, ONE_WAY_OF, partners, related, steps
+from halftrip.analysis.layers import (
+    MAY_DIFFER,
+    ONE_WAY_OF,
+    below_in,
+    partners,
+    perhaps_below,
+    related,
+    steps,
+)
 from halftrip.analysis.like_states import alike
 from halftrip.analysis.rows import Row
 from halftrip.render.blocks import (
@@ -54,6 +63,7 @@ _RATE_SAYS = (
     "bandwidth: of all directions, 1 MB = 10^6 bytes; change: as a share of that of the layer "
     "below, with its interval. per message: what is added to its time."
 )
+OTHER_WAY = "nothing says that one goes by way of the other (show --details: what carried messages)"
 _MARKS_SAY = "~ caution   ! no: see show --why"
 _UNSURE_SAYS = "? not told apart: the interval contains 0, or there is none"
 
@@ -62,7 +72,7 @@ def layers(document: Document) -> View:
     """A line for each layer over another, then the tables of latencies and of bandwidths."""
     every = added(document)
     if not every:
-        return View([Paragraph(f"no layers: {_why_none(document.rows)}")], title=_TITLE)
+        return View([Paragraph(f"no layers: {_why_none(document)}")], title=_TITLE)
     blocks: list[Block] = [Items(_summaries(every))]
     for of_rates in (False, True):
         found = _of_rates(every, of_rates)
@@ -73,14 +83,18 @@ def layers(document: Document) -> View:
     return View([*blocks, SPACE, Legend(_legend(every))], title=_TITLE)
 
 
-def _why_none(rows: Sequence[Row]) -> str:
+def _why_none(document: Document) -> str:
     """Why there is nothing to compare, and what else would have to be measured."""
+    rows = document.rows
     transports = list(dict.fromkeys(row.configuration.transport for row in rows))
     if not transports:
         return "nothing was measured"
     if layers := related(transports):
-        if steps(row.configuration for row in rows):
+        configurations = [row.configuration for row in rows]
+        if steps(configurations, partial(below_in, document.run)):
             return f"{', '.join(layers)} were measured in different states: {BOTH_STATES}"
+        if steps(configurations, perhaps_below):
+            return f"{', '.join(layers)}: {OTHER_WAY}"
         return f"{', '.join(layers)} have no pattern, mode and size in common"
     wanted = [
         f"with {name}: {', '.join(found)}" for name in transports if (found := partners(name))
@@ -371,7 +385,10 @@ def added(document: Document) -> list[Added]:
     def time(row: Row) -> Estimate:
         return row.summary.time.scaled(of(row))
 
-    both = ((rows[each.upper], rows[each.lower]) for each in steps(rows))
+    both = (
+        (rows[each.upper], rows[each.lower])
+        for each in steps(rows, partial(below_in, document.run))
+    )
     like = (alike((upper, *upper.others), (lower, *lower.others)) for upper, lower in both)
     return [
         Added(
