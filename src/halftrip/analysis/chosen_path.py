@@ -35,14 +35,12 @@ def transport_below(carriers: Iterable[Carrier]) -> str | None:
 def chosen_by_library(run: Run, configuration: Configuration, transport: str) -> str | None:
     """The transport below that one, between the ranks of a configuration and in its launches; None
     where the run does not say it, empty where it is none of halftrip's, or another one in turn."""
-    is_own, pair = transport == configuration.transport, {*configuration.pair}
+    is_own = transport == configuration.transport
     variant_of, variant = run.variant_of, configuration.variant
     found = [
         each
-        for each in run.carriers
-        if each.transport == transport
-        and {each.rank, each.peer} == pair
-        and variant_of.get(each.launch, variant) == variant
+        for each in run.carriers_between.get((transport, frozenset(configuration.pair)), ())
+        if variant_of.get(each.launch, variant) == variant
         and (not is_own or each.extra == configuration.extra)
     ]
     return (transport_below(found) or "") if found else None

@@ -124,6 +124,12 @@ def steps(
     return found
 
 
+def layered(run: Run, configurations: Iterable[Configuration]) -> set[str]:
+    """The transports of configurations of a run that have another one below or above."""
+    found = steps(configurations, partial(below_in, run))
+    return {each.transport for step in found for each in step}
+
+
 def _steps_to(
     transport: str,
     curve: Sequence[Configuration],
