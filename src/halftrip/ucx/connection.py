@@ -70,7 +70,8 @@ def switches(text: str, api: str) -> list[Switch]:
     return [
         Switch(first - 1, way, next((_SETTINGS[word] for word in _SETTINGS if word in way), ""))
         for first, way in ways
-        if first > 0
+        # An empty message is no size, and a threshold of 0 one that is not known.
+        if first > 1
     ]
 
 

@@ -33,16 +33,17 @@ from halftrip.transports.native.endpoint import (
     patterns_of,
 )
 
-# Which settings are sizes from which on messages go another way, and the one of the inject size.
+# Which settings are sizes from which on messages go another way. Of two with one name, the first
+# that a library has counts: the buffer size is the eager limit where that is none of its own.
 _LIMITS = {
     "FI_OFI_RXM_EAGER_LIMIT": "the eager limit",
+    "FI_OFI_RXM_BUFFER_SIZE": "the eager limit",
     "FI_OFI_RXM_SAR_LIMIT": "the segmentation limit",
     "FI_SHM_SAR_THRESHOLD": "the segmentation limit",
     "FI_EFA_INTER_MAX_MEDIUM_MESSAGE_SIZE": "the medium message limit",
     "FI_EFA_INTER_MIN_READ_MESSAGE_SIZE": "the read message limit",
     "FI_CXI_RDZV_THRESHOLD": "the rendezvous threshold",
 }
-_INJECT = ("FI_OFI_RXM_BUFFER_SIZE",)
 # Where providers for shared memory keep their segments, and how addresses begin that name these.
 _SEGMENTS, _NAMES_SEGMENT = File("/dev/shm"), "fi_shm://"
 
@@ -155,27 +156,25 @@ class LibfabricPath(Path):
     def thresholds(self) -> Sequence[Threshold]:
         taken = self.native.taken
         by_variable = limits(self._library)
-        found = [
-            Threshold(
+        found = {
+            "the inject size": Threshold(
                 name=f"the inject size of {self.provider}",
                 value=taken.inject,
                 acts="protocol",
                 source="fi_info inject_size",
-                setting=next((v for v in _INJECT if _is_of(v, self.provider)), ""),
             )
-        ]
-        found += [
-            Threshold(
-                name=f"{name} of {self.provider}",
-                value=by_variable[variable],
-                acts="protocol",
-                source=f"fi_getparams {variable}",
-                setting=variable,
-            )
-            for variable, name in _LIMITS.items()
-            if _is_of(variable, self.provider) and variable in by_variable
-        ]
-        return [*found, *(copy_thresholds() if self._pair.same_host else ())]
+        }
+        for variable, name in _LIMITS.items():
+            if _is_of(variable, self.provider) and variable in by_variable:
+                limit = Threshold(
+                    name=f"{name} of {self.provider}",
+                    value=by_variable[variable],
+                    acts="protocol",
+                    source=f"fi_getparams {variable}",
+                    setting=variable,
+                )
+                found.setdefault(name, limit)
+        return [*found.values(), *(copy_thresholds() if self._pair.same_host else ())]
 
     def close(self) -> None:
         self.native.close()
