@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import ipaddress
+import os
+import socket
+import sys
 from collections.abc import Sequence
 from pathlib import Path as File
 from typing import Any
@@ -23,6 +27,7 @@ from halftrip.transports.base import (
     PairContext,
     Path,
     PathSettings,
+    ProcessContext,
     Transport,
 )
 from halftrip.transports.capabilities import Capabilities
@@ -44,6 +49,7 @@ _LIMITS = {
     "FI_EFA_INTER_MIN_READ_MESSAGE_SIZE": "the read message limit",
     "FI_CXI_RDZV_THRESHOLD": "the rendezvous threshold",
 }
+_PORTS = ("FI_TCP_PORT_LOW_RANGE", "FI_TCP_PORT_HIGH_RANGE")
 # Where providers for shared memory keep their segments, and how addresses begin that name these.
 _SEGMENTS, _NAMES_SEGMENT = File("/dev/shm"), "fi_shm://"
 
@@ -51,6 +57,14 @@ _SEGMENTS, _NAMES_SEGMENT = File("/dev/shm"), "fi_shm://"
 def _asked(extra: Extra, pair: PairContext) -> Asked:
     given = {name: str(value or "") for name, value in extra}
     return Asked(given.get("provider", ""), given.get("libfabric_library", ""), pair.same_host)
+
+
+def _host_of(name: bytes) -> str:
+    """The IP address in a name of an endpoint that is a socket's address; empty of another."""
+    family = int.from_bytes(name[:2], sys.byteorder)
+    first, size = {socket.AF_INET: (4, 4), socket.AF_INET6: (8, 16)}.get(family, (0, 0))
+    raw = name[first : first + size]
+    return str(ipaddress.ip_address(raw)) if size and len(raw) == size else ""
 
 
 class LibfabricTransport(Transport):
@@ -66,6 +80,12 @@ class LibfabricTransport(Transport):
         delayed=delayed_of("LibfabricMessages"),
         copied_once=True,
     )
+
+    def __init__(self, process: ProcessContext) -> None:
+        super().__init__(process)
+        # The provider tcp reads them when the library is first asked.
+        for variable, port in zip(_PORTS, process.network.ports or (), strict=False):
+            os.environ.setdefault(variable, str(port))
 
     def missing(self, pair: PairContext) -> str | None:
         return None
@@ -91,14 +111,14 @@ class LibfabricTransport(Transport):
         return None
 
     def path(self, pair: PairContext, settings: PathSettings) -> Path:
-        return LibfabricPath(pair, settings)
+        return LibfabricPath(self.process, pair, settings)
 
 
 class LibfabricPath(Path):
     """An endpoint of libfabric's for each path, which the peer knows by its address."""
 
-    def __init__(self, pair: PairContext, settings: PathSettings) -> None:
-        self._pair = pair
+    def __init__(self, process: ProcessContext, pair: PairContext, settings: PathSettings) -> None:
+        self._pair, self._network = pair, process.network
         asked = _asked(settings.extra, pair)
         found, offer = library(asked.library), choose(asked)
         hints = _native.LibfabricHints(offer.provider, offer.domain, pair.same_host, offer.rma)
@@ -120,6 +140,9 @@ class LibfabricPath(Path):
         if address["provider"] != self.provider:
             both = f"{self.provider} and {address['provider']}"
             raise Unavailable(f"the ends would have {both}: --provider says which")
+        host = _host_of(address["name"])
+        if self._network.partners and not (host and self._network.may_call(host)):
+            raise Unavailable(f"{self.provider}: {host or 'its address'} is not the peer's host")
         try:
             self.native.connect(address["name"])
         except _native.LibraryError as error:
