@@ -114,6 +114,7 @@ IMPORTERS = Registry(
         "nccl-tests": "halftrip.tools.nccl_tests:FORMAT",
         "perftest": "halftrip.tools.perftest:FORMAT",
         "fi_pingpong": "halftrip.tools.fi_pingpong:FORMAT",
+        "fabtests": "halftrip.tools.fabtests:FORMAT",
         "mpi4py-bench": "halftrip.tools.mpi4py_bench:FORMAT",
         "mpi-benchmarks-jl": "halftrip.tools.mpi_benchmarks_jl:FORMAT",
         "mpi4py-ve": "halftrip.tools.mpi4py_ve:FORMAT",

@@ -67,10 +67,11 @@ def test_a_server_has_them_if_it_says_so_within_its_ports(lab, shell, tmp_path):
 @pytest.mark.extended
 @pytest.mark.parametrize("arguments", [("-t", "ucx", "--ucx-tls", "tcp"),
                                        ("-t", "libfabric", "--provider", TCP)])  # fmt: skip
-@pytest.mark.parametrize("rank", [0, 1])
-def test_a_killed_rank_is_named(lab, shell, arguments, rank):
-    work = (*arguments, "-s", "4M", "--ci", "none", "--time", "60s", *lab.by_ssh)
+@pytest.mark.parametrize(("rank", "pattern"), [(0, "put"), (1, "pingpong")])
+def test_a_killed_rank_is_named(lab, shell, arguments, rank, pattern):
+    work = (*arguments, "-s", "4M", "-p", pattern, "--ci", "none", "--time", "60s", *lab.by_ssh)
     victim = Victim(shell, *work, prefix=lab.hosts[0].prefix())
     victim.await_work(0)
     ended = victim.kill(victim.rank(rank), seconds=END_SECONDS + 4)
-    assert re.search(rf"rank {rank}\b.* (killed by SIGKILL|died|lost|ended)", ended.err), ended.err
+    died = r"\(process \d+\) was killed by SIGKILL|on \S+ \(process \d+\) died"
+    assert re.fullmatch(rf"halftrip: rank {rank} ({died})\n", ended.err)
