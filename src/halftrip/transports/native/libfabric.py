@@ -49,6 +49,9 @@ _LIMITS = {
     "FI_EFA_INTER_MIN_READ_MESSAGE_SIZE": "the read message limit",
     "FI_CXI_RDZV_THRESHOLD": "the rendezvous threshold",
 }
+# Where a socket's address has that of the host, and how long that is, bytes.
+_PLACES: dict[int, tuple[int, int]] = {socket.AF_INET: (4, 4), socket.AF_INET6: (8, 16)}
+# What keeps the provider tcp to some ports: the first and the last.
 _PORTS = ("FI_TCP_PORT_LOW_RANGE", "FI_TCP_PORT_HIGH_RANGE")
 # Where providers for shared memory keep their segments, and how addresses begin that name these.
 _SEGMENTS, _NAMES_SEGMENT = File("/dev/shm"), "fi_shm://"
@@ -62,7 +65,7 @@ def _asked(extra: Extra, pair: PairContext) -> Asked:
 def _host_of(name: bytes) -> str:
     """The IP address in a name of an endpoint that is a socket's address; empty of another."""
     family = int.from_bytes(name[:2], sys.byteorder)
-    first, size = {socket.AF_INET: (4, 4), socket.AF_INET6: (8, 16)}.get(family, (0, 0))
+    first, size = _PLACES.get(family, (0, 0))
     raw = name[first : first + size]
     return str(ipaddress.ip_address(raw)) if size and len(raw) == size else ""
 
