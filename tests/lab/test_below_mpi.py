@@ -38,6 +38,7 @@ def test_every_pattern_is_verified_however_ranks_are_started(lab, shell, how):
     check_measured(result, lab)
 
 
+@pytest.mark.extended
 def test_a_server_has_them_if_it_says_so_within_its_ports(lab, shell, tmp_path):
     """Both ends connect, and each of them is reached there."""
     here, there = lab.hosts
