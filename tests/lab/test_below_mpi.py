@@ -5,10 +5,11 @@ import signal
 
 import pytest
 
-from harness.choice import extended
 from harness.limits import END_SECONDS
 from harness.served import served
 from harness.victim import Victim
+
+pytestmark = pytest.mark.extended
 
 TRANSPORTS, TCP = ("ucx", "libfabric"), "tcp;ofi_rxm"
 # Both hosts are one machine, of which UCX knows.
@@ -30,7 +31,7 @@ def check_measured(result, lab):
     assert ways >= {f"provider {TCP}", f"tcp/{lab.hosts[0].device}"}
 
 
-@pytest.mark.parametrize("how", ["ssh", *extended("joined", "started")])
+@pytest.mark.parametrize("how", ["ssh", "joined", "started"])
 def test_every_pattern_is_verified_however_ranks_are_started(lab, shell, how):
     start = {"ssh": lab.by_ssh, "joined": (), "started": lab.chosen("mpich")}[how]
     before = (*lab.across("mpich"), "-n", "2") * (how == "joined")
@@ -38,7 +39,6 @@ def test_every_pattern_is_verified_however_ranks_are_started(lab, shell, how):
     check_measured(result, lab)
 
 
-@pytest.mark.extended
 def test_a_server_has_them_if_it_says_so_within_its_ports(lab, shell, tmp_path):
     """Both ends connect, and each of them is reached there."""
     here, there = lab.hosts
@@ -65,7 +65,6 @@ def test_a_server_has_them_if_it_says_so_within_its_ports(lab, shell, tmp_path):
         assert re.search(r"--transport (ucx|libfabric): halftrip serve has tcp", result.err)
 
 
-@pytest.mark.extended
 @pytest.mark.parametrize("arguments", [("-t", "ucx", "--ucx-tls", "tcp"),
                                        ("-t", "libfabric", "--provider", TCP)])  # fmt: skip
 @pytest.mark.parametrize(("rank", "pattern"), [(0, "put"), (1, "pingpong")])
