@@ -11,7 +11,8 @@ from halftrip.report.document import document
 from halftrip.report.numbers import bounds, with_sign
 from halftrip.report.selection import Selection, selected
 from halftrip.stats.estimate import Estimate
-from halftrip.views.layers import OTHER_WAY, layers
+from halftrip.views.layers import layers
+from halftrip.views.no_layers import OTHER_WAY
 from halftrip.views.screen import first_screen
 from harness import runs
 from harness.screens import rows_under, text_of
