@@ -90,6 +90,7 @@ def answer(comparison: Comparison) -> list[str]:
         *_counts(comparison),
         *_missing(comparison),
         *_largest(comparison),
+        *_untold(comparison),
         *_in_common(comparison),
         *_single(comparison),
         *_holds(comparison),
@@ -173,6 +174,17 @@ def _apart(untold: Sequence[RowChange]) -> list[str]:
         f"Cannot tell of {counted(_rows(rows), 'row')}: {text}. {BOTH_STATES}."
         for text, rows in by_text.items()
     ]
+
+
+def _untold(comparison: Comparison) -> list[str]:
+    """Why rows cannot be told, but for those of which more is said."""
+    by_cause: dict[str, list[RowChange]] = {}
+    for row in comparison.having("cannot tell"):
+        if row.difference.is_known and not row.apart and row.elsewhere is None:
+            by_cause.setdefault(row.cause, []).append(row)
+    counts = sorted(((_rows(rows), cause) for cause, rows in by_cause.items()), reverse=True)
+    said = [f"{cause} ({counted(count, 'row')})" for count, cause in counts]
+    return [f"Not told: {', '.join(said)}."] if said else []
 
 
 def _in_common(comparison: Comparison) -> list[str]:
@@ -270,8 +282,11 @@ def left_out(comparison: Comparison, shown: Sequence[RowChange]) -> list[str]:
     said = []
     hidden = {id(row) for row in comparison.rows} - {id(row) for row in shown}
     rest = [row for row in comparison.rows if id(row) in hidden]
-    if rest:
-        said.append(f"{_more(rest)}: --all")
+    named = {row.configuration for row in shown}
+    if others := [row for row in rest if row.configuration not in named]:
+        said.append(f"{_more(others)}: --all")
+    elif rest:
+        said.append(f"other states of {counted(_rows(rest), 'row')}: --all")
     for side, rows in (
         (comparison.base, comparison.only_base),
         (comparison.new, comparison.only_new),
