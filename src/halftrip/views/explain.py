@@ -24,7 +24,7 @@ from halftrip.results.run import Run
 from halftrip.results.threshold import Threshold
 from halftrip.stats.estimate import Estimate
 from halftrip.texts import printable
-from halftrip.units import format_size, significant, size_in_words
+from halftrip.units import significant, size_in_words
 from halftrip.views import single_copies
 from halftrip.views.states import in_state, of_curve
 
@@ -131,7 +131,7 @@ def _straight(name: str, found: CurveCauses, at: int | None) -> str:
             if (outliers)
             else (pieces[0].first, pieces[-1].last)
         )
-        sizes = f"{format_size(first)} to {format_size(last)}"
+        sizes = span_in_words(first, last)
         return f"{name}: {size_in_words(at or 0)} was not measured; the run has {sizes}"
     if found.fit.found is not None and found.fit.found.unclear is not None:
         return f"{name}: no bend can be told; {found.fit.found.unclear}"

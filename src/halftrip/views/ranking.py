@@ -138,16 +138,15 @@ def _called(row: Row, document: Document, variants: Mapping[Variant, str]) -> st
 
 
 def path(row: Row, document: Document) -> str:
-    """The path of a row among those of its kind, in words; how it waits only where its transport
-    waits in several ways."""
+    """The path of a row among those of its kind, in words; a setting, such as how it waits, only
+    where its transport has several values of it."""
     configuration = row.configuration
     configurations = [each.configuration for each in document.rows]
     own = [each for each in configurations if each.transport == configuration.transport]
-    waits = {each.both_ends("wait") for each in own}
     fields = [
         field
         for field in varying_within_patterns(configurations, ("concurrent pairs",))
-        if field.name != "wait" or len(waits) > 1
+        if len({field.of(each) for each in own}) > 1
     ]
     name = curve_name(configuration, fields, document.run.names)
     ranks = "-".join(map(str, configuration.pair))

@@ -54,6 +54,10 @@ def test_the_fastest_is_said_with_its_ratios_and_where_another_one_is_faster():
     assert "; from 64 KiB on, at 1 MiB mpi is 2.00 (1.9" in said
     assert said in " ".join(text_of(first_screen(found), 400).split())
     assert answer(found)[0] == f"{said}."
+    kinds = {"mpi4py": "buffer", "mp-queue": "bytes"}
+    levels = [100.0, 101.0, 102.0]
+    told = [runs.slices(name, 8, levels=levels, object=kind) for name, kind in kinds.items()]
+    assert "bytes" not in sentence(document(runs.run(*told[0], *told[1]), flags=False))
     # While it is measured, figures change still.
     assert said not in text_of(first_screen(found._replace(is_running=True)), 400)
 
