@@ -74,9 +74,10 @@ def title_of(line: DrawnRow) -> str:
     """The name of a row: ``shm pingpong 64K``."""
     each = line.configuration
     words = [line.name, size_name(each.known_size)]
-    if each.pattern not in line.name.split():
+    named = line.name.replace(",", " ").split()
+    if each.pattern not in named:
         words.insert(1, each.pattern)
-    if each.transport not in line.name.split():
+    if each.transport not in named:
         words.insert(0, each.transport)
     return text(" ".join(words))
 

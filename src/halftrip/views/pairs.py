@@ -119,11 +119,18 @@ def _names(document: Document) -> Names:
 
 
 def slow(document: Document) -> list[str]:
-    """Which hosts and links are slow, for views that do not show the pairs."""
+    """Which hosts and links are slow, for views that do not show the pairs: by which measurement,
+    where these do not say the same."""
     names = _names(document)
     by_setting = {group.setting: group for group in reversed(_groups(document))}
-    said = [_at_fault(document, group, names) or () for group in by_setting.values()]
-    return [line for lines in reversed(said) for line in lines]
+    by_line: dict[str, list[str]] = {}
+    said = [(group, _at_fault(document, group, names)) for group in by_setting.values()]
+    for group, found in reversed(said):
+        for line in found or ():
+            by_line.setdefault(line, []).append(group.title.partition(":")[0])
+    if len(by_line) < 2:
+        return [*by_line]
+    return [f"{line} ({', '.join(titles)})" for line, titles in by_line.items()]
 
 
 def _hidden(document: Document, shown: Sequence[_Pairs]) -> str:
