@@ -16,7 +16,7 @@ from halftrip.analysis.proof import Proof
 from halftrip.analysis.states import State
 from halftrip.registry import TRANSPORTS
 from halftrip.render.blocks import SPACE, Block, Items, Paragraph, View
-from halftrip.report.fields import FIELDS, Field, curve_name, varying
+from halftrip.report.fields import FIELDS, Field, curve_name, varying_within_patterns
 from halftrip.report.numbers import in_words
 from halftrip.results.configuration import Configuration
 from halftrip.results.names import Names
@@ -95,8 +95,9 @@ def _records(name: str, found: CurveCauses, at: int | None) -> list[dict[str, An
 
 
 def curve_names(curves: Sequence[Configuration], names: Names) -> list[str]:
-    """A name for each of these curves: its transport, its pattern, and all in which they differ."""
-    fields: list[Field] = varying(curves)
+    """A name for each of these curves: its transport, its pattern, and all in which those of a
+    pattern differ."""
+    fields: list[Field] = varying_within_patterns(curves)
     pattern = [field for field in FIELDS if field.name == "pattern" and field not in fields]
     return [curve_name(curve, [*pattern, *fields], names) for curve in curves]
 

@@ -288,7 +288,7 @@ def _by_path(
 
 def _sizes_of(rows: Sequence[Row]) -> str:
     sizes = sorted({row.configuration.size for row in rows})
-    named = [format_size(size) for size in sizes]
+    named = [size_name(size) for size in sizes]
     return ", ".join(named) if len(named) <= _MOST_SIZES else f"{named[0]} to {named[-1]}"
 
 
