@@ -87,10 +87,8 @@ def summed_aggregates(items: Sequence[Aggregate], names: Names) -> list[str]:
             lines += aggregates(rounds, names)
             continue
         low, middle, high = (significant(rate, 3) for rate in (rates[0], median(rates), rates[-1]))
-        lines.append(
-            f"aggregate: {title}, {len(rounds)} rounds of pairs: {low} to {high} MB/s, "
-            f"median {middle} MB/s"
-        )
+        said = f"{low} to {high} MB/s, median {middle} MB/s"
+        lines.append(f"aggregate: {title}, {len(rounds)} rounds of pairs: {said}")
     return lines
 
 
