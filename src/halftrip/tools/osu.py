@@ -96,7 +96,7 @@ _SIZE = "# Size"
 # Of version 7, above or below the heading; the usual one makes no variant.
 _DATATYPE = re.compile(r"# Datatype: (?P<name>MPI_\w+)(?: (?P<made>contiguous|vector))?\.?\s*")
 _CHARACTERS = "MPI_CHAR"
-_HEADING = re.compile(r"# Size\s+(?!\[).*")
+_HEADING = re.compile(r"# Size\s+(?!\[)(?=.*(?:Latency|Bandwidth|MB/s)).*")
 # Lines below the heading in which it may stand.
 _BELOW = 2
 _ROW = re.compile(r"\s*\d+\s+\d")
