@@ -4,6 +4,7 @@ but UsageError may come of it."""
 import contextlib
 import functools
 import io
+import itertools
 import quopri
 import random
 import re
@@ -19,6 +20,7 @@ from halftrip.cli.export import export
 from halftrip.cli.show import ShowRequest
 from halftrip.errors import HalftripError, UsageError
 from halftrip.registry import EXPORTS, FORMATS, IMPORTERS, STYLES, VIEWS
+from halftrip.results.configuration import UNKNOWN
 from halftrip.results.reading import decode
 from halftrip.results.records import Measurement, Record
 from halftrip.results.run_file import encode, load
@@ -66,10 +68,10 @@ def known() -> Times:
         # A log of messages without its heading is a summary alone; other lines go before others.
         without = [line for line in lines if not re.match(rb"packet, txTime|.*t_typical", line)]
         whole = [Text(b"".join(each), "source.txt") for each in (lines, without)]
-        for key, times in said(import_texts(whole).records).items():
-            found.setdefault(key, set()).update(times)
-            # The line that says the size may be lost.
-            found.setdefault((key[0], None), set()).update(times)
+        for (pattern, size), times in said(import_texts(whole).records).items():
+            # The lines that say the pattern and the size may be lost.
+            for key in itertools.product((pattern, UNKNOWN), (size, None)):
+                found.setdefault(key, set()).update(times)
     return found
 
 
@@ -79,7 +81,7 @@ def said(records: list[Record]) -> Times:
     for each in records:
         if isinstance(each, Measurement):
             configuration = each.configuration
-            key = configuration.pattern, configuration.known_size
+            key = configuration.known_pattern, configuration.known_size
             time = summarize_measurement(each).latency
             amounts = {time} if each.reported else {*(each.one_way_times).tolist()}
             if each.reported and each.reported.bandwidth is not None:

@@ -109,3 +109,15 @@ def causes(run):
         (tuple(dict(row.configuration.variant).values()), row.configuration.size): row.verdict.cause
         for row in document(run).rows
     }
+
+
+def figure(found, name):
+    """One of a measurement, of its configuration, or of what was printed."""
+    if name == "one_way":
+        return one_way(found)
+    if name == "sample":
+        return int(found.samples[0])
+    if name == "responder_memory":
+        return found.configuration.responder.memory
+    owners = (found.reported, found.configuration, found)
+    return next(getattr(each, name) for each in owners if hasattr(each, name))

@@ -15,7 +15,7 @@ from halftrip.results.reported import variant_text
 _OTHERS: tuple[Figure[Configuration], ...] = (
     Figure("transport", "text", lambda of: of.transport,
            "How bytes move: mpi, shm, tcp and so on"),
-    Figure("pattern", "text", lambda of: of.pattern,
+    Figure("pattern", "text", lambda of: of.known_pattern,
            "Who sends when: pingpong, stream, bidirectional and so on"),
     Figure("mode", "text", lambda of: of.mode,
            "The kind of call: blocking, nonblocking, persistent, ssend or onesided"),

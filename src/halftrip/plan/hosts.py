@@ -101,13 +101,14 @@ def peer(value: Any) -> str:
 def split_peer(peer: str) -> tuple[str, int]:
     """The host and the port of ``HOST``, ``HOST:PORT``, or of an IPv6 address, which is in brackets
     if a port follows. Raises UsageError."""
-    if peer.count(":") > 1 and not peer.startswith("["):
-        return peer, DEFAULT_PORT
     match = _PEER.fullmatch(peer)
-    port = int(match[3] or DEFAULT_PORT) if match else 0
-    if match is None or not 0 < port < 1 << 16:
+    host, port = (match[1] or match[2], int(match[3] or DEFAULT_PORT)) if match else ("", 0)
+    if match is None and _is_host(peer):
+        # An address without brackets has colons of its own, and no port.
+        host, port = peer, DEFAULT_PORT
+    if not 0 < port < 1 << 16 or (":" in host and not _is_host(host)):
         raise UsageError(f"{peer!r} is no host; write HOST, HOST:PORT or [ADDRESS]:PORT")
-    return match[1] or match[2], port
+    return host, port
 
 
 def with_port(host: str, port: int) -> str:

@@ -58,7 +58,7 @@ def _own_places(configurations: Collection[Configuration]) -> str:
 
 
 _OF = {name: _of(setting) for name, setting in WITH_FIELDS.items()} | {
-    "pattern": Field("pattern", lambda each: each.pattern),
+    "pattern": Field("pattern", lambda each: each.known_pattern),
     "mode": Field("mode", lambda each: each.mode, default="blocking"),
 }
 _OF["places"] = _OF["places"]._replace(said_if_usual=_own_places)

@@ -188,12 +188,17 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, cache_hash=True):
     def title(self) -> str:
         """Transport, pattern and size, and what is varied: ``tcp pingpong 64K``."""
         values = [value for _, value in self.variant]
-        return " ".join([self.transport, self.pattern, size_name(self.known_size), *values])
+        return " ".join([self.transport, self.known_pattern, size_name(self.known_size), *values])
 
     @property
     def known_size(self) -> int | None:
         """The size; None where it is not known."""
         return self.size if self.size_known else None
+
+    @property
+    def known_pattern(self) -> str:
+        """The pattern; UNKNOWN where a tool that was imported does not say it."""
+        return UNKNOWN if "pattern" in self.unknown else self.pattern
 
     @property
     def payload(self) -> float:

@@ -24,9 +24,22 @@ import msgspec
 
 from halftrip.analysis.rows import Row
 from halftrip.report.document import Document
-from halftrip.results.configuration import UNKNOWN, Configuration, Places
-from halftrip.results.patterns import Mode, Pattern
+from halftrip.results.configuration import UNKNOWN, Cache, Configuration, Places
 from halftrip.results.reported import Statistic, Variant
+from halftrip.tools.imb_benchmarks import (
+    BENCHMARKS,
+    BYTES,
+    COUNT,
+    PRINTED,
+    RANGE_NAMES,
+    RANGES,
+    RATE,
+    SIZE,
+    TIME,
+    TIME_NAMES,
+    WINDOW,
+    Benchmark,
+)
 from halftrip.tools.lines import Lines, count, number, positive, quoted, whole, wrong
 from halftrip.tools.printing import PrintedCurve, curves, exchanges, texts
 from halftrip.tools.tables import (
@@ -52,6 +65,10 @@ _FAMILY = re.compile(
 _FAMILY_LINE = "#    Intel(R) MPI Benchmarks {}, MPI-1 part"
 _DATE = re.compile(r"# Date\s+: (?P<date>.*\S)\s*")
 _DATE_LINE, _DATE_FORMAT = "# Date                  : {}", "%a %b %d %H:%M:%S %Y"
+# The command, as the head repeats it.
+_COMMAND = re.compile(r"# *(?:\S*/)?IMB-\w+(?P<gpu>-GPU)?(?P<arguments>(?: .*)?)")
+_OFF_CACHE = re.compile(r" -off_cache (?!0(?:[ ,]|$))")
+_ALLOCATED = re.compile(r" -mem_alloc_type (\w+)")
 _TITLE = re.compile(r"# Benchmarking(?: |\s*:)\s*(?P<name>.*[^\s:])\s*:?\s*")
 _PROCESSES = re.compile(r"# (?:\( )?#processes = (?P<count>\d+)(?: \)|; rank order.*)?\s*")
 _TITLE_LINES = (_RULE, "# Benchmarking {} ", "# #processes = 2 ", _RULE)
@@ -62,51 +79,12 @@ _MODE = re.compile(r"# +MODE: (?P<mode>AGGREGATE|NON-AGGREGATE)\s*")
 _HEADING = re.compile(r"\s*(?:Group\s+)?#bytes\s+#repetitions\s.*")
 _ENDS = re.compile(r"#|.*#bytes")
 _ROW = re.compile(r"\s*\d+\s+\d+(\s+[\d.]+){2,5}\s*", re.ASCII)
-_SIZE, _COUNT, _TIME, _BYTES, _RATE = (
-    "#bytes", "#repetitions", "t[usec]", "Mbytes/sec", "Msg/sec",
-)  # fmt: skip
-_TIME_NAMES = (_SIZE, _COUNT, _TIME, _BYTES)
-_RATE_NAMES = (_SIZE, _COUNT, _BYTES, _RATE)
-_RANGES = ("t_min[usec]", "t_max[usec]", "t_avg[usec]")
-_RANGE_NAMES = (_SIZE, _COUNT, *_RANGES, _BYTES)
 _GROUP = "Group"
-_WINDOW = 64
 _FIRST_DECIMAL = 2018
 # Characters of what is kept of a text beside its tables.
 _MOST_PROSE = 1 << 15
 
 
-class _Benchmark(NamedTuple):
-    """A benchmark between two processes: its pattern, how many messages of it are in flight, the
-    names of its columns, and how it synchronizes, if that is not as halftrip does."""
-
-    pattern: Pattern
-    window: int
-    names: Sequence[str]
-    synchronization: str = ""
-
-    @property
-    def mode(self) -> Mode:
-        if self.pattern in ("put", "get"):
-            return "onesided"
-        return "nonblocking" if self.window > 1 else "blocking"
-
-
-_PRINTED = {
-    "PingPong": _Benchmark("pingpong", 1, _TIME_NAMES),
-    "PingPing": _Benchmark("pingping", 1, _TIME_NAMES),
-    "Uniband": _Benchmark("stream", _WINDOW, _RATE_NAMES),
-    "Biband": _Benchmark("bidirectional", _WINDOW, _RATE_NAMES),
-}
-_BENCHMARKS = _PRINTED | {
-    "Sendrecv": _Benchmark("exchange", 1, _RANGE_NAMES),
-    "Exchange": _Benchmark("bidirectional", 2, _RANGE_NAMES),
-    # Of IMB-EXT, then of IMB-RMA.
-    "Unidir_Put": _Benchmark("put", 1, _TIME_NAMES, "fence"),
-    "Unidir_Get": _Benchmark("get", 1, _TIME_NAMES, "fence"),
-    "Unidir_put": _Benchmark("put", 1, _TIME_NAMES),
-    "Unidir_get": _Benchmark("get", 1, _TIME_NAMES),
-}
 _PARTS = re.compile(r".*\b(MPI-1|MPI-2|MPI-RMA) part\b.*")
 
 
@@ -132,9 +110,9 @@ def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
     if name is None:
         wrong(first, "a heading without the name of its benchmark above it; --test NAME says it")
     is_multi, name = name.startswith(_MULTI), name.removeprefix(_MULTI)
-    if name not in _BENCHMARKS:
-        wrong(first, f"{quoted(name)} is not read here: {', '.join(_BENCHMARKS)} are")
-    benchmark = _BENCHMARKS[name]
+    if name not in BENCHMARKS:
+        wrong(first, f"{quoted(name)} is not read here: {', '.join(BENCHMARKS)} are")
+    benchmark = BENCHMARKS[name]
     version, unit = _version(lines, first)
     said = _said(lines, first, name, is_multi)
     # Columns are aligned: of whole messages per second, nothing else tells that digits are lost.
@@ -142,7 +120,7 @@ def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
     width = len(heading.rstrip()) if "  " in heading.strip() else 0
 
     def read_row(n: int, line: str) -> TableRow:
-        if _RATE in said.names and len(line.rstrip()) < width:
+        if RATE in said.names and len(line.rstrip()) < width:
             wrong(n, "a row that is shorter than its heading")
         return _row(n, line, benchmark, said, unit)
 
@@ -161,14 +139,29 @@ def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
     dated = None if when is None else date(first, when["date"], _DATE_FORMAT)
     window = benchmark.window
     # One buffer to send and one to receive, which the nonblocking messages of a window share.
-    places: Places = "own" if window == 1 else "same" if window == _WINDOW else "unknown"
+    places: Places = "own" if window == 1 else "same" if window == WINDOW else "unknown"
+    memory, cache = _by_command(lines, first)
     configuration = settings(
-        "mpi", benchmark.pattern, benchmark.mode, window=window, buffers="separate", cache="hot",
+        "mpi", benchmark.pattern, benchmark.mode, (memory, memory), window=window,
+        buffers="separate", cache=cache,
         places=places, concurrency=said.pairs,
         variant=said.variant,
     )  # fmt: skip
     how: Statistic = "sum" if said.summed > 1 else "mean"
     return [ToolTable(TOOL, first, configuration, how, rows, version, date=dated, facts=facts)]
+
+
+def _by_command(lines: Lines, first: int) -> tuple[str, Cache]:
+    """The kind of memory, and whether buffers stay in the cache, as they do unless it is asked for:
+    the head repeats the command."""
+    found = lines.above(first, "IMB-", _COMMAND)
+    if found is None:
+        return "host", "hot"
+    allocated = _ALLOCATED.search(found["arguments"])
+    kind = allocated[1] if allocated else "device"
+    device = kind if kind == "device" else UNKNOWN
+    memory = "host" if not found["gpu"] or kind == "cpu" else device
+    return memory, "cold" if _OFF_CACHE.search(found["arguments"]) else "hot"
 
 
 def _version(lines: Lines, first: int) -> tuple[str | None, float | None]:
@@ -187,7 +180,7 @@ def _version(lines: Lines, first: int) -> tuple[str | None, float | None]:
 
 def _said(lines: Lines, first: int, name: str, is_multi: bool) -> _Said:
     """What stands above the rows, down to the line with the names of the columns."""
-    benchmark = _BENCHMARKS[name]
+    benchmark = BENCHMARKS[name]
     lacks = f"it ends before the heading of {name}"
     heading, _ = lines.next(first - 1, _HEADING, _ROW, lacks)
     # Where a title is lost, so is this.
@@ -198,16 +191,16 @@ def _said(lines: Lines, first: int, name: str, is_multi: bool) -> _Said:
         processes, pairs = whole(n, found["processes"]), count(n, found["groups"], "no groups")
     if is_multi != (pairs > 1):
         wrong(heading, "several groups at once, or one, where the title says otherwise")
-    if _RATE in benchmark.names and not is_multi and processes and processes % 2 == 0:
+    if RATE in benchmark.names and not is_multi and processes and processes % 2 == 0:
         pairs, processes = processes // 2, 2
         summed = pairs
-    is_ring = benchmark.names is _RANGE_NAMES and processes > 2
+    is_ring = benchmark.names is RANGE_NAMES and processes > 2
     if processes != 2 and not is_ring:
         wrong(heading, f"{processes or 'unknown'} processes: only those of a pair are known")
     names = tuple(lines[heading].split())
     # With -multi 1, each group has rows, else these are of the slowest, and may have all times.
     has_groups = names[0] == _GROUP
-    is_range = names == _RANGE_NAMES and benchmark.names is _TIME_NAMES
+    is_range = names == RANGE_NAMES and benchmark.names is TIME_NAMES
     if names[has_groups:] != benchmark.names and not is_range:
         wrong(heading, f"not the columns of {name}: {' '.join(benchmark.names)}")
     ranks = {
@@ -221,7 +214,7 @@ def _said(lines: Lines, first: int, name: str, is_multi: bool) -> _Said:
 
 
 def _variant(
-    lines: Lines, first: int, heading: int, benchmark: _Benchmark, is_slowest: bool
+    lines: Lines, first: int, heading: int, benchmark: Benchmark, is_slowest: bool
 ) -> Variant:
     """What tells a table from the usual one."""
     found = {"pair": "slowest"} if is_slowest else {}
@@ -235,35 +228,35 @@ def _variant(
     return tuple(sorted(found.items()))
 
 
-def _row(line: int, row: str, benchmark: _Benchmark, said: _Said, unit: float | None) -> TableRow:
+def _row(line: int, row: str, benchmark: Benchmark, said: _Said, unit: float | None) -> TableRow:
     figures = below(line, said.names, row.split())
-    size = whole(line, figures[_SIZE])
-    repetitions = count(line, figures[_COUNT], "no repetitions")
+    size = whole(line, figures[SIZE])
+    repetitions = count(line, figures[COUNT], "no repetitions")
     pair: dict[str, Any] = {}
     if _GROUP in figures:
         if figures[_GROUP] not in said.ranks:
             wrong(line, f"no line above says which ranks group {quoted(figures[_GROUP])} has")
         pair = {"settings": {"pair": said.ranks[figures[_GROUP]]}}
-    printed = number(line, figures[_BYTES])
+    printed = number(line, figures[BYTES])
     directions = 1 if benchmark.pattern in ("pingpong", "pingping", "stream", "put", "get") else 2
     bandwidth = None if unit is None else unit * printed
-    if _RATE not in figures:
-        name = _TIME if _TIME in figures else _RANGES[1]
+    if RATE not in figures:
+        name = TIME if TIME in figures else RANGES[1]
         sent = size * directions * benchmark.window
-        if name != _TIME:
+        if name != TIME:
             _check_range(line, figures, sent, bandwidth, unit)
         # The bandwidth of no bytes is none; below some size, so is what is left of it.
         return timed(
             line, size, figures[name], 1e3 / benchmark.window, figures,
             iterations=repetitions, bandwidth=(bandwidth or 0.0) / directions or None, **pair,
         )  # fmt: skip
-    rate = positive(line, figures[_RATE], "no messages")
+    rate = positive(line, figures[RATE], "no messages")
     # Both are rounded: a figure that has lost digits fits no longer.
     if bandwidth and abs(size * rate - bandwidth) > 0.01 * bandwidth + (unit or 0.0) / 100 + size:
-        wrong(line, f"{figures[_RATE]} messages of {size} bytes are not {figures[_BYTES]} MB")
+        wrong(line, f"{figures[RATE]} messages of {size} bytes are not {figures[BYTES]} MB")
     parts = directions * said.summed
     return by_rate(
-        line, size, 1e9 * parts / rate, figures[_RATE], figures, iterations=repetitions,
+        line, size, 1e9 * parts / rate, figures[RATE], figures, iterations=repetitions,
         bandwidth=(bandwidth or size * rate) / parts, rate=rate / parts, **pair,
     )  # fmt: skip
 
@@ -273,12 +266,12 @@ def _check_range(
 ) -> None:
     """Raises WrongLineError for times that are out of order, or of which the bandwidth, bytes per
     second, of so many bytes is not made."""
-    least, most, mean = (number(line, figures[name]) for name in _RANGES)
+    least, most, mean = (number(line, figures[name]) for name in RANGES)
     if not least <= mean <= most:
-        wrong(line, f"{_RANGES[2]} of {figures[_RANGES[2]]} is not between the two others")
+        wrong(line, f"{RANGES[2]} of {figures[RANGES[2]]} is not between the two others")
     moved = 1e-6 * most * (bandwidth or 0.0)
     if unit is not None and abs(moved - sent) > 0.01 * sent + most * unit * 1e-8 + 1:
-        wrong(line, f"{sent} bytes in {figures[_RANGES[1]]} us are not {figures[_BYTES]} MB/s")
+        wrong(line, f"{sent} bytes in {figures[RANGES[1]]} us are not {figures[BYTES]} MB/s")
 
 
 def _kept(line: int, comments: Sequence[str]) -> str:
@@ -301,7 +294,7 @@ def render(document: Document) -> str:
 
 def _printed(configuration: Configuration) -> str | None:
     """The benchmark that measures a configuration, of those that are printed."""
-    for name, (pattern, window, *_) in _PRINTED.items():
+    for name, (pattern, window, *_) in PRINTED.items():
         directions = 1 if pattern in ("pingpong", "stream") else 2
         if (configuration.pattern, configuration.window) == (pattern, window):
             return name if configuration.directions == directions else None
@@ -340,7 +333,7 @@ def _text(by_name: dict[str, PrintedCurve]) -> list[str]:
         own = sorted(by_name.values(), key=lambda each: each.source.place if each.source else 0)
         end = own[-1].fact("end").split("\n")
         return [*(line for curve in own for line in _table("", curve)), *end]
-    names = [name for name in _PRINTED if name in by_name]
+    names = [name for name in PRINTED if name in by_name]
     # What all its tables have in common.
     rows = [row for name in names for row in by_name[name].rows]
     head = _head(by_name[names[0]]._replace(rows=rows), names)
@@ -370,7 +363,7 @@ def _table(name: str, curve: PrintedCurve) -> list[str]:
         return [*title, *map(_line, [names, *(curve.cells(row, names) for row in curve.rows)])]
     title = ["", *(line.format(name) for line in _TITLE_LINES)]
     rows = [_figures(curve, row) for row in curve.rows]
-    return [*title, *map(_line, [_PRINTED[name].names, *rows])]
+    return [*title, *map(_line, [PRINTED[name].names, *rows])]
 
 
 def _line(figures: Sequence[str]) -> str:

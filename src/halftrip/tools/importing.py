@@ -36,6 +36,7 @@ _LONGEST_REASON = 250
 _LARGEST_SIZE = 1 << 60
 _MOST_REPETITIONS = 10**6
 _MOST_ITERATIONS = 10**15
+_MOST_PAIRS = 10**6
 # The field of a table of this name is a setting where there are several.
 _PEER = "peer"
 # As `bounds` has them for what a run file holds.
@@ -303,6 +304,10 @@ def _check_table(table: ToolTable) -> None:
     texts = [*table.facts.values(), *(value for _, value in table.configuration.variant)]
     said = [*table.hosts, table.peer, table.version or "", table.date or ""]
     _check_texts(table.line, names, [*texts, *said])
+    if table.configuration.concurrency > _MOST_PAIRS:
+        wrong(
+            table.line, f"{table.configuration.concurrency} pairs at once are more than any job has"
+        )
     try:
         # Whoever reads the run file refuses a year in which nothing can have been measured.
         check(_header([table], ()))

@@ -291,15 +291,18 @@ def window(line: int, text: str) -> int:
     return found
 
 
-def size_by(bandwidth: tuple[float, float], rate: tuple[float, float]) -> int | None:
+def size_by(
+    bandwidth: tuple[float, float], rate: tuple[float, float], told: int | None = None
+) -> int | None:
     """The size of messages by bytes and messages per second, each with the unit of its last digit:
-    the only whole number that both can be of, else the only power of two. None: there are several,
-    or none."""
+    what was `told`, the only whole number, or power of two, that both can be of; None: none is."""
     least, most = (
         (bandwidth[0] + sign * bandwidth[1] / 2) / max(rate[0] - sign * rate[1] / 2, 1e-9)
         for sign in (-1, 1)
     )
     first, last = max(math.ceil(least), 1), math.floor(min(most, 1 << 60))
+    if told is not None and first <= told <= last:
+        return told
     if first >= last:
         return first if first == last else None
     powers = [1 << n for n in range(first.bit_length() - 1, last.bit_length())]

@@ -1,9 +1,9 @@
 """A log, as a scheduler, a shell or an editor has left it, becomes sections: the lines of a table,
 with those above it that may say what it is of. Nothing of this is known to a reader.
 
-A table's lines have a prefix in common: indentation, marks of a quotation, time stamps, and labels
-of ranks (``srun -l``, ``mpirun --tag-output``). Lines with another label are of another stream, and
-belong to none of its sections. The time that all this takes is in proportion to the text.
+A table's lines have a prefix in common: indentation, marks of a quotation or of a comment in a
+program, time stamps, and labels of ranks (``srun -l``, ``mpirun --tag-output``). Lines with another
+label are of another stream, and belong to none of its sections. All this takes linear time.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _STAMP = (
     r"|(?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?: \d{4})?(?:<std\w{2,4}>:? ?| |$)"
 )
 _PIECE = re.compile(
-    r"(?P<blank>[ \t]+)|(?P<quote>> ?)"
+    r"(?P<blank>[ \t]+)|(?P<quote>> ?)|(?P<comment>(?://|[#*%])(?=[ \t]))"
     r"|(?P<label>\[[\w.@-]{0,80}?\d{1,7},\d{1,7}\](?:<std\w{2,4}>)?:? ?"
     r"|\[(?:rank )?\d{1,7}\](?: |$)|\d{1,7}:(?: |$))"
     rf"|(?P<stamp>{_STAMP})"
@@ -220,9 +220,9 @@ def _prefixes(line: str) -> Iterator[tuple[int, str, Key]]:
                 key = (*key, said.strip())
             case "stamp":
                 pattern += rf"(?:{_STAMP})" + r"(?<!\s)" * (not said.endswith((" ", "\t")))
-            case "quote":
-                pattern += "> ?"
-                key = (*key, ">")
+            case "quote" | "comment":
+                pattern += "> ?" if said.startswith(">") else re.escape(said)
+                key = (*key, said.strip())
             case _:
                 pattern += rf"[ \t]{{0,{len(said)}}}"
         place = found.end()

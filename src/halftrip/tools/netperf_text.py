@@ -16,19 +16,21 @@ BANNER = re.compile(
     r"(?:MIGRATED )?(?P<protocol>[A-Z]{2,5}) (?P<test>[A-Za-z|/ ]{4,60}) TEST (?:from|to) .*"
 )
 _UNIT = r"(?P<unit>10\^[369]bits|[KMG]?Bytes) */s(?:ec)?"
+# What -c and -C add to a heading.
+_OF_LOAD = r" *(?: % .*)?"
 # The last line of a heading, the columns below it, and those that -c and -C add.
 _CLASSIC = (
     (
-        re.compile(r"bytes +[Bb]ytes +bytes +bytes +secs\. +per sec\b.*"),
+        re.compile(r"bytes +[Bb]ytes +bytes +bytes +secs\. +per sec" + _OF_LOAD),
         ("Send Socket Size", "Recv Socket Size", "REQUEST_SIZE", "RESPONSE_SIZE", "ELAPSED_TIME",
          "TRANSACTION_RATE"),
     ),
     (
-        re.compile(rf"bytes +bytes +bytes +secs\. +{_UNIT}.*"),
+        re.compile(rf"bytes +bytes +bytes +secs\. +{_UNIT}{_OF_LOAD}"),
         ("Recv Socket Size", "Send Socket Size", "LOCAL_SEND_SIZE", "ELAPSED_TIME", "THROUGHPUT"),
     ),
     (
-        re.compile(rf"bytes +bytes +secs +# +# +{_UNIT}.*"),
+        re.compile(rf"bytes +bytes +secs +# +# +{_UNIT}{_OF_LOAD}"),
         ("Socket Size", "LOCAL_SEND_SIZE", "ELAPSED_TIME", "Messages Okay", "Messages Errors",
          "THROUGHPUT"),
     ),

@@ -19,9 +19,10 @@ import numpy as np
 
 from halftrip.analysis.rows import Row
 from halftrip.report.document import Document
-from halftrip.results.configuration import UNKNOWN, Configuration, Places
+from halftrip.results.configuration import UNKNOWN, Configuration, Datatype, Places
 from halftrip.results.patterns import Mode, Pattern
 from halftrip.results.reported import Spread, Statistic, Variant
+from halftrip.tools.commands import told
 from halftrip.tools.lines import Lines, count, last_place, number, quoted, whole, window, wrong
 from halftrip.tools.printing import PrintedCurve, curves, single_times, texts
 from halftrip.tools.tables import (
@@ -43,6 +44,12 @@ _OLD_WINDOW, _WITH_OLD_WINDOW = 32, (5, 3)
 _BUFFERS = re.compile(
     r"# (?:Send Buffer|Rank 0 Memory) on \w+ \((\w)\)"
     r" and (?:Receive Buffer|Rank 1 Memory) on \w+ \((\w)\)\s*"
+)
+# As an argument of the command says it, which newer versions do not print.
+_PROGRAM = "osu_[a-z_]+"
+_ENDS_OF_BUFFERS, _ASKED_WINDOW = (
+    r"(?<!\S)([DHM] +[DHM])(?!\S)",
+    r"(?<!\S)(?:-W *|--window-size[= ])(\d{1,6})(?!\S)",
 )
 _ANY_DEVICE = "device"
 _DEVICES = {"-CUDA": "cuda", "-ROCM": "rocm", "-SYCL": "sycl"}
@@ -86,7 +93,12 @@ _GROUP = re.compile(r"# \[ pairs: (?P<pairs>\d+) \] \[ window size: (?P<window>\
 _GROUP_LINE = "# [ pairs: 1 ] [ window size: {} ]"
 # The columns: of each kind, the first is printed.
 _SIZE = "# Size"
-_HEADING = re.compile(r"# Size\s+(?!\[).*")
+# Of version 7, above or below the heading; the usual one makes no variant.
+_DATATYPE = re.compile(r"# Datatype: (?P<name>MPI_\w+)(?: (?P<made>contiguous|vector))?\.?\s*")
+_CHARACTERS = "MPI_CHAR"
+_HEADING = re.compile(r"# Size\s+(?!\[)(?=.*(?:Latency|Bandwidth|MB/s)).*")
+# Lines below the heading in which it may stand.
+_BELOW = 2
 _ROW = re.compile(r"\s*\d+\s+\d")
 # Comments that stand below a heading, as version 7.1 has the datatype there.
 _ENDS = re.compile(r"# (?!Datatype)")
@@ -133,6 +145,8 @@ def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
     heading, _ = lines.next(first - 1, _HEADING, _ROW, lacks)
     said = [lines[n].rstrip() for n in range(first, heading) if lines[n].startswith("#")]
     pairs, in_flight = 0 if kind == _OF_PAIRS else 1, 1 if is_latency else _window(title)
+    if not is_latency and (asked := told(lines, first, _PROGRAM, _ASKED_WINDOW)):
+        in_flight = window(first, asked)
     for n in range(first + 1, heading):
         if title.verb is None and any(of.fullmatch(lines[n]) for of, _ in _ONE_SIDED.values()):
             wrong(n, f"a line of MPI_Put or MPI_Get below {title.kind}: a title is lost")
@@ -142,6 +156,9 @@ def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
     if not pairs:
         wrong(heading, "no line [ pairs: ... ] says of how many pairs it has the sum")
     variant, above = _variant(lines, first, heading, title)
+    datatype, of_type = _datatype_of(lines, first, heading)
+    variant = tuple(sorted((*variant, *of_type)))
+    memory = _memory(title, said, told(lines, first, _PROGRAM, _ENDS_OF_BUFFERS))
     names = _columns(lines[heading])
     # The buffers of a window are one, and those to send and receive are two (osu_latency.c); its
     # messages are nonblocking (osu_bw.c).
@@ -151,9 +168,9 @@ def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
     if is_verified and in_flight > 1:
         places = "unknown"
     configuration = settings(
-        "mpi", pattern, "onesided" if pattern in ("put", "get") else mode, _memory(title, said),
+        "mpi", pattern, "onesided" if pattern in ("put", "get") else mode, memory,
         variant, window=in_flight, buffers="separate", cache="hot", places=places,
-        concurrency=pairs, verify=is_verified,
+        concurrency=pairs, verify=is_verified, datatype=datatype,
     )  # fmt: skip
     is_sum = _RATES[1] in names
     if is_latency != any(name in _TIMES for name in names) or is_sum != (kind == _OF_PAIRS):
@@ -217,13 +234,27 @@ def _title(lines: Lines, first: int) -> _Title:
     return wrong(first, "not the whole title: # OSU MPI ... Test")
 
 
-def _memory(title: _Title, said: Sequence[str]) -> tuple[str, str]:
-    """The kinds of memory at both ends: a device's where a comment says so. Where there is none, a
-    title with a device does not tell whose memory it is."""
+def _datatype_of(lines: Lines, first: int, heading: int) -> tuple[Datatype, Variant]:
+    """What a message is made of, and what tells it from the usual one."""
+    below = min(heading + _BELOW, len(lines)) + 1
+    found = next((each for _, each in lines.matches(_DATATYPE, below, first)), None)
+    if found is None or found["name"] == _CHARACTERS:
+        made: Datatype = "byte"
+        if found is not None and found["made"]:
+            made = "vector" if found["made"] == "vector" else "contiguous"
+        return made, ()
+    return "byte", (("datatype", found["name"]),)
+
+
+def _memory(title: _Title, said: Sequence[str], by_command: str | None) -> tuple[str, str]:
+    """The kinds of memory at both ends: a device's where a comment or a command says so. Where
+    there is none, a title with a device does not tell whose memory it is."""
     kinds = {"D": title.device, "M": f"{title.device}-managed", "H": "host"}
     for found in filter(None, map(_BUFFERS.fullmatch, said)):
         send, receive = (kinds.get(letter, UNKNOWN) for letter in found.groups())
         return send, receive
+    if by_command is not None and title.device != _ANY_DEVICE:
+        return kinds[by_command[0]], kinds[by_command[-1]]
     return ("host", "host") if title.device == _ANY_DEVICE else (UNKNOWN, UNKNOWN)
 
 

@@ -62,6 +62,8 @@ _DEVICE = re.compile(r"(?:allocated GPU buffer address|cuMemAlloc\(\) of a) .*")
 _POST_LIST = " Post List"
 _HEADING_BEGIN = re.compile(r"\s*#bytes +#iterations ")
 _DEPTH = re.compile(r"\s*TX depth\s*: (?P<depth>\d+)\b.*")
+# The usual one, which is reliable, makes no variant.
+_CONNECTION, _USUAL = re.compile(r"\s*Connection type *: (?P<type>\w+)\b.*"), "RC"
 _PAIRS = re.compile(r"\s*Number of qps\s*: (?P<pairs>\d+)\b.*")
 # Of each queue pair, at both ends; the other end has both the other way round.
 _ADDRESS = re.compile(r"\s*(?P<end>local|remote) address: (?P<pair>LID \S+ QPN \S+ PSN \S+).*")
@@ -114,9 +116,11 @@ def _text(lines: Lines, first: int) -> ToolTable:
     heading, _ = lines.next(first - 1, _HEADING, _ROW_BEGIN, lacks)
     depths = [whole(n, found["depth"]) for n, found in lines.matches(_DEPTH, before=heading)]
     pairs = [whole(n, found["pairs"]) for n, found in lines.matches(_PAIRS, before=heading)]
+    types = [found["type"] for _, found in lines.matches(_CONNECTION, before=heading)]
     on_device = any(True for _ in lines.matches(_DEVICE, before=heading))
     depth, qps = (next(reversed(each), None) for each in (depths, pairs))
-    configuration = _configuration(first, title, depth, qps, on_device)
+    connection = next(reversed(types), UNKNOWN)
+    configuration = _configuration(first, title, depth, qps, connection, on_device)
     names = _columns(heading, lines[heading])
     rows = lines.rows(
         heading, lambda n, line: _row(n, below(n, names, line.split()), configuration),
@@ -161,7 +165,9 @@ def _json(lines: Lines, first: int) -> ToolTable:
     depth, pairs = (
         None if each is None else each.whole for each in (said, info.get("Number_of_qps"))
     )
-    configuration = _configuration(first, title, depth, pairs)
+    connection = info.get("Connection_type")
+    named = UNKNOWN if connection is None else connection.text
+    configuration = _configuration(first, title, depth, pairs, named)
     figures = {
         column: cell.cell
         for name, column in _OF_JSON.items()
@@ -175,7 +181,12 @@ def _json(lines: Lines, first: int) -> ToolTable:
 
 
 def _configuration(
-    line: int, title: str, depth: int | None, pairs: int | None, on_device: bool = False
+    line: int,
+    title: str,
+    depth: int | None,
+    pairs: int | None,
+    connection: str,
+    on_device: bool = False,
 ) -> Configuration:
     # JSON has underscores where the text has spaces.
     title = " ".join(title.replace("_", " ").split()).replace("RDMA ", "RDMA_")
@@ -189,7 +200,8 @@ def _configuration(
     window, qps = (depth, pairs) if "BW" in title else (1, 1)
     places = "own" if window == 1 else UNKNOWN
     several = (("queue pairs", UNKNOWN if qps is None else str(qps)),) if qps != 1 else ()
-    variant = (*((("post list", "several"),) if is_list else ()), *several, *test.variant)
+    how = (("connection", connection),) if connection != _USUAL else ()
+    variant = (*how, *((("post list", "several"),) if is_list else ()), *several, *test.variant)
     memory = ("cuda", UNKNOWN) if on_device else ("host", "host")
     return settings("verbs", test.pattern, test.mode, memory, variant, window=window, places=places)
 

@@ -20,6 +20,7 @@ from halftrip.results.configuration import UNKNOWN, Configuration
 from halftrip.results.counts import add_deliveries
 from halftrip.results.patterns import Pattern
 from halftrip.results.reported import Spread, StatedInterval
+from halftrip.tools.commands import told
 from halftrip.tools.lines import (
     Lines,
     WrongLineError,
@@ -56,16 +57,22 @@ _LATENCY = re.compile(r"Summary: Latency is (\S+) usec\s*")
 _AVERAGE = re.compile(
     r"====> avg-latency=(\S+) \(std-dev=([^\s,)]+)(?:.* (\S+)% ci=\[(\S+), (\S+)\]|.*)\)\s*"
 )
-_RATE = re.compile(r"Summary: Message Rate is (\S+) \[msg/sec\]\s*")
+# Of messages in several packets, these as well.
+_RATE = re.compile(r"Summary: Message Rate is (\S+) \[msg/sec\](?:, Packet Rate is about .*)?\s*")
 _BANDWIDTH = re.compile(r"Summary: BandWidth is (\S+) MBps \((\S+) Mbps\)\s*")
 _COUNT = re.compile(r"Total (\d+) observations;.*")
 _PERCENTILE = re.compile(r"---> (?:(<MAX>|<MIN>) observation|percentile (\S+)) =\s*(\S+)\s*")
 _SIZE = re.compile(r"test was performed using the following parameters: .*--msg-size=(\d+)\b.*")
 _NOTE = re.compile(r"NOTE: test was performed, using msg-size=(\d+)\..*")
 _MODES = {
-    "under-load": "under-load", "ul": "under-load", "playback": "playback", "pb": "playback",
-    "ping-pong": None, "pp": None,
-}  # fmt: skip
+    "under-load": "under-load",
+    "ul": "under-load",
+    "playback": "playback",
+    "pb": "playback",
+    "ping-pong": None,
+    "pp": None,
+}
+_PROGRAM, _MESSAGE = "sockperf", r"(?<!\S)(?:-m *|--msg-size[= ])(\d{1,9})(?!\S)"  # fmt: skip
 _MODE = re.compile(rf".*\bsockperf\s+({'|'.join(_MODES)})\b.*")
 _SENT = re.compile(r"\[Valid Duration\] RunTime=.* SentMessages=(\d+); ReceivedMessages=(\d+)\s*")
 _PROTOCOL = re.compile(r"\[ *\d+\] IP = .* # (TCP|UDP)\s*")
@@ -159,13 +166,15 @@ def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
     if _SIZE in text.said:
         line, (cell,) = text.said[_SIZE]
         size = whole(line, cell)
+    elif asked := told(lines, first, _PROGRAM, _MESSAGE):
+        size = int(asked)
     pattern: Pattern = "pingpong"
     if text.log is not None:
         line, row = text.log, _log(text, text.log, size)
     elif _LATENCY in text.said or _AVERAGE in text.said:
         line, row = _summary(text, size)
     elif _RATE in text.said:
-        line, row = _throughput(text)
+        line, row = _throughput(text, size)
         pattern = "stream"
     else:
         wrong(len(lines), "it ends before a summary: sockperf was interrupted")
@@ -235,7 +244,7 @@ def _percentiles(text: _Text, figures: dict[str, str], spread: dict[Spread, floa
             wrong(len(text.lines), f"it ends before the line with {name}")
 
 
-def _throughput(text: _Text) -> tuple[int, TableRow]:
+def _throughput(text: _Text, told: int | None) -> tuple[int, TableRow]:
     line, (cell,) = text.said[_RATE]
     if _BANDWIDTH not in text.said:
         wrong(line, "a message rate, but no bandwidth below it")
@@ -247,16 +256,15 @@ def _throughput(text: _Text) -> tuple[int, TableRow]:
         wrong(at, f"{megabytes} MBps are not {bits} Mbps")
     if not rate > 0 or not bandwidth > 0:
         wrong(line, "nothing was sent")
+    size: int | None
     steps = _MEGABYTE * last_place(megabytes), last_place(cell)
     if _NOTE in text.said:
         noted, (digits,) = text.said[_NOTE]
-        size: int | None = whole(noted, digits)
+        size = whole(noted, digits)
         if not abs(bandwidth - float(digits) * rate) <= steps[0] + float(digits) * steps[1]:
             wrong(at, f"bandwidth and message rate are not of {digits} bytes, as a note says")
     else:
-        size = size_by((bandwidth, steps[0]), (rate, steps[1]))
-    if not size:
-        wrong(at, "bandwidth and message rate do not tell the size of a message")
+        size = size_by((bandwidth, steps[0]), (rate, steps[1]), told)
     figures = {"messages/s": cell, "MBps": megabytes, "Mbps": bits}
     return at, by_rate(at, size, 1e9 / rate, cell, figures, bandwidth=bandwidth, rate=rate)
 

@@ -24,9 +24,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from halftrip.results.bounds import LARGEST_WINDOW
-from halftrip.results.configuration import Configuration
+from halftrip.results.configuration import Configuration, not_said
 from halftrip.results.patterns import Mode, Pattern
 from halftrip.results.reported import Spread
+from halftrip.tools.commands import told
 from halftrip.tools.lines import Lines, last_place, number, quoted, size_by, whole, wrong
 from halftrip.tools.tables import Format, TableRow, ToolTable, settings
 
@@ -40,7 +41,8 @@ _CSV = re.compile(
     r"avg_mr,overall_mr\s*"
 )
 _KIND = re.compile(r"\| +(?P<stage>\| +)?\| +(?P<kind>latency|overhead) \(usec\) +\|.*")
-_COMMAND = re.compile(r".*\bucx_perftest\b.* -t *(?P<test>[a-z_]+).*")
+_PROGRAM, _TEST = "ucx_perftest", r"(?<!\S)-t *([a-z_]+)(?!\S)"
+_MESSAGE, _BUFFERS = r"(?<!\S)-s *(\d+)(?!\S)", r"(?<!\S)-m *([a-z-]+(?:,[a-z-]+)?)(?!\S)"
 # The names of tests by their parts; those of atomic operations have others.
 _NAMED = ("am", "put", "tag", "tag_sync", "stream")
 _KINDS = {"lat": "latency", "bw": "bandwidth"}
@@ -59,6 +61,7 @@ _FIGURES = (
     "average latency (usec)", "overall latency (usec)", "average bandwidth (MB/s)",
     "overall bandwidth (MB/s)", "average message rate (msg/s)", "overall message rate (msg/s)",
 )  # fmt: skip
+_ASKED = "size by command"
 _MEGABYTE = float(1 << 20)
 _UNKNOWN = "unknown"
 
@@ -77,13 +80,16 @@ def _read(lines: Lines, at: int) -> Sequence[ToolTable]:
     above = [lines[n] for n in range(1, at) if lines[n].startswith(("|", "+-"))][-2:]
     kinds = [found["kind"] for found in map(_KIND.fullmatch, above) if found and found["stage"]]
     is_csv = _CSV.fullmatch(lines[at]) is not None
-    if "Test" not in said and (test := lines.test or _by_command(lines, at)):
+    if "Test" not in said and (test := lines.test or told(lines, at, _PROGRAM, _TEST)):
         said["Test"] = at, _title(at, test)
-    if not (is_csv or kinds or "Test" in said):
-        wrong(at, "no line above says whether it is of latency or overhead; --test tag_lat does")
+    if "Send memory" not in said and (memory := told(lines, at, _PROGRAM, _BUFFERS)):
+        send, _, receive = memory.partition(",")
+        said |= {"Send memory": (at, send), "Recv memory": (at, receive or send)}
+    if "Message size" not in said and (size := told(lines, at, _PROGRAM, _MESSAGE)):
+        said[_ASKED] = at, size
     if "overhead" in kinds and " latency" in said.get("Test", (0, ""))[1]:
         wrong(at, f"a heading of overhead below the title {quoted(said['Test'][1])}")
-    configuration = _configuration(said, next(reversed(kinds), "latency"))
+    configuration = _configuration(said, next(reversed(kinds), None))
     heading = _CSV.fullmatch(lines[at]) or _TEXT.fullmatch(lines[at])
     time = heading["time"] if heading else ""
     if is_csv and heading and heading["first"]:
@@ -91,12 +97,6 @@ def _read(lines: Lines, at: int) -> Sequence[ToolTable]:
     line, cells = _final(lines, at, heading["first"] if heading else None, is_csv)
     row, facts = _row(line, cells, time, said, configuration)
     return [ToolTable(TOOL, at, configuration, "mean", [row], facts=facts)]
-
-
-def _by_command(lines: Lines, at: int) -> str | None:
-    """The test that the nearest command above that line asks for."""
-    found = lines.last(_COMMAND, at)
-    return None if found is None else found["test"]
 
 
 def _title(line: int, test: str) -> str:
@@ -145,9 +145,9 @@ def _unnamed(line: int, text: str, is_csv: bool) -> list[str]:
     return cells if cells and all(digits) else []
 
 
-def _configuration(said: dict[str, tuple[int, str]], kind: str) -> Configuration:
+def _configuration(said: dict[str, tuple[int, str]], kind: str | None) -> Configuration:
     line, title = said.get("Test", (0, _UNKNOWN))
-    pattern: Pattern = "pingpong" if kind == "latency" else "stream"
+    pattern: Pattern = "stream" if kind == "overhead" else "pingpong"
     if title != _UNKNOWN:
         pattern = _pattern(line, title.removeprefix("UCP "))
     modes: dict[Pattern, Mode] = {"pingpong": "blocking", "stream": "nonblocking"}
@@ -161,7 +161,9 @@ def _configuration(said: dict[str, tuple[int, str]], kind: str) -> Configuration
         fields = {"window": window, "places": "own" if window == 1 else _UNKNOWN}
     mode = modes.get(pattern, "onesided")
     memory = _memory(said, "Send memory"), _memory(said, "Recv memory")
-    return settings("ucx", pattern, mode, memory, (("test", title),), **fields)
+    found = settings("ucx", pattern, mode, memory, (("test", title),), **fields)
+    # Neither the heading nor anything else tells a latency from a bandwidth.
+    return not_said(found, ["pattern"] if title == _UNKNOWN and kind is None else [])
 
 
 def _memory(said: dict[str, tuple[int, str]], name: str) -> str:
@@ -194,9 +196,11 @@ def _row(
     typical, _, overall, _, bandwidth, _, rate = (number(line, cell) for cell in cells[1:])
     if not (count and overall > 0 and rate > 0):
         wrong(line, "no iterations, or messages that took no time")
-    # Both are rounded: a figure that has lost digits fits no longer.
+    # Both are rounded: a figure that has lost digits fits no longer. Some versions count the round
+    # trips of a latency, not its messages.
     off = 0.01 + last_place(cells[7]) / rate + last_place(cells[3]) / overall
-    if abs(1e-6 * overall * rate - 1) > off:
+    counted = (1, 2) if configuration.pattern == "pingpong" else (1,)
+    if all(abs(1e-6 * overall * rate * each - 1) > off for each in counted):
         wrong(line, f"messages that take {cells[3]} us each are not {cells[7]} a second")
     size, facts = _size(said, cells)
     figures = dict(zip(("# iterations", time, *_FIGURES), cells, strict=True))
@@ -216,10 +220,14 @@ def _size(said: dict[str, tuple[int, str]], cells: list[str]) -> tuple[int | Non
     if "Message size" in said:
         return whole(*said["Message size"]), {}
     bandwidth, rate = (float(cells[n]) for n in (5, 7))
+    asked = int(said[_ASKED][1]) if _ASKED in said else None
     size = size_by(
-        (_MEGABYTE * bandwidth, _MEGABYTE * last_place(cells[5])), (rate, last_place(cells[7]))
+        (_MEGABYTE * bandwidth, _MEGABYTE * last_place(cells[5])),
+        (rate, last_place(cells[7])),
+        asked,
     )
-    return size, {"size": "by bandwidth and message rate"} if size else {}
+    by = "command" if size is not None and size == asked else "bandwidth and message rate"
+    return size, {"size": f"by {by}"} if size else {}
 
 
 _HEADING = "|".join(re.sub(r"\?P<\w+>", "?:", each.pattern) for each in (_TEXT, _CSV))

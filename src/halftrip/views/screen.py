@@ -124,7 +124,7 @@ def heading(document: Document) -> list[str]:
     shown = [row.configuration for row in rows]
     parts = [f"halftrip {run.header.halftrip}"]
     if shown:
-        parts.append(", ".join(dict.fromkeys(each.pattern for each in shown)))
+        parts.append(", ".join(dict.fromkeys(each.known_pattern for each in shown)))
     first = run.first_ranks
     if shown and all(each.is_simulated for each in shown):
         parts.append("simulated, in virtual time")

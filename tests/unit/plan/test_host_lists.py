@@ -155,7 +155,23 @@ def test_contradictions_are_refused(options, said):
     assert mistake(lambda: make_plan(options_layer(options))).startswith(said)
 
 
-@pytest.mark.parametrize("peer", ["", ":", ":1", "a:b", "a:0", "a:99999", "[::1", "a b"])
+@pytest.mark.parametrize(
+    "peer",
+    [
+        "",
+        ":",
+        ":1",
+        "a:b",
+        "a:0",
+        "a:99999",
+        "[::1",
+        "a b",
+        "fe80::1%",
+        "fe80::1%eth0:5300",
+        "[fe80::1]%eth0",
+        "[a:b]",
+    ],
+)
 def test_what_is_no_peer_is_refused(peer):
     with pytest.raises(UsageError, match=r"--peer: .* is no host; write HOST, HOST:PORT"):
         make_plan(options_layer({"peer": peer}))

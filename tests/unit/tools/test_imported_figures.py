@@ -3,7 +3,7 @@ as their sources print them, with made-up figures; the others have been printed,
 
 import pytest
 
-from harness.imports import imported_run, measured, one_way, sample
+from harness.imports import figure, imported_run, measured, sample
 
 PING, BOTH, STREAM = ({"pattern": each} for each in ("pingpong", "bidirectional", "stream"))
 # Tool, sample, which of its rows, what has been replaced in it, and what the row is.
@@ -108,6 +108,22 @@ ROWS = [
     }),
     ("netpipe", "screen-tcp", 0, (), {
         "transport": "tcp", "iterations": 12620, "counted": True, "one_way": 7630.0,
+    }),
+    # Of version 2, and of MPICH's: seconds, and messages of no bytes.
+    ("netpipe", "screen-tcp", 0, (("7.63 usec", "0.00000763 sec"),), {"one_way": 7630.0}),
+    ("netpipe", "screen-tcp", 0, (("1 bytes  12620", "0 bytes  12620"), ("1.00 M", "0.00 M")), {
+        "size": 0, "bandwidth": None,
+    }),
+    ("netpipe", "version-5", 0, (), PING | {
+        "size": 1, "one_way": 1110.0, "bandwidth": 7.207e6 / 8, "iterations": 24999,
+    }),
+    ("netpipe", "version-5", 1, (), {"size": 12291, "one_way": 3980.0, "bandwidth": 24.705e9 / 8}),
+    # Its file, and that of version 4.
+    ("netpipe", "np-out-5", 1, (), {
+        "size": 1572867, "one_way": 157290.0, "step": 10.0, "bandwidth": 80e9 / 8,
+    }),
+    ("netpipe", "np-out", 0, (("0.999486   0.0", "0.999486   0.98000000   0.97000000   0.0"),), {
+        "size": 1, "one_way": 7630.0, "bandwidth": 0.999486 * (1 << 17),
     }),
     ("mpptest", "cit", 1, (), {"size": 32, "one_way": 1512.0, "step": 0.001, "pair": (0, 1)}),
     ("mpptest", "cit", 1, (("21164021.16\n", "21164021.16\t1.400000\t2.500000\n"),), {
@@ -319,16 +335,6 @@ SOURCES = [
         "statistic": "mean", "place": 4, "facts": {"size": "by bandwidth and message rate"},
     }),
 ]  # fmt: skip
-
-
-def figure(found, name):
-    """One of a measurement, of its configuration, or of what was printed."""
-    if name == "one_way":
-        return one_way(found)
-    if name == "sample":
-        return int(found.samples[0])
-    owners = (found.reported, found.configuration, found)
-    return next(getattr(each, name) for each in owners if hasattr(each, name))
 
 
 @pytest.mark.parametrize(

@@ -184,7 +184,6 @@ CHANGES = {
         ("csv-server", "tag match latency", "atomic add latency", "not read here"),
         ("old-latency", "put_lat", "fadd", "'fadd' is not read here: get, and lat and bw of am, "),
         ("old-latency", "put_lat", "add_lat", "'add_lat' is not read here"),
-        ("old-latency", "ucx_perftest", "ucx_perf", "line 5: no line above says"),
         ("old-latency", "0.812     0.816", "0.812     x.816", "line 8: a row with a figure that"),
         ("csv-server", "| Data layout:", "| Test:       x |\n| Data layout:", "'x' is not read"),
     ],

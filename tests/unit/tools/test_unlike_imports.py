@@ -39,6 +39,14 @@ Final:                   900      0.210 16666.667 16666.667   4000.00    4000.00
         (OSU.format("-ROCM", ON.format("DEVICE", "D", "DEVICE", "D")), ("rocm", "rocm")),
         # From version 7.5 on it has no line of this.
         (OSU.format("-CUDA", ""), ("unknown", "unknown")),
+        # Its command does.
+        ("$ srun ./osu_latency D D\n" + OSU.format("-CUDA", ""), ("cuda", "cuda")),
+        (
+            "$ mpirun osu_latency \\\n  -d cuda H D | tee a\n" + OSU.format("-CUDA", ""),
+            ("host", "cuda"),
+        ),
+        # One of several above it.
+        ("osu_latency D D\nosu_latency H D\n" + OSU.format("-CUDA", ""), ("unknown", "unknown")),
         (OSU.format("", ON.format("MANAGED", "M", "HOST", "H")), ("device-managed", "host")),
         ("cuMemAlloc() of a 65536 bytes GPU buffer\n" + PERFTEST, ("cuda", "unknown")),
         (PERFTEST, ("host", "host")),
@@ -47,6 +55,27 @@ Final:                   900      0.210 16666.667 16666.667   4000.00    4000.00
 def test_memory_is_where_a_text_says(text, memory):
     for each in imported_run(text).by_configuration:
         assert tuple(end.memory for end in each.ends) == memory
+
+
+IMB = sample("imb", "four-benchmarks")
+
+
+@pytest.mark.parametrize(
+    ("command", "memory", "cache"),
+    [
+        ("IMB-MPI1 PingPong", "host", "hot"),
+        ("/opt/bin/IMB-MPI1 -npmin 2 -off_cache -1 PingPong", "host", "cold"),
+        ("IMB-MPI1 -off_cache 0 PingPong", "host", "hot"),
+        ("IMB-MPI1-GPU -off_cache 39,64", "device", "cold"),
+        ("IMB-MPI1-GPU -mem_alloc_type cpu", "host", "hot"),
+        ("IMB-MPI1-GPU -mem_alloc_type shared", "unknown", "hot"),
+    ],
+)
+def test_imbs_command_says_whose_memory_and_whether_it_stays_in_the_cache(command, memory, cache):
+    head = f"# Calling sequence was: \n\n# {command} \n\n# Minimum"
+    assert IMB.count("# Minimum") == 1
+    for each in imported_run(IMB.replace("# Minimum", head)).by_configuration:
+        assert (each.initiator.memory, each.cache) == (memory, cache)
 
 
 SUMMARY = """\
