@@ -50,7 +50,7 @@ def test_bytes_that_take_a_millisecond_each_are_found():
     rows = [single(size, size * 8e3 / rate) for size, rate in GIGABIT.items()]
     found = contradicted(rows)
     assert {size for _, size, _ in found} == {1, 2, 4, 8}
-    assert found["pingpong", 8, 1] == "1,000 us, where 16 take 10.6 us: more goes faster"
+    assert found["pingpong", 8, 1] == "1,000 us, where 16 B take 10.6 us: more goes faster"
 
 
 def test_sizes_that_wait_for_a_timer_are_told_from_others():
