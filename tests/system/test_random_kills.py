@@ -186,7 +186,11 @@ def test_nothing_is_lost_and_nothing_left_whoever_dies(shell, tmp_path, seed):
             with contextlib.suppress(FileNotFoundError):
                 os.utime(path, (0, 0))
         remove_left_behind(parents=[SHARED_MEMORY, shell.temporary])
-    until(lambda: not unused(shared_memory() - before), "shared memory is left", END_SECONDS)
+
+    def left():
+        return sorted(map(str, unused(shared_memory() - before)))
+
+    until(lambda: not left(), lambda: f"shared memory is left: {left()}", END_SECONDS)
 
 
 def check_end(kind, ended, number, is_command):
