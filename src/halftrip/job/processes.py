@@ -283,12 +283,12 @@ class CleanUp:
 
     @contextlib.contextmanager
     def awake(self, selector: selectors.BaseSelector) -> Iterator[None]:
-        """Meanwhile the selector wakes, to look, when a rank of MPI may have made a segment."""
+        """Meanwhile who selects looks when a rank of MPI may have made a segment."""
         self._made = shm_cleanup.watch() if self._job.mpi else None
         if self._made is None:
             yield
             return
-        selector.register(self._made, selectors.EVENT_READ, lambda _: None)
+        selector.register(self._made, selectors.EVENT_READ, lambda _: self.look())
         try:
             yield
         finally:
