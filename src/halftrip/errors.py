@@ -66,6 +66,9 @@ def shortage(error: BaseException) -> str | None:
 
 def _short_of_system(error: OSError) -> str | None:
     said = system_reason(error).lower()
+    if error.errno == errno.EMFILE:
+        most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        return f"{said}: raise the limit (ulimit -n), which is {most}"
     if error.filename in _NEEDED:
         return f"{error.filename}: {said}; halftrip needs it"
     return said if error.errno in _SHORT_ERRNOS else None

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Generic, TypeVar
 
 from halftrip.errors import Unavailable
 
 _T = TypeVar("_T")
+
+# What UCX reads while it is loaded, be it by an MPI: the signal by which it is debugged, SIGHUP by
+# default. It would not end a rank then.
+NO_DEBUGGER = {"UCX_DEBUG_SIGNO": "0"}
+
+
+@contextlib.contextmanager
+def defaults(variables: Mapping[str, str]) -> Iterator[None]:
+    """Sets those variables of this process that the user has not, for libraries that are loaded
+    meanwhile."""
+    added = {name: value for name, value in variables.items() if name not in os.environ}
+    os.environ.update(added)
+    try:
+        yield
+    finally:
+        for name in added:
+            del os.environ[name]
 
 
 def load(file: str, name: str) -> ctypes.CDLL:

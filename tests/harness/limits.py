@@ -13,9 +13,9 @@ DRAGON_SECONDS = 20.0
 
 def until(is_so, said="", seconds=AMPLE_SECONDS):
     """Waits until `is_so()` is true, and returns what it is; fails after so long, with what is
-    `said`."""
+    `said`, or what that returns then."""
     deadline = time.monotonic() + seconds
     while not (found := is_so()):
-        assert time.monotonic() < deadline, said
+        assert time.monotonic() < deadline, said() if callable(said) else said
         time.sleep(0.02)
     return found

@@ -11,6 +11,7 @@ import pytest
 
 from halftrip.results.run_file import load
 from harness.files import ROOT
+from harness.kills import FIRST, KILLS, LATEST_SECONDS
 from harness.mpi import AS_ROOT, mpiexec
 from harness.shell import HALFTRIP
 from harness.slurm import cluster, ended_job
@@ -19,9 +20,6 @@ from harness.victim import WITH_MPI, Victim
 pytestmark = pytest.mark.extended
 
 WORK = ("-t", "mpi,shm,tcp", "-s", "8,64K", "--time", "30ms")
-# Seeds of test_random_kills, of which a fifth are drawn for srun, too.
-KILLS = int(os.environ.get("KILLS", "5")) // 5
-LATEST_SECONDS = 1.5
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +78,7 @@ def test_srun_without_an_interface_for_mpi_is_a_failure_that_says_so(slurm, shel
     assert "srun without --mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH)" in result.err
 
 
-@pytest.mark.parametrize("seed", range(KILLS))
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + KILLS // 5))
 def test_nothing_is_lost_and_nothing_left_whoever_of_srun_dies(slurm, shell, seed):
     draw = random.Random(seed)
     interface = draw.choice(("pmix", "pmi2"))

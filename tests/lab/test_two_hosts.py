@@ -1,10 +1,22 @@
 """Ranks on two hosts and on three: what talks between them, and which way it goes."""
 
+import random
 import signal
+import time
 
 import pytest
 
 from harness.flags import verdicts_of
+from harness.kills import (
+    BETWEEN_HOSTS,
+    FIRST,
+    KILLS,
+    LATEST_SECONDS,
+    SIGNALS,
+    check_end,
+    choose,
+    victims,
+)
 from harness.limits import END_SECONDS
 from harness.loops import check_ratios
 from harness.mpi import MPIEXECS
@@ -166,3 +178,17 @@ def test_addresses_of_the_link_alone_lead_from_one_host_to_the_other(lab, shell,
     assert (result.status, result.err) == (0, "")
     assert {each.path.peer for each in result.run.connections if each.rank == 0} == {"fe80::2"}
     assert {m.configuration.transport for m in result.run.measurements} == {"tcp", "udp"}
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + KILLS // 5))
+def test_nothing_is_left_on_either_host_whoever_dies(lab, shell, seed):
+    """As in tests/system/test_random_kills.py, there of names for one host."""
+    draw = random.Random(seed)
+    number = draw.choice(SIGNALS)
+    victim = Victim(shell, *BETWEEN_HOSTS, *lab.by_ssh, prefix=lab.hosts[0].prefix())
+    victim.await_handler()
+    time.sleep(draw.uniform(0, LATEST_SECONDS))
+    processes = victims(victim, server=None, has_one_launch=False)
+    pid = choose(draw, processes, number).pid
+    check_end("hosts", victim.kill(pid, number), number, pid == processes[0].pid)

@@ -3,13 +3,14 @@ for it the rest is measured."""
 
 import re
 import shlex
+import sys
 
 import pytest
 
 from halftrip.interpreter import install_command
 from harness.choice import extended
 from harness.flags import verdicts_of
-from harness.mpi import ONE_HOST, chosen, mpiexec
+from harness.mpi import AS_ROOT, ONE_HOST, chosen, job, mpiexec, quick_start
 
 QUICK = ("-s", "8", "--time", "10ms")
 
@@ -101,3 +102,23 @@ def test_why_a_requested_mpiexec_fails_is_said_once(shell, transports, script, s
     assert result.err.count("\n") == 1
     if status == 1:
         assert result.run.interrupted in result.err
+
+
+STARTS = """
+import re
+from pathlib import Path
+from halftrip.mpi import launcher, library
+library.select_library(launcher.find_mpiexec({mpiexec!r}).library)
+library.start(1)
+(caught,) = re.findall(r"SigCgt:\\s*(\\w+)", Path("/proc/self/status").read_text())
+print(int(caught, 16) & 1)
+"""
+
+
+@pytest.mark.parametrize("name", ["wheel", *extended("openmpi", "mpich")])
+def test_no_mpi_keeps_a_hang_up_from_ending_a_rank(shell, name):
+    """UCX, which it loads, would."""
+    code = STARTS.format(mpiexec=mpiexec(name))
+    start = AS_ROOT | quick_start(name)
+    result = shell.execute(*job(name, 1), sys.executable, "-c", code, environment=start)
+    assert (result.err, result.out) == ("", "0\n")

@@ -12,28 +12,32 @@ import signal
 import time
 from pathlib import Path
 
-import psutil
 import pytest
 
 from halftrip.job.left_behind import remove_left_behind
 from halftrip.job.shm_cleanup import SHARED_MEMORY
+from harness.kills import (
+    BETWEEN_HOSTS,
+    FIRST,
+    KILLS,
+    LATEST_SECONDS,
+    SIGNALS,
+    check_end,
+    choose,
+    has_forked,
+    victims,
+)
 from harness.limits import DRAGON_SECONDS, END_SECONDS, until
 from harness.mpi import chosen, job, quick_start
 from harness.served import served
 from harness.ssh import stand_in
 from harness.victim import LOCAL, WITH_MPI, Victim
 
-KILLS = int(os.environ.get("KILLS", "12"))
-FIRST = int(os.environ.get("FIRST_KILL", "0"))
 # So many of them are of every change's tests.
 QUICK_KILLS = 2
-LATEST_SECONDS = 1.5
-SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 # What a launch with --launches has between its launches, too.
 SERIES = (*LOCAL[:-2], "-t", "shm", "--time", "20ms", "--launches", "30")
 DRAGON = (*LOCAL[:-2], "-t", "dragon")
-# One launch: nothing is left to be measured after the first ranks have ended.
-BETWEEN_HOSTS = ("-s", "8,64K", "--ci", "none", "--time", "20s", "-t", "tcp")
 # A rank that dies ends one launch, and the others go on.
 VARY = ("-s", "8,64K", "--ci", "none", "--time", "400ms", "-r", "10", "--vary", "env.MINE=a,b,c")
 MPIS = ("wheel", "openmpi", "mpich")
@@ -65,54 +69,6 @@ def start(shell, kind, server):
     if way == "launched":
         return Victim(shell, *work, *chosen(name), **quick_start(name))
     return Victim(shell, *work, prefix=job(name), **quick_start(name))
-
-
-def victims(victim, server, has_one_launch):
-    """The processes of the run at this moment: the command itself, and what it and the server have
-    started, without MPICH's proxies. These pass on what is printed; a run whose ranks have started
-    ends well without them."""
-    command = psutil.Process(victim.process.pid)
-    children = [each for each in command.children(recursive=True) if "proxy" not in _name(each)]
-    forks = any(_name(each).startswith("halftrip:") for each in children)
-    if forks and has_one_launch:
-        # What has forked its ranks is not needed any more.
-        children = [each for each in children if not _forks_ranks(each)]
-    return [command, *children, *(server.ranks() if server is not None else ())]
-
-
-def _forks_ranks(process):
-    with contextlib.suppress(psutil.Error):
-        return "halftrip.job.fork_server" in process.cmdline() and "python" in process.name()
-    return False
-
-
-def has_forked(process):
-    """Whether this is what forks ranks, and has done so since it was looked at: then it has nothing
-    more to do. Else it does no more, until it is killed."""
-    if not _forks_ranks(process):
-        return False
-    process.suspend()
-    forked = [each for each in process.parent().children() if each != process]
-    forked += process.children()
-    if any("halftrip.job.fork_server" in each.cmdline() for each in forked):
-        process.resume()
-        return True
-    return False
-
-
-def _name(process):
-    try:
-        return process.name()
-    except psutil.NoSuchProcess:
-        return ""
-
-
-def is_rank(process):
-    """Whether it is one, by now or soon."""
-    with contextlib.suppress(psutil.Error):
-        words = process.cmdline()
-        return words[-1:] == ["halftrip.job.worker"] and "python" in words[0]
-    return False
 
 
 def shared_memory():
@@ -164,11 +120,7 @@ def test_nothing_is_lost_and_nothing_left_whoever_dies(shell, tmp_path, seed):
             victim.await_handler()
         time.sleep(draw.uniform(0, LATEST_SECONDS))
         processes = victims(victim, server, kind == "local")
-        # An mpiexec, and a runtime, may catch other signals as they end, and nothing has happened.
-        others = [each for each in processes[1:] if number == signal.SIGKILL or is_rank(each)]
-        # The command is drawn as often as all others together.
-        is_command = not others or draw.random() < 0.5
-        chosen_one = draw.choice(others) if not is_command else processes[0]
+        chosen_one = choose(draw, processes, number)
         # It may have ended by itself meanwhile, as the mpiexec that says its version.
         is_gone = not chosen_one.is_running() or (kind == "local" and has_forked(chosen_one))
         pid = processes[0].pid if is_gone else chosen_one.pid
@@ -177,7 +129,13 @@ def test_nothing_is_lost_and_nothing_left_whoever_dies(shell, tmp_path, seed):
         if kind.startswith("vary") and not is_command:
             check_others_go_on(victim, pid, number)
         else:
-            check_end(kind, victim.kill(pid, number, seconds), number, is_command)
+            try:
+                ended = victim.kill(pid, number, seconds)
+            except ProcessLookupError:
+                # The rank of one of several launches, meanwhile.
+                is_command = True
+                ended = victim.kill(processes[0].pid, number, seconds)
+            check_end(kind, ended, number, is_command)
         if server is not None:
             until(lambda: not server.ranks(), "ranks of the server are left", END_SECONDS)
     if is_command and number == signal.SIGKILL:
@@ -186,20 +144,11 @@ def test_nothing_is_lost_and_nothing_left_whoever_dies(shell, tmp_path, seed):
             with contextlib.suppress(FileNotFoundError):
                 os.utime(path, (0, 0))
         remove_left_behind(parents=[SHARED_MEMORY, shell.temporary])
-    until(lambda: not unused(shared_memory() - before), "shared memory is left", END_SECONDS)
 
+    def left():
+        return sorted(map(str, unused(shared_memory() - before)))
 
-def check_end(kind, ended, number, is_command):
-    # Of a job that is stopped, an mpiexec prints what it likes; MPICH's exits with 0 once in three
-    # times, whatever the status of its ranks.
-    assert ended.status != 0 or (is_command and kind == "joined mpich")
-    if is_command and not kind.startswith("joined"):
-        expected = -number if number == signal.SIGKILL else 128 + number
-        assert ended.status == expected, ended.err
-    elif not kind.startswith("joined"):
-        assert ended.status == 1
-        assert ended.err.startswith("halftrip: ")
-        assert ended.err.count("\n") == 1, ended.err
+    until(lambda: not left(), lambda: f"shared memory is left: {left()}", END_SECONDS)
 
 
 def check_others_go_on(victim, pid, number):

@@ -14,7 +14,7 @@ NO_REASON = SystemError("error return without exception set")
     ("error", "said"),
     [
         (MemoryError(), "no memory is left"),
-        (OSError(errno.EMFILE, "Too many open files"), "too many open files"),
+        (OSError(errno.EMFILE, "Too many open files", "/dev/null"), "too many open files: raise "),
         (OSError(errno.ENOENT, "No such file or directory"), None),
         (FileNotFoundError(errno.ENOENT, "No such file", "/dev/null"), "/dev/null: no such file; "),
         (RuntimeError("can't start new thread"), "no more threads can be started"),

@@ -29,6 +29,8 @@ GRACE_SECONDS = 1.0
 # Errors by which the main thread may notice the end before the watchdog knows the reason.
 _ENDS = (Interrupted, _native.Stopped, _native.PeerClosed, Closed, ConnectionError)
 _FINALISER = weakref.finalize.__call__.__code__
+# Wakes the watchdog, in place of a signal's number: another thread has failed.
+_FAILED = 255
 
 
 def _is_in_finaliser(frame: FrameType | None) -> bool:
@@ -51,8 +53,10 @@ class Watchdog:
     and the main thread is stopped. If it has not called `close` GRACE_SECONDS later, the process
     exits with status 1.
 
-    Must be made and closed in the main thread.
+    Must be made and closed in the main thread. The one that watches is the `current` one.
     """
+
+    current: Watchdog | None = None
 
     def __init__(
         self,
@@ -78,6 +82,7 @@ class Watchdog:
         }
         self._main = threading.get_ident()
         self._reason: str | None = None
+        self._failure: tuple[BaseException, str] | None = None
         self._guarding = False
         self._known = threading.Event()
         self._closed = threading.Event()
@@ -91,6 +96,7 @@ class Watchdog:
         self._old_wakeup = signal.set_wakeup_fd(self._wake.fileno(), warn_on_full_buffer=False)
         self._thread = threading.Thread(target=self._watch, name="watchdog", daemon=True)
         self._thread.start()
+        Watchdog.current = self
 
     def guard(self, work: Callable[[], None]) -> BaseException | None:
         """Calls `work`, and returns the error that ended it early, or None.
@@ -106,19 +112,36 @@ class Watchdog:
                 # Before the error is let go of: with it go the objects that the work has left.
                 self._guarding = False
                 self._known.wait(GRACE_SECONDS)
-                return Interrupted(self._reason or str(error))
+                return self._failed or Interrupted(self._reason or str(error))
             except BaseException as error:  # noqa: BLE001 (other ranks are told of any error)
                 return error
             finally:
                 self._guarding = False
         except Interrupted as error:
             # The signal arrived while another error was being handled.
-            return error
+            return self._failed or error
         return None
+
+    def fail(self, error: BaseException, rank: int) -> None:
+        """Called by another thread of this rank: ends the work as if it had raised this error. Of
+        one that has only seen a closed connection the reason may come from elsewhere first."""
+        if isinstance(error, _ENDS) and self._known.wait(GRACE_SECONDS):
+            return
+        self._failure = error, Abort.from_error(error, rank).reason
+        with contextlib.suppress(OSError):
+            self._wake.send(bytes([_FAILED]))
+
+    @property
+    def _failed(self) -> BaseException | None:
+        """What another thread has raised, if that is the reason of the end."""
+        if self._failure is None or self._failure[1] != self._reason:
+            return None
+        return self._failure[0]
 
     def close(self, abort: Abort | None = None) -> None:
         """Ends the watchdog, and tells the others that this rank is done, or sends them `abort`."""
         self._closed.set()
+        Watchdog.current = None
         with contextlib.suppress(OSError):
             self._wake.send(b"\0")
         self._thread.join()
@@ -173,6 +196,8 @@ class Watchdog:
         for number in sleeper.recv(4096):
             if number in self._signals:
                 return f"stopped by {self._signals[number]}"
+            if number == _FAILED and self._failure is not None:
+                return self._failure[1]
         return None
 
     def _read_message(self, channel: Channel) -> str | None:

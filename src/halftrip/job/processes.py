@@ -8,6 +8,7 @@ import math
 import os
 import re
 import select
+import selectors
 import signal
 import subprocess
 import tempfile
@@ -241,6 +242,8 @@ def descendants(pid: int, proc: Path = Path("/proc")) -> list[int]:
 # How often ranks that start are looked at, at most.
 _LOOK_SECONDS = 0.005
 _SPARE_FILES = 4
+# More than a few events of inotify, and their names.
+_EVENT_BYTES = 1 << 14
 # How long processes may take to end after SIGTERM.
 _TERMINATE_SECONDS = 0.7
 _MOST_KILLS = 20
@@ -254,16 +257,21 @@ class CleanUp:
         self._started = started
         self.starting = StartingRanks()
         self._segments = shm_cleanup.Segments()
+        self._made: int | None = None
         # To look at processes in the end, where no more can be had by then.
         self._spare = [os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC) for _ in range(_SPARE_FILES)]
 
     def look(self) -> float:
         """Notes which ranks of MPI there are, which segments they have now, and which processes a
         Dragon runtime on several nodes has here, of which each may make pools. Returns after how
-        many seconds to do that again: MPICH's segments are there for a few milliseconds."""
+        many seconds to do that again, at the latest: MPICH's segments are there for a few
+        milliseconds, and a rank that is killed then leaves them."""
         if not (self._job.mpi or self._started.spans_nodes):
             return math.inf
         began = time.monotonic()
+        if self._made is not None:
+            with contextlib.suppress(BlockingIOError):
+                os.read(self._made, _EVENT_BYTES)
         for process in self._started.processes:
             pids = descendants(process.pid)
             self._segments.note(pids)
@@ -272,6 +280,21 @@ class CleanUp:
             # A workload manager has started those that are no descendants.
             self._started.pool_makers.update(job_processes(self._job.token))
         return max(_LOOK_SECONDS, 5 * (time.monotonic() - began))
+
+    @contextlib.contextmanager
+    def awake(self, selector: selectors.BaseSelector) -> Iterator[None]:
+        """Meanwhile who selects looks when a rank of MPI may have made a segment."""
+        self._made = shm_cleanup.watch() if self._job.mpi else None
+        if self._made is None:
+            yield
+            return
+        selector.register(self._made, selectors.EVENT_READ, lambda _: self.look())
+        try:
+            yield
+        finally:
+            selector.unregister(self._made)
+            os.close(self._made)
+            self._made = None
 
     def prepare(self) -> None:
         """Before ranks are told to leave."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -16,6 +17,22 @@ PREFIXES = ("sm_segment.", "vader_segment.", "mpich_shar_tmp", "ucx_shm_", "psm2
 def is_of_mpi(name: str) -> bool:
     """Whether a file of that name is a segment of MPI."""
     return name.startswith(PREFIXES)
+
+
+# inotify(7).
+_IN_CREATE = 0x100
+
+
+def watch(directory: Path = SHARED_MEMORY) -> int | None:
+    """A descriptor that can be read when a file has been made in the directory, until it is; None
+    where the kernel watches none."""
+    libc = ctypes.CDLL(None)
+    descriptor = libc.inotify_init1(os.O_CLOEXEC | os.O_NONBLOCK)
+    if libc.inotify_add_watch(descriptor, os.fsencode(directory), _IN_CREATE) >= 0:
+        return int(descriptor)
+    if descriptor >= 0:
+        os.close(descriptor)
+    return None
 
 
 def of_libfabric(

@@ -137,7 +137,8 @@ class Supervisor:
             )
         for channel in self._started.servers:
             self._selector.register(channel, selectors.EVENT_READ, self._on_server)
-        self._await_ranks()
+        with self._clean_up.awake(self._selector):
+            self._await_ranks()
         self._assign(plan, launch, done, earlier)
         with self._own_cores.lent():
             self._serve_ranks(longest_idle(plan) if self._started.servers else None)

@@ -154,7 +154,7 @@ def main() -> NoReturn:
                 communicator = library.start(job.ranks, job.threads)
         except Unavailable as error:
             _give_up(job, str(error))
-        # UCX waits for a debugger at a SIGHUP.
+        # Whatever the library has made of them.
         _end_by_signals()
         rank = communicator.Get_rank()
     else:

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from halftrip.control.watchdog import Watchdog
 from halftrip.errors import HalftripError, Unavailable
 from halftrip.measure.batch import Batch
 from halftrip.measure.batch_runner import BatchRunner
@@ -126,6 +127,9 @@ class _Flow:
             # So that the peer does not wait; what the thread raised ends this rank.
             with contextlib.suppress(Unavailable, OSError):
                 self.pair.path(self.configuration).close()
+            # Nor does this rank, whose main thread may wait for the peer's.
+            if (watchdog := Watchdog.current) is not None:
+                watchdog.fail(error, self.configuration.pair[0 if self.pair.initiates else 1])
         finally:
             self._running.set()
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from halftrip import _native
 from halftrip.errors import Unavailable
 from halftrip.interpreter import install_command
-from halftrip.libraries import file_of
+from halftrip.libraries import NO_DEBUGGER, defaults, file_of
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -36,6 +36,7 @@ def timed_tag(thread: int) -> int:
     return _FIRST_TAG - 2 * thread - 1
 
 
+@defaults(NO_DEBUGGER)
 def select_library(library: Path | None) -> None:
     """Makes mpi4py load `library` when it is first imported; None leaves the choice to mpi4py.
 
@@ -57,6 +58,7 @@ def no_mpi4py() -> str:
     return f"mpi4py is not installed; {install_command('mpi')}"
 
 
+@defaults(NO_DEBUGGER)
 def start(expected_size: int, threads: int = 1) -> MPI.Intracomm:
     """Initialises MPI, for calls from `threads` threads of this process, and returns COMM_WORLD.
 

@@ -13,7 +13,6 @@ import platform
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -30,10 +29,8 @@ INSTALL = "apt install libucx0, dnf install ucx, pip install libucx-cu12"
 # dlfcn.h: only a library that is loaded already.
 _RTLD_NOLOAD = 4
 # What UCX's parts read while they are loaded: it leaves signals, and what a rank prints, alone.
-_QUIET = {
+_QUIET = libraries.NO_DEBUGGER | {
     "UCX_HANDLE_ERRORS": "none",
-    # A signal at which it waits for a debugger, SIGHUP by default.
-    "UCX_DEBUG_SIGNO": "0",
     "UCX_LOG_LEVEL": "fatal",
     "UCX_WARN_UNUSED_ENV_VARS": "n",
 }
@@ -147,7 +144,7 @@ def _loaded() -> Library | None:
 
 def _opened(path: str) -> ctypes.CDLL:
     try:
-        with _quiet():
+        with libraries.defaults(_QUIET):
             return ctypes.CDLL(path)
     except OSError as error:
         # It may name what the library itself lacks.
@@ -155,15 +152,3 @@ def _opened(path: str) -> ctypes.CDLL:
         raise Unavailable(
             f"UCX cannot be loaded: {said if path in said else f'{path}: {said}'}"
         ) from None
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """UCX is loaded without handlers of signals, unless the user has asked for these."""
-    added = {name: value for name, value in _QUIET.items() if name not in os.environ}
-    os.environ.update(added)
-    try:
-        yield
-    finally:
-        for name in added:
-            del os.environ[name]

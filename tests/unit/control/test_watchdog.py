@@ -119,6 +119,29 @@ def test_an_error_of_the_work_is_returned(watchdog, channels):
     assert channels[1].receive() == Abort("rank 0 failed")
 
 
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (KeyError("key"), "rank 1 failed: KeyError: 'key'"),
+        # It need not be known why a connection was closed.
+        (_native.PeerClosed("closed"), "rank 1 failed: PeerClosed: closed"),
+    ],
+)
+def test_what_another_thread_raises_ends_any_work(watchdog, channels, monkeypatch, error, reason):
+    monkeypatch.setattr(watchdog._known, "wait", lambda _: False)
+    threading.Timer(0.05, Watchdog.current.fail, (error, 1)).start()
+    assert watchdog.guard(poll_memory) is error
+    watchdog.close()
+    assert channels[1].receive() == Abort(reason)
+
+
+def test_another_thread_that_sees_a_closed_connection_waits_for_the_reason(watchdog, channels):
+    threading.Timer(0.05, watchdog.fail, (_native.PeerClosed("closed"), 1)).start()
+    threading.Timer(0.1, lambda: channels[1].send(Abort("rank 3 died"))).start()
+    assert str(watchdog.guard(poll_memory)) == "rank 3 died"
+    watchdog.close()
+
+
 @pytest.mark.parametrize("sign", [_native.PeerClosed, Closed, ConnectionResetError])
 def test_after_a_closed_connection_the_guard_waits_for_the_reason(watchdog, channels, sign):
     """A kernel sees that its peer has closed the connection before the watchdog knows who died."""

@@ -1,13 +1,16 @@
 """Nothing of a job is left, whatever its processes do with signals."""
 
 import os
+import selectors
 import signal
 import subprocess
 import sys
 
 from halftrip.control.protocol import Address
+from halftrip.job import shm_cleanup
 from halftrip.job.processes import CleanUp, Started, descendants
 from halftrip.job.spec import Job
+from harness.limits import AMPLE_SECONDS
 
 DEAF = "import signal, time; signal.signal(15, signal.SIG_IGN); print(flush=True); time.sleep(60)"
 
@@ -26,6 +29,23 @@ def test_a_child_that_is_none_of_the_job_s_ranks_and_hears_no_signal_is_killed()
             assert process.poll() == -signal.SIGKILL
         finally:
             process.kill()
+
+
+def test_who_awaits_ranks_of_mpi_looks_when_a_segment_is_made(tmp_path, monkeypatch):
+    """A rank that is killed some milliseconds later leaves it."""
+    watch = shm_cleanup.watch
+    monkeypatch.setattr(shm_cleanup, "watch", lambda: watch(tmp_path))
+    clean_up = CleanUp(Job(Address(unix="nowhere"), "t", launcher=0, ranks=1, mpi=True), Started())
+    with selectors.DefaultSelector() as selector:
+        with clean_up.awake(selector):
+            assert selector.select(0) == []
+            (tmp_path / "mpich_shar_tmp1").touch()
+            ((key, _),) = selector.select(AMPLE_SECONDS)
+            key.data(key.fileobj)
+            assert selector.select(0) == []
+        assert not selector.get_map()
+    clean_up.close()
+    assert watch(tmp_path / "nowhere") is None
 
 
 def test_descendants_are_children_and_theirs():

@@ -1,12 +1,14 @@
 """Traffic beside what is timed: which cores it has, and that it goes on all the time."""
 
 import time
+from types import SimpleNamespace
 
 import msgspec
 import pytest
 
-from halftrip._native import PeerClosed
+from halftrip import _native
 from halftrip.clock import raw_now
+from halftrip.control.watchdog import Watchdog
 from halftrip.errors import Interrupted, Unavailable
 from halftrip.measure.background import BackgroundEnd, stood_still
 from halftrip.measure.batch_runner import BatchRunner
@@ -100,18 +102,27 @@ def test_what_is_not_possible_is_refused_at_both_ends(text, why):
     assert beside(text, lambda: None).startswith(why)
 
 
-def test_what_a_thread_raises_is_raised_at_both_ends(monkeypatch):
-    """And neither waits for the other: a rank that ends closes what leads to the other."""
-    run = BatchRunner.run
+@pytest.mark.parametrize("transport", ["unix", "shm"])
+def test_what_a_thread_raises_is_raised_at_both_ends(monkeypatch, transport):
+    """And neither waits for the other: a rank that ends closes what leads to the other, and its
+    watchdog ends it, as nobody is told who waits in memory."""
+    run, noted = BatchRunner.run, []
 
     def fails(runner, batch):
         if runner._context.initiates:
             return run(runner, batch)
         raise RuntimeError("planted")
 
+    def end(error, rank):
+        noted.append((str(error), rank))
+        _native.request_stop()
+
     monkeypatch.setattr(BatchRunner, "run", fails)
-    with pytest.raises((PeerClosed, OSError, Interrupted)):
-        beside("stream:unix:64K", lambda: None)
+    monkeypatch.setattr(Watchdog, "current", SimpleNamespace(fail=end))
+    with pytest.raises((_native.PeerClosed, _native.Stopped, OSError, Interrupted)):
+        beside(f"stream:{transport}:64K", lambda: None, transport)
+    _native.request_stop(False)
+    assert noted[0] == ("planted", 1)
 
 
 @pytest.mark.parametrize(
