@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
@@ -287,18 +288,27 @@ def _order(configuration: Configuration) -> tuple[Any, ...]:
         configuration.pair,
         configuration.thread,
     )
-    rest = msgspec.structs.astuple(configuration)
+    cores = configuration.initiator.core, configuration.responder.core
     return (
         *path,
-        configuration.pattern,
-        configuration.mode,
-        *_values(configuration, _BEFORE_SIZE),
+        *_order_of_setting(configuration.setting),
+        *((core is not None, core or 0) for core in cores),
+    )
+
+
+# Of a map of pairs, all rows have the same.
+@lru_cache(maxsize=1024)
+def _order_of_setting(setting: Configuration) -> tuple[Any, ...]:
+    return (
+        setting.pattern,
+        setting.mode,
+        *_values(setting, _BEFORE_SIZE),
         # Those of plug-ins: numbers before texts.
-        [(name, isinstance(value, str), value) for name, value in configuration.extra],
-        configuration.variant,
-        configuration.size,
-        *_values(configuration, _AFTER_SIZE),
-        str(rest),
+        [(name, isinstance(value, str), value) for name, value in setting.extra],
+        setting.variant,
+        setting.size,
+        *_values(setting, _AFTER_SIZE),
+        str(msgspec.structs.astuple(setting)),
     )
 
 
