@@ -62,8 +62,9 @@ def test_what_is_no_queue_is_not_called_one(idle, loaded, beside):
     assert implied_queue(idle, loaded, 2, beside) is None
 
 
-def a_run(hosts=("n1", "n2"), times=5.0, own_cores=True):
-    """Eight slices idle and eight beside a stream, which take so many times as long."""
+def a_run(hosts=("n1", "n2"), times=5.0, lost=0, **beside):
+    """Eight slices idle and eight beside a stream, which take so many times as long; so many
+    messages of each of these were sent again after a timeout."""
     found = []
     for text_, factor in (("none", 1.0), ("stream:tcp:64K", times)):
         for number in range(8):
@@ -77,8 +78,13 @@ def a_run(hosts=("n1", "n2"), times=5.0, own_cores=True):
                 iterations=1,
                 background=text_,
             )
-            beside = None if factor == 1.0 else traffic(own_cores=own_cores)
-            found.append(msgspec.structs.replace(made, background=beside))
+            if factor > 1.0:
+                (block,) = made.blocks
+                late = block.times.copy()
+                late[:lost] += 300_000_000
+                blocks = [msgspec.structs.replace(block, times=late)]
+                made = msgspec.structs.replace(made, background=traffic(**beside), blocks=blocks)
+            found.append(made)
     where = tuple(runs.environment(rank, host=name) for rank, name in enumerate(hosts))
     return runs.run(*found, environments=where)
 
@@ -103,6 +109,23 @@ def test_the_first_screen_says_how_much_longer_messages_take_and_the_queue():
     assert "queue: tcp stream:tcp:64K, 64 B: a round trip takes 8" in shown
     # Traffic makes no path slower than another.
     assert "as fast as" not in shown
+
+
+@pytest.mark.parametrize("lost", [1, 20])
+def test_a_message_that_was_sent_again_is_not_how_long_a_queue_is(lost):
+    """It has waited for a timeout, too."""
+    run = a_run(lost=lost)
+    (found,) = under_load(rows(run), run.names)
+    assert 1.0 < found.full.ns.value / found.standing.ns.value < 1.05
+    samples = run.measurements[0].samples.size
+    assert found.sent_again == pytest.approx(lost / samples)
+    assert queue_fields(document(run))[0]["sent_again_share"] == pytest.approx(lost / samples)
+    assert " % that were sent again" in " ".join(text(first_screen, run).split())
+
+
+def test_what_threads_that_are_busy_hide_is_said():
+    said = " ".join(text(first_screen, a_run(load=0.86)).split())
+    assert "64 B: cannot be told: the background was busy for 86 % of the time of a core" in said
 
 
 def test_within_a_host_there_is_no_queue_and_shared_cores_are_said():
