@@ -296,9 +296,9 @@ def traffic(bandwidth=LINK, load=0.1, own_cores=True):
     )
 
 
-def beside_traffic(hosts=("n1", "n2"), times=5.0, lost=0, **beside):
+def beside_traffic(hosts=("n1", "n2"), times=5.0, lost=0, samples=400, late=0, **beside):
     """Eight slices idle and eight beside a stream, which take so many times as long; so many
-    messages of each of these were sent again after a timeout."""
+    messages of each of these were sent again after a timeout, and one took `late` ns longer."""
     found = []
     for text_, factor in (("none", 1.0), ("stream:tcp:64K", times)):
         for number in range(8):
@@ -314,9 +314,10 @@ def beside_traffic(hosts=("n1", "n2"), times=5.0, lost=0, **beside):
             )
             if factor > 1.0:
                 (block,) = made.blocks
-                late = block.times.copy()
-                late[:lost] += 300_000_000
-                blocks = [msgspec.structs.replace(block, times=late)]
+                longer = block.times[:samples].copy()
+                longer[:lost] += 300_000_000
+                longer[0] += late * (number == 4)
+                blocks = [msgspec.structs.replace(block, times=longer)]
                 made = msgspec.structs.replace(made, background=traffic(**beside), blocks=blocks)
             found.append(made)
     where = tuple(environment(rank, host=name) for rank, name in enumerate(hosts))

@@ -17,13 +17,15 @@ from halftrip.results.configuration import NO_BACKGROUND, Configuration
 from halftrip.results.names import Names
 from halftrip.results.patterns import SHAPES
 from halftrip.stats.estimate import Estimate, difference
-from halftrip.stats.quantile import Floats, tails
+from halftrip.stats.quantile import Floats, quantile_of_ordered, tails
 
 # What waits for the frame that is on its way, and for one more, waits in no queue, bytes.
 _TWO_FRAMES = 3000
 # TCP sends again what was lost no sooner than this, nor than a round trip, after it was sent (RFC
 # 6298; Linux's TCP_RTO_MIN, ns).
 _TIMEOUT = 200e6
+# Of so many messages, p90 is not by chance the longest.
+_FEWEST_FOR_P90 = 20
 # Threads that spend more of their time than this wait for a core, not for a link.
 _MOST_BUSY = 0.7
 
@@ -40,9 +42,9 @@ class UnderLoad(NamedTuple):
     """A row beside traffic, the same one without (`idle`), and how many times as long it takes,
     with a 95 % interval as far as both rows have one. `standing` is the queue that explains what
     the median message waits for, if one does, and `full` what the last quantile does that is known:
-    of p99, p90 and the longest, which has no interval, that of the name `full_by`. It is told
-    without the messages `sent_again`: the share of those that a queue dropped, which then waited
-    for a timeout, too."""
+    of p99, p90 and the longest, that of the name `full_by`; of few messages it has no interval. It
+    is told without the messages `sent_again`: the share of those that a queue dropped, which then
+    waited for a timeout, too."""
 
     row: Row
     idle: Row
@@ -93,8 +95,13 @@ def _queues(row: Row, idle: Row) -> tuple[Queue | None, Queue | None, str, float
         return standing, None, "", 0.0
     parts, sent_again = _in_time(row, trips)
     p90, p99 = tails(parts, (0.9, 0.99))
-    late = {"p99": p99, "p90": p90, "longest": Estimate(max(float(each.max()) for each in parts))}
-    name = next(name for name, time in late.items() if time.value > 0)
+    late = {"p99": p99, "p90": p90}
+    name = next((name for name, time in late.items() if time.value > 0), "")
+    if not name:
+        # The longest of many may have waited for something else, too.
+        every = np.sort(np.concatenate(parts))
+        name, share = ("p90", 0.9) if every.size >= _FEWEST_FOR_P90 else ("longest", 1.0)
+        late[name] = Estimate(quantile_of_ordered(every, share))
     full = _waiting(idle.summary.time, late[name], trips, traffic, directions)
     return standing, full, name, sent_again
 

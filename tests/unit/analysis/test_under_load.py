@@ -86,6 +86,16 @@ def test_a_message_that_was_sent_again_is_not_how_long_a_queue_is(lost):
     assert " % that were sent again" in " ".join(text(first_screen, run).split())
 
 
+@pytest.mark.parametrize(("samples", "name"), [(3, "p90"), (2, "longest")])
+def test_of_few_messages_the_full_queue_is_told_by_one_of_ten(samples, name):
+    """The longest may have waited for the machine, too."""
+    run = runs.beside_traffic(samples=samples, late=2_000_000)
+    (found,) = under_load(rows(run), run.names)
+    assert found.full_by == name
+    assert (found.full.ns.value / found.standing.ns.value < 1.05) == (name == "p90")
+    assert "nan" not in text(first_screen, run)
+
+
 def test_what_threads_that_are_busy_hide_is_said():
     said = " ".join(text(first_screen, runs.beside_traffic(load=0.86)).split())
     assert "64 B: cannot be told: the background was busy for 86 % of the time of a core" in said
