@@ -170,7 +170,8 @@ def _queues(found: UnderLoad) -> str:
     standing = "a round trip takes {} longer, in which {} pass".format(*_queue(found.standing))
     if found.full is None:
         return standing
-    said = "{} (the median); by the {}: {}, {}".format(standing, found.full_by, *_queue(found.full))
+    by = {"longest": "the longest"}.get(found.full_by, found.full_by)
+    said = "{} (the median); by {}: {}, {}".format(standing, by, *_queue(found.full))
     if not found.sent_again:
         return said
     return f"{said}, without {significant(100 * found.sent_again, 2)} % that were sent again"

@@ -67,7 +67,7 @@ def test_the_first_screen_says_how_much_longer_messages_take_and_the_queue():
     assert fields["full_low_ns"] <= fields["full_ns"] <= fields["full_high_ns"]
     shown = text(first_screen, run)
     assert "x idle" in shown
-    assert "pass (the median); by the p99: 8" in " ".join(shown.split())
+    assert "pass (the median); by p99: 8" in " ".join(shown.split())
     assert "12.5" in shown
     assert "queue: tcp stream:tcp:64K, 64 B: a round trip takes 8" in shown
     # Traffic makes no path slower than another.
