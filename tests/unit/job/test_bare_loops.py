@@ -64,6 +64,8 @@ def test_no_end_outlives_the_other_and_one_that_was_stopped_goes_on():
         found = subprocess.run(("pgrep", "-P", pid), capture_output=True, check=True)
         other = int(found.stdout)
         os.kill(other, signal.SIGKILL)
+        # An order that the other end still gets would have it fail in the middle of a loop.
+        loops.process.wait(AMPLE_SECONDS)
         with pytest.raises(Unavailable, match="ended with status 1"):
             loops.time(0, 8, 0.001)
     with contextlib.closing(BareLoops("pipe", CORES)) as loops:
