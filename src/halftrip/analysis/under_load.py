@@ -25,7 +25,7 @@ _TWO_FRAMES = 3000
 # 6298; Linux's TCP_RTO_MIN, ns).
 _TIMEOUT = 200e6
 # Of so many messages, p90 is not by chance the longest.
-_FEWEST_FOR_P90 = 20
+_FEWEST_FOR_P90 = 10
 # Threads that spend more of their time than this wait for a core, not for a link.
 _MOST_BUSY = 0.7
 

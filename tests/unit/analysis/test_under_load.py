@@ -86,7 +86,7 @@ def test_a_message_that_was_sent_again_is_not_how_long_a_queue_is(lost):
     assert " % that were sent again" in " ".join(text(first_screen, run).split())
 
 
-@pytest.mark.parametrize(("samples", "name"), [(3, "p90"), (2, "longest")])
+@pytest.mark.parametrize(("samples", "name"), [(2, "p90"), (1, "longest")])
 def test_of_few_messages_the_full_queue_is_told_by_one_of_ten(samples, name):
     """The longest may have waited for the machine, too."""
     run = runs.beside_traffic(samples=samples, late=2_000_000)
