@@ -282,18 +282,10 @@ def _values(configuration: Configuration, settings: Iterable[Of]) -> Iterator[tu
 
 
 def _order(configuration: Configuration) -> tuple[Any, ...]:
-    path = (
-        *TRANSPORTS.place(configuration.transport),
-        configuration.concurrency,
-        configuration.pair,
-        configuration.thread,
-    )
-    cores = configuration.initiator.core, configuration.responder.core
-    return (
-        *path,
-        *_order_of_setting(configuration.setting),
-        *((core is not None, core or 0) for core in cores),
-    )
+    who = configuration.concurrency, configuration.pair, configuration.thread
+    setting = _order_of_setting(configuration.setting)
+    cores = ((end.core is not None, end.core or 0) for end in configuration.ends)
+    return (*TRANSPORTS.place(configuration.transport), *who, *setting, *cores)
 
 
 # Of a map of pairs, all rows have the same.
