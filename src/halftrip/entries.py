@@ -155,12 +155,20 @@ Needs = Literal["", "mpi", "dragon", "cuda", "library"]
 
 class TransportEntry(NamedTuple):
     """A transport: what it `needs`, and the one that it is `built_on`, or does the same as, with
-    more software in between. Neither takes its import: a run starts without those that it does not
-    use."""
+    more software in between. Where its library chooses that, `may_use` are those that it may
+    choose, and a run says which it was (results/carrier.py); the one that it is `built_on` is then
+    that of runs that do not say it. None takes its import: a run starts without those that it does
+    not use."""
 
     target: str
     needs: Needs = ""
     built_on: str = ""
+    may_use: tuple[str, ...] = ()
+
+    @property
+    def lower(self) -> tuple[str, ...]:
+        """All that it may be built on."""
+        return self.may_use or tuple(filter(None, [self.built_on]))
 
 
 class PlotEntry(NamedTuple):

@@ -90,6 +90,12 @@ def format_size(size: int | None) -> str:
     return str(size)
 
 
+def size_name(size: int | None) -> str:
+    """As rows are called by it: ``64K``, or ``8 B``, since a bare number could be anything."""
+    text = format_size(size)
+    return f"{text} B" if text.isdecimal() else text
+
+
 def size_in_words(size: int | None) -> str:
     """A size with its unit: ``8 B``, ``64 KiB``, or ``? B``."""
     text = format_size(size)

@@ -15,6 +15,7 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from harness.limits import until
 from harness.mpi import mpiexec
@@ -37,6 +38,15 @@ def run(*command: str) -> str:
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, f"{' '.join(command)}: {done.stderr}"
     return done.stdout
+
+
+class Socket(NamedTuple):
+    """A socket as ss lists it: its ports are numbers, or *."""
+
+    protocol: str
+    state: str
+    port: str
+    peer_port: str
 
 
 @dataclass(frozen=True)
@@ -83,6 +93,14 @@ class Host:
         """What has gone out of the device so far, with its headers."""
         (shown,) = json.loads(self.ip("-s", "-j", "link", "show", "dev", self.device))
         return int(shown["stats64"]["tx"]["bytes"])
+
+    def sockets(self, pid: int) -> list[Socket]:
+        """Those of a process: psutil has those of the caller's host alone."""
+        listed = run("ip", "netns", "exec", self.name, "ss", "-tunaHp").splitlines()
+        rows = [line.split() for line in listed if f",pid={pid}," in line]
+        assert rows, f"no sockets of {pid}: {listed}"
+        ports = [[each.rpartition(":")[2] for each in row[4:6]] for row in rows]
+        return [Socket(row[0], row[1], *both) for row, both in zip(rows, ports, strict=True)]
 
     def await_link(self) -> None:
         """Returns when the device is up and its addresses are settled."""

@@ -64,6 +64,14 @@ def test_the_script_of_the_docs_measures_between_two_nodes(slurm, shell, script,
     assert out.count("run file:") == 1
 
 
+def test_ucx_and_libfabric_measure_between_two_nodes(slurm, shell):
+    over_tcp = ("-t", "ucx,libfabric", "--ucx-tls", "tcp", "--provider", "tcp;ofi_rxm")
+    work = (*over_tcp, "-s", "8,64K", "--time", "5ms", "-p", "pingpong,put", "--verify")
+    result = shell.run(*work, prefix=("srun", "-N2", "-n2", "--mpi=pmix"), **slurm)
+    assert (result.status, result.run.failures, result.run.skips) == (0, (), ()), result.err
+    assert len(result.run.by_configuration) == 8
+
+
 def test_srun_without_an_interface_for_mpi_is_a_failure_that_says_so(slurm, shell):
     prefix = ("srun", "-N2", "-n2", "--mpi=none")
     result = shell.run(*WORK, prefix=prefix, **slurm)

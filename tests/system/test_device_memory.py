@@ -30,6 +30,9 @@ def shortest(measurements):
             ("cuda-ipc", "cuda@0:cuda@1", "put,get", ("--mode", "onesided")),
             ("tcp,shm,unix,pipe", "cuda,cuda:host,host:cuda", BOTH_WAYS,
              ("--staging", "whole,chunk=4K")),
+            # What a library does not take is staged for it.
+            ("ucx", "cuda,host:cuda", "pingpong,stream", ("--staging", "whole,chunk=4K")),
+            ("libfabric", "cuda,cuda:host", BOTH_WAYS, ()),
             ("nccl", "cuda@0:cuda@1", BOTH_WAYS, ()),
             ("shm,tcp", "pinned,managed,host:pinned", BOTH_WAYS, ()),
         ),
@@ -82,6 +85,11 @@ def test_planted_delays_come_out(shell, cuda):
             "cuda@0 cannot access the memory of Stand-in 1",
         ),
         (("--memory", "cuda", "-t", "nccl"), {}, "--memory cuda: NCCL has no two ranks on one"),
+        (
+            ("--memory", "cuda", "-t", "ucx"),
+            {},
+            "does not take it; -t ucx --staging whole sends by",
+        ),
         (("--memory", "cuda", "-s", "1G"), {}, "buffers need 4096 MiB in cuda, and less is left"),
         (
             ("--memory", "cuda", "-t", "cuda-ipc"),

@@ -59,7 +59,7 @@ def test_all_pairs_talk_two_at_a_time(shell, name):
     assert result.status == 0, result.err
     check_every_pair(result.run, (other, "shm"))
     check_oversubscribed(result)
-    assert result.out.count(f"aggregate: {other} stream 8, ranks") == 3
+    assert result.out.count(f"aggregate: {other} stream 8 B, ranks") == 3
 
 
 @pytest.mark.parametrize("name", [None, *extended("wheel", "mpich")])

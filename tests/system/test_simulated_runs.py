@@ -62,6 +62,6 @@ def test_a_run_is_judged_by_an_earlier_one_and_compared_with_it(shell):
     result.path.unlink()
     result = shell.run("slow.toml", *MODEL, "--baseline", base.name, "--tolerance", "20%")
     assert result.status == 1
-    assert "falls short: rank 0 to rank 1: simulated pingpong 8 latency 3.0" in result.out
+    assert "falls short: rank 0 to rank 1: simulated pingpong 8 B latency 3.0" in result.out
     assert result.run.header.plan["baseline"] == base.name
     assert shell.call("compare", base.name, "run.jsonl", "--threshold", "10%").status == 1

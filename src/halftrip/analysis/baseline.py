@@ -12,7 +12,7 @@ from halftrip.plan.plan import Plan
 from halftrip.results.configuration import Configuration
 from halftrip.results.run import Run
 from halftrip.stats.median import median
-from halftrip.units import format_size
+from halftrip.units import size_name
 
 # At most this many configurations that a file lacks are named.
 _MOST_NAMED = 3
@@ -136,7 +136,7 @@ def check_baseline(run: Run, name: str, plan: Plan) -> None:
         for size in part.sizes
     )
     lacking = [
-        f"{transport} {pattern} {format_size(size)}"
+        f"{transport} {pattern} {size_name(size)}"
         for transport, pattern, size in wanted
         if (transport, pattern, size) not in known
         and not any(

@@ -102,6 +102,10 @@ VERIFIED: tuple[Figure[int], ...] = (
            Shown("verified", says="verified: messages of which every byte was looked at and found "
                  "as it was sent.", tables=())),
 )  # fmt: skip
+KERNEL_COPY: tuple[Figure[float], ...] = (
+    Figure("kernel_copy_ns", "number?", lambda of: of,
+           "One copy of a message by process_vm_readv beside its slices, ns, median"),
+)  # fmt: skip
 CORE_TO_CORE: tuple[Figure[tuple[float, float]], ...] = (
     Figure("core_to_core_low_ns", "number?", lambda of: of[0],
            "Lowest core-to-core round trip beside its samples, ns"),
@@ -285,6 +289,7 @@ FIGURES: tuple[Figure[Row], ...] = (
     Figure("within_launches", "number?", lambda row: row.components and row.components.within,
            "Standard deviation between slices of a launch, share of the median"),
     *figures_of(Row, lambda row: row.core_to_core_rtt, CORE_TO_CORE),
+    *figures_of(Row, lambda row: row.kernel_copy, KERNEL_COPY),
     *figures_of(Row, lambda row: row.state, STATE),
     Figure("adjusted_latency_ns", "number?", lambda row: row.adjusted and row.adjusted.median,
            "Latency at the run's typical core-to-core round trip, ns",

@@ -7,14 +7,18 @@ adds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from halftrip.analysis.chosen_path import chosen_by_library
+from halftrip.entries import TransportEntry
 from halftrip.errors import UsageError
 from halftrip.plan.settings import SETTINGS
 from halftrip.registry import TRANSPORTS
 from halftrip.results.configuration import Configuration, EndSettings
+from halftrip.results.run import Run
 
 # Transports whose replies go another way than their streams, so that a ping-pong and a stream are
 # not of one path; and the transport that has one way for both.
@@ -35,22 +39,39 @@ class LayerStep(NamedTuple):
     lower: Configuration
 
 
-def _built_on(transport: str) -> str:
-    """The transport that one is built on; empty where there is none, or where that is not known, as
-    of a plug-in that is not installed here."""
+def _entry(transport: str) -> TransportEntry:
+    """What is known of a transport; nothing of a plug-in that is not installed here."""
     try:
-        return TRANSPORTS.entry(transport).built_on if transport in TRANSPORTS else ""
+        return TRANSPORTS.entry(transport) if transport in TRANSPORTS else TransportEntry("")
     except UsageError:
-        return ""
+        return TransportEntry("")
 
 
 def below(transport: str) -> list[str]:
-    """The layers below a transport, the next one first."""
+    """All layers that may be below a transport, the next ones first."""
     found: list[str] = []
-    lower = _built_on(transport)
-    while lower and lower not in found:
-        found.append(lower)
-        lower = _built_on(lower)
+    lower = _entry(transport).lower
+    while lower:
+        found += [each for each in dict.fromkeys(lower) if each not in found]
+        lower = tuple(each for name in lower for each in _entry(name).lower if each not in found)
+    return found
+
+
+def perhaps_below(configuration: Configuration) -> list[str]:
+    """All that may be below a configuration."""
+    return below(configuration.transport)
+
+
+def below_in(run: Run | None, configuration: Configuration) -> list[str]:
+    """The layers below a configuration of a run, which says what libraries have chosen, the next
+    one first; None: of one that says nothing."""
+    found, upper = [], configuration.transport
+    while upper:
+        entry = _entry(upper)
+        said = run and entry.may_use and chosen_by_library(run, configuration, upper)
+        lower = said if isinstance(said, str) else entry.built_on
+        upper = lower if lower in entry.lower and lower not in found else ""
+        found += [upper] * bool(upper)
     return found
 
 
@@ -67,15 +88,24 @@ def related(transports: Iterable[str]) -> list[str]:
 
 
 def _from_below(transport: str) -> list[tuple[int, str]]:
-    """The sort key of a transport: behind those that it is built on, beside others on them, where
-    the first of them all stands."""
-    places = [TRANSPORTS.place(each) for each in (*reversed(below(transport)), transport)]
-    return [min(places), *places]
+    """The sort key of a transport: behind those that it is built on, beside others on them."""
+    found = [transport]
+    while (lower := _entry(found[-1]).lower) and lower[0] not in found:
+        found.append(lower[0])
+    return [TRANSPORTS.place(each) for each in reversed(found)]
 
 
-def steps(configurations: Iterable[Configuration]) -> list[LayerStep]:
+# In runs that do not say what libraries have chosen.
+_UNSAID = partial(below_in, None)
+
+
+def steps(
+    configurations: Iterable[Configuration],
+    below_of: Callable[[Configuration], Sequence[str]] = _UNSAID,
+) -> list[LayerStep]:
     """The configurations that have one below them, which is alike in pattern, mode, size and all
-    else; the lowest layers first, each in the order given.
+    else; the lowest layers first, each in the order given. `below_of` tells the layers below
+    a curve.
 
     It is of the next layer below that has any of the sizes of a curve. The two may differ in how
     they wait, and in settings that not every transport has: of several below, one with the same
@@ -88,10 +118,16 @@ def steps(configurations: Iterable[Configuration]) -> list[LayerStep]:
         curves.setdefault(each.transport, {}).setdefault(each.curve, []).append(each)
     found = []
     for transport in sorted(curves, key=_from_below):
-        for curve in curves[transport].values():
-            to_layers = (_steps_to(lower, curve, by_kind) for lower in below(transport))
+        for curve, of_curve in curves[transport].items():
+            to_layers = (_steps_to(each, of_curve, by_kind) for each in below_of(curve))
             found += next(filter(None, to_layers), [])
     return found
+
+
+def layered(run: Run, configurations: Iterable[Configuration]) -> set[str]:
+    """The transports of configurations of a run that have another one below or above."""
+    found = steps(configurations, partial(below_in, run))
+    return {each.transport for step in found for each in step}
 
 
 def _steps_to(

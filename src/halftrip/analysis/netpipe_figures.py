@@ -18,7 +18,7 @@ from halftrip.analysis.repeats import repeats
 from halftrip.results.configuration import Configuration
 from halftrip.results.run import Run
 from halftrip.stats.estimate import Estimate, inverse, ratio
-from halftrip.units import format_size
+from halftrip.units import format_size, size_name
 
 # A curve is saturated from this share of its largest bandwidth on: once it grows no more,
 # bandwidths vary by less than the rest from size to size.
@@ -104,7 +104,7 @@ def _figures(curve: Configuration, points: Sequence[_Point]) -> NetpipeFigures:
     if saturation is not None and saturation.high == points[-1].size:
         saturation = None
         reasons["saturation"] = (
-            f"bandwidth may still grow at {format_size(points[-1].size)}, the largest size; "
+            f"bandwidth may still grow at {size_name(points[-1].size)}, the largest size; "
             f"measure larger ones: -s 1..{format_size(16 * points[-1].size)}"
         )
     for name, each, share in (("saturation", saturation, SATURATED), ("n_half", n_half, 0.5)):
@@ -126,7 +126,7 @@ def _not_reached(first: _Point, largest: _Point, share: float) -> str:
         return "intervals are too wide; measure for longer, with --time"
     words = "half of" if share == 0.5 else "about"
     return (
-        f"{format_size(first.size)}, the smallest size, may have {words} the largest bandwidth; "
+        f"{size_name(first.size)}, the smallest size, may have {words} the largest bandwidth; "
         "measure smaller ones, for longer"
     )
 

@@ -54,8 +54,8 @@ class RowChange(NamedTuple):
     measured, where there are several, `apart` says where it was not the same, and `hardly` that a
     run was hardly in it, so that nothing but that they are the same can be told. `elsewhere` is the
     factor by which other paths changed as a whole, where that explains the row's own. `p_adjusted`
-    allows for the number of rows. `reason` says why it cannot be told, and `launches` how many of
-    each side it would take (None: no number would do)."""
+    allows for the number of rows. `reason` says why it cannot be told, its figures behind a colon,
+    and `launches` how many of each side it would take (None: no number would do)."""
 
     configuration: Configuration
     base: Repeats
@@ -77,6 +77,14 @@ class RowChange(NamedTuple):
     @property
     def is_one_launch_each(self) -> bool:
         return self.base.launches == self.new.launches == 1
+
+    @property
+    def cause(self) -> str:
+        """The `reason` without its figures, which rows may share."""
+        if self.reason and self.reason in (self.apart, self.hardly):
+            seen = "seen by one run" if self.reason == self.apart else "hardly seen by one run"
+            return f"their state was {seen}"
+        return self.reason.partition(": ")[0]
 
     @property
     def ratio(self) -> float:
@@ -154,7 +162,7 @@ def row_change(
         reason = "a time is 0: its clock is too coarse"
     levels = _two_levels(base, new)
     if levels is not None:
-        reason = f"launches are at two levels, {_at(levels[0])} and {_at(levels[1])}"
+        reason = f"launches are at two levels: {_at(levels[0])} and {_at(levels[1])}"
     effect, times = _effect(base, new), _shown_times(*shown, in_turn)
     return RowChange(configuration, base, new, found, effect, times, adjusted, reason=reason)
 
@@ -199,7 +207,7 @@ def _said_elsewhere(change: RowChange) -> str:
     """That other paths changed as much, in words; empty where they did not."""
     if change.elsewhere is None:
         return ""
-    return f"other paths take {change.elsewhere:.3f} times as long, too"
+    return f"other paths changed as much: {change.elsewhere:.3f} times as long"
 
 
 def _said_moved(change: RowChange) -> str:
@@ -210,7 +218,7 @@ def _said_moved(change: RowChange) -> str:
         return ""
     if change.difference.allowing_for(base / new).significant:
         return ""
-    return f"the core-to-core round trip was {base:.0f} ns, now {new:.0f} ns"
+    return f"the core-to-core round trip changed as much: {base:.3g} ns, now {new:.3g} ns"
 
 
 def _is_same_rtt(base: float, new: float) -> bool:

@@ -17,6 +17,7 @@ from halftrip.analysis.packed_rows import RowPacker
 from halftrip.analysis.states import RunStates, State, run_states
 from halftrip.analysis.summaries import (
     is_over_all_time,
+    kernel_copy,
     stated_interval,
     summarize_configuration,
     with_known_times,
@@ -56,7 +57,8 @@ class Row(NamedTuple):
     """A configuration and its figures.
 
     `iterations` is how many a sample holds, at most. `core_to_core_rtt` is the lowest and the
-    highest core-to-core round trip before and after its blocks, ns; `adjusted` is the latency at
+    highest core-to-core round trip before and after its blocks, ns, `kernel_copy` the median time
+    of a copy by the kernel beside its slices, ns; `adjusted` is the latency at
     the run's typical one, and `with_rtt` whether its level goes with it (None: not known). `flags`
     are empty where they were not asked for. `peer_bandwidth` is what the responder received by its
     own clock, bytes per second; None where it takes no times, where both send, and where
@@ -81,6 +83,7 @@ class Row(NamedTuple):
     summary: Summary
     iterations: int
     core_to_core_rtt: tuple[float, float] | None
+    kernel_copy: float | None
     adjusted: Adjusted | None
     with_rtt: Correlation | None
     verdict: Verdict
@@ -311,6 +314,7 @@ def _row(evidence: Evidence, beside: Sequence[Flag], clocks: Clocks) -> Row:
         summary=evidence.summary,
         iterations=max(measurement.iterations for measurement in measurements),
         core_to_core_rtt=(min(rtts), max(rtts)) if rtts else None,
+        kernel_copy=kernel_copy(measurements),
         adjusted=evidence.adjusted,
         with_rtt=evidence.with_rtt,
         verdict=verdict(evidence, beside[0] if beside else None),

@@ -6,8 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
+from halftrip.analysis.chosen_path import chosen_by_library
 from halftrip.analysis.fit import PiecewiseFit
 from halftrip.analysis.rows import LARGE
+from halftrip.analysis.summaries import kernel_copy
 from halftrip.results.memory_name import is_on_device
 from halftrip.results.run import Run
 from halftrip.results.threshold import Threshold
@@ -48,8 +52,9 @@ def copy_times(run: Run, by_kernel: bool) -> dict[int, float]:
 def single_copy(
     run: Run, fit: PiecewiseFit, copies: Mapping[int, float], thresholds: Iterable[Threshold]
 ) -> SingleCopy | None:
-    """That of the largest size of a curve of which a copy was measured; `thresholds` are those of
-    the curve. None where its messages cannot be copied so, or no large one was measured."""
+    """That of the largest size of a curve of which a copy was measured, beside its slices or, by
+    `copies`, in each launch; `thresholds` are those of the curve. None where its messages cannot
+    be copied so, or no large one was measured."""
     curve = fit.curve
     times = fit.measured.times if fit.measured is not None else None
     hosts = {e.host for e in run.first_environments.get(curve.variant, ()) if e.rank in curve.pair}
@@ -60,9 +65,13 @@ def single_copy(
         or curve.directions > 1
         or len(hosts) != 1
         or any(is_on_device(end.memory) for end in curve.ends)
+        or chosen_by_library(run, curve, curve.transport) in ("tcp", "libfabric")
     ):
         return None
     by_size = dict(zip(map(int, times.sizes), map(float, times.times), strict=True))
+    slices = run.by_configuration.get
+    beside = {each: kernel_copy(slices(replace(curve, size=each), ())) for each in by_size}
+    copies = {**copies, **{each: time for each, time in beside.items() if time is not None}}
     size = max((each for each in by_size if each in copies and each >= LARGE), default=None)
     if size is None:
         return None

@@ -8,6 +8,7 @@ from halftrip.analysis.figure import Figure, figures_of
 from halftrip.analysis.figures import (
     CORE_TO_CORE,
     DELIVERY,
+    KERNEL_COPY,
     STATE,
     SUMMARY,
     SUSPECT,
@@ -117,6 +118,7 @@ SLICE: tuple[Figure[MeasuredSlice], ...] = (
     *figures_of(MeasuredSlice, lambda of: of.measurement.delivery, DELIVERY),
     *figures_of(MeasuredSlice, lambda of: of.measurement.verified, VERIFIED),
     *figures_of(MeasuredSlice, lambda of: of.core_to_core_rtt, CORE_TO_CORE),
+    *figures_of(MeasuredSlice, lambda of: of.measurement.kernel_copy, KERNEL_COPY),
     *figures_of(MeasuredSlice, lambda of: of.state, STATE),
     Figure("state_changed", "yes or no?", lambda of: of.state_changed,
            "Whether the state changed in it, so that it counts for none"),

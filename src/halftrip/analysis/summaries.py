@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from halftrip.results.configuration import Configuration
 from halftrip.results.counts import Delivery, add_deliveries, delivered_share
@@ -163,3 +163,9 @@ def _of_halves(times: Floats) -> list[float]:
     """The medians of both halves of a slice of two samples or more; the first is the longer one."""
     middle = (times.size + 1) // 2
     return [median(times[:middle]), median(times[middle:])]
+
+
+def kernel_copy(slices: Iterable[Measurement]) -> float | None:
+    """The time of a copy beside slices of one size, ns, their median; None: none was measured."""
+    known = [each.kernel_copy for each in slices if each.kernel_copy is not None]
+    return median(known) if known else None

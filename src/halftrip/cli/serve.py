@@ -49,6 +49,12 @@ def serve(
             help="Where clients call, if it is translated to --bind.",
         ),
     ] = None,
+    libraries: Annotated[
+        bool,
+        syntax.Option(
+            "--libraries", help="Have ucx and libfabric for clients, too (docs/security.md)."
+        ),
+    ] = False,
     once: Annotated[bool, syntax.Option("--once", help="End after one client.")] = False,
     max_clients: Annotated[
         Text, syntax.Option("--max-clients", metavar="N", help="At the same time. [1]")
@@ -83,6 +89,7 @@ def serve(
         seconds=inputs.given("--max-time", parsing.seconds, max_time) or _DEFAULT_SECONDS,
         memory=inputs.given("--max-memory", _memory, max_memory) or available_memory() // 2,
         threads=max(2, len(os.sched_getaffinity(0))),
+        libraries=libraries,
     )
     called = inputs.given("--reached-at", _address, reached_at)
     with catching(interrupt):

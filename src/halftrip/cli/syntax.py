@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple, get_args, get_origin
 
 import click
@@ -82,6 +83,7 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:
+            self._check_values(ctx, args)
             left = super().parse_args(ctx, args)
             for each in self.get_params(ctx):
                 lacks = each.required and ctx.params.get(each.name or "") is None
@@ -98,6 +100,17 @@ class Command(click.Command):
                 f"{' '.join(left)}: too much: {self.name} takes {most}; {ctx.command_path} --help"
             )
         return left
+
+    def _check_values(self, ctx: click.Context, args: Sequence[str]) -> None:
+        """Raises BadOptionUsage where the value of an option has been forgotten, and the next
+        option would be taken for it."""
+        found = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
+        options = {form: each for each in found for form in each.opts}
+        for name, value in pairwise(args):
+            if name == "--" or ctx.resilient_parsing:
+                return
+            if name in options and not options[name].is_flag and value in options:
+                raise click.BadOptionUsage(name, f"{name} needs a value", ctx=ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Arguments, and options in their groups; the help itself comes last."""

@@ -117,7 +117,8 @@ def too_few(started: Started, count: int, ranks: int, missing: Sequence[int]) ->
     names these are `missing`."""
     hosts = dict.fromkeys(started.hosts[rank] for rank in missing)
     where = f"; none or not all of {', '.join(hosts)}" if hosts else ""
-    why = f": {said}" if (said := started.any_reason()) else ""
+    # Nobody has said why: processors may be busy.
+    why = f": {said}" if (said := started.any_reason()) else "; --start-timeout waits longer"
     return LaunchFailed(
         f"only {count} of {ranks} ranks connected within {started.start_seconds:.3g} s{where}{why}"
     )

@@ -46,12 +46,14 @@ _RANK_BYTES = 1 << 30
 
 class Limits(NamedTuple):
     """What clients may ask for: so many at the same time, each for so many seconds, with so many
-    bytes of memory for all its ranks, and as many threads as there are cores."""
+    bytes of memory for all its ranks, and as many threads as there are cores; and whether
+    transports by `libraries`."""
 
     clients: int
     seconds: float
     memory: int
     threads: int
+    libraries: bool = False
 
 
 class Server:
@@ -161,7 +163,8 @@ class Server:
             nonce = new_nonce()
             send(channel, Welcome(number, nonce))
             token = token_of(self._secret, request.nonce, nonce)
-            job = self._job(request, token, own_address(channel))
+            client = address_in(channel.socket.getpeername())
+            job = self._job(request, token, client, own_address(channel))
             return session.serve(job, self._limits.memory)
         finally:
             self._listener.awaited -= guests
@@ -178,10 +181,13 @@ class Server:
             most = self._limits.threads
             raise UsageError(f"{threads} threads of ranks were asked for; at most {most} here")
 
-    def _job(self, request: SessionRequest, token: str, called: str) -> Job:
-        """The job of a client's ranks here, who has `called` this address. Of the client's it has
-        numbers alone: what is run here is said by nobody else, and no other host is called."""
-        partners = (called, *self.address.hosts)
+    def _job(self, request: SessionRequest, token: str, client: str, called: str) -> Job:
+        """The job of the ranks here of a `client`, who has `called` this address. Of the client's
+        it has numbers alone: what is run here is said by nobody else, and no other host is
+        called."""
+        # By libraries, both ends connect.
+        clients = (client,) * self._limits.libraries
+        partners = (called, *self.address.hosts, *clients)
         network = Network(
             self._network.interface, self._data_ports, (request.reached_at,), partners
         )
@@ -194,6 +200,7 @@ class Server:
             network=network,
             calls_upwards=True,
             serves=True,
+            libraries=self._limits.libraries,
         )
 
 

@@ -30,12 +30,12 @@ class Job(msgspec.Struct, frozen=True):
     `launcher` is the launcher's process ID, and `ranks` the number of ranks. `mpi` says whether an
     mpiexec starts them, `threads` how many threads of a rank call MPI. `library` is the MPI library
     of the mpiexec, if that is known, and `directories` have temporary files. `attach` is where a
-    Dragon runtime says how to attach to it; `no_dragon` and `no_mpi` are why there is no
-    runtime, and no MPI, if there is not. `network` says how ranks are reached from other hosts. If
-    the job `calls_upwards`, a rank connects to those above it, not to those below. This part of it
-    `serves` a launcher on another host. Ranks that are `absent`, by number, were to run on a host
-    of that name, which was lost: processes on the launcher's host take their places, and do not
-    talk.
+    Dragon runtime says how to attach to it; `no_dragon` and `no_mpi` are why there is no runtime,
+    and no MPI, if there is not. `network` says how ranks are reached from other hosts. If the job
+    `calls_upwards`, a rank connects to those above it, not to those below. This part of it `serves`
+    a launcher on another host, which may use `libraries` of this one or not. Ranks that are
+    `absent`, by number, were to run on a host of that name, which was lost: processes on the
+    launcher's host take their places, and do not talk.
     """
 
     address: Address
@@ -52,6 +52,7 @@ class Job(msgspec.Struct, frozen=True):
     network: Network = ANY
     calls_upwards: bool = False
     serves: bool = False
+    libraries: bool = False
     absent: dict[int, str] = {}
 
     @property

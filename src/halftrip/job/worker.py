@@ -231,7 +231,7 @@ def _run(job: Job, rank: int, communicator: MPI.Intracomm | None) -> None:
     def work() -> None:
         plan = _told(assignment.plan, Plan)
         if job.serves:
-            check_served(plan)
+            check_served(plan, job.libraries)
         mpi = None if over_sockets else communicator
         group = _form_group(job, rank, mpi, listener, assignment, plan.all_threads)
         events = _connect_events(job) if rank == 0 else None

@@ -109,9 +109,12 @@ def copy_sizes(largest: int) -> list[int]:
     return [size for size in COPY_SIZES if size <= most]
 
 
-def copy_time(size: int, clock: Clock, by_kernel: bool = False) -> float:
-    """The median time of one copy of `size` bytes from one buffer to another, ns: a memcpy, or
-    `by_kernel`, with process_vm_readv. Raises OSError where that is not allowed."""
+def copy_time(
+    size: int, clock: Clock, by_kernel: bool = False, samples: int = _COPY_SAMPLES
+) -> float:
+    """The median time of one copy of `size` bytes from one buffer to another, ns, of so many
+    samples: a memcpy, or `by_kernel`, with process_vm_readv. Raises OSError where that is not
+    allowed."""
     source, target = (HOST.allocate(size, "4K").bytes for _ in range(2))
 
     def time(batch: int, samples: int) -> float:
@@ -121,4 +124,4 @@ def copy_time(size: int, clock: Clock, by_kernel: bool = False) -> float:
         return median(clock.intervals(timestamps)) / batch
 
     once = max(time(1, 3), 1.0)
-    return time(max(1, int(_COPY_SAMPLE_NS / once)), _COPY_SAMPLES)
+    return time(max(1, int(_COPY_SAMPLE_NS / once)), samples)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from halftrip.measure.bounds import copy_sizes, copy_time
 from halftrip.measure.device_bounds import measure_devices
+from halftrip.results.configuration import Configuration
 from halftrip.results.device import DeviceCopy, DeviceLatency
+from halftrip.results.memory_name import is_of_host
 from halftrip.results.records import CopyTime
 
 if TYPE_CHECKING:
@@ -16,6 +18,28 @@ if TYPE_CHECKING:
 
 # A copy by the kernel is hardly faster in any larger one.
 _LARGEST_OF_KERNEL = 4 << 20
+# Below it libraries copy twice; a slice has so many samples of a copy, some 0.5 ms each.
+LEAST_COPIED, _BESIDE_SAMPLES = 64 << 10, 5
+
+
+def copy_beside(setup: Setup, configuration: Configuration, same_host: bool) -> float | None:
+    """The time of one copy of a message by the kernel, ns, which bounds one that goes so: what
+    holds at the moment. None where a message of the configuration cannot, or a small one is not
+    copied so; and where others talk meanwhile, who would be disturbed."""
+    is_bounded = (
+        setup.transport(configuration).capabilities.copied_once
+        and same_host
+        and setup.plan.threads * configuration.concurrency == 1
+        and LEAST_COPIED <= configuration.size <= _LARGEST_OF_KERNEL
+        and all(is_of_host(end.memory) for end in configuration.ends)
+    )
+    if not is_bounded:
+        return None
+    try:
+        return copy_time(configuration.size, setup.clock, by_kernel=True, samples=_BESIDE_SAMPLES)
+    except OSError:
+        # A container may not allow it.
+        return None
 
 
 def measure_copies(

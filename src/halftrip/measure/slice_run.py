@@ -11,6 +11,7 @@ from halftrip.clock import raw_now
 from halftrip.errors import Unavailable
 from halftrip.measure.background import BackgroundEnd, stood_still
 from halftrip.measure.batch_runner import BatchRunner
+from halftrip.measure.copies import copy_beside
 from halftrip.measure.pair import PairEnd
 from halftrip.measure.placement_filter import PlacementFilter
 from halftrip.measure.progress import ConfigurationProgress
@@ -183,7 +184,8 @@ class SliceRun:
             idle = None if self._traffic is None else stood_still(self._traffic)
             if measured is not None and idle is None:
                 progress.add(measured)
-                return msgspec.structs.replace(measured, background=self._traffic)
+                copy = copy_beside(self._setup, self.configuration, self._pair.context.same_host)
+                return msgspec.structs.replace(measured, background=self._traffic, kernel_copy=copy)
         reason = None if self._slice.ended is None else self._slice.ended.problem.reason
         if reason is None and last and not progress.medians and idle is not None:
             reason = f"--background {self.configuration.background}: {idle}"

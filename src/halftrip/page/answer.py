@@ -209,5 +209,5 @@ def _trusted(document: Document) -> str:
     ]
     said = f"Of {total}, {', '.join(parts)}"
     if first is not None:
-        said += f"; most often because of {why} ({counted(len(first.rows), 'row')})"
+        said += f"; the most common cause: {why} ({counted(len(first.rows), 'row')})"
     return f"{said}."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from halftrip.analysis.compared_run import sides_of
-from halftrip.analysis.layers import related
+from halftrip.analysis.layers import layered
 from halftrip.errors import UsageError
 from halftrip.page.drawing import charts, of_section
 from halftrip.plots.chart import Subject
@@ -89,8 +89,9 @@ def _changes(subjects: Sequence[Subject]) -> list[Block]:
 
 def _is_of_layers(document: Document) -> bool:
     """Whether all that was measured are layers of one another."""
-    transports = dict.fromkeys(row.configuration.transport for row in document.rows)
-    return len(transports) > 1 and related(transports) == [*transports]
+    configurations = [row.configuration for row in document.rows]
+    found = layered(document.run, configurations)
+    return bool(found) and found == {each.transport for each in configurations}
 
 
 def _models(document: Document) -> tuple[str, ...]:

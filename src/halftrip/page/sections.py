@@ -147,7 +147,11 @@ def _of_table(found: RowTable) -> list[Block]:
     is_rate = found.rows[0].configuration.is_rate
     made = found.table
     title = made.title if any(made.title) else ["Bandwidth" if is_rate else "Latency"]
-    said = [*made.said_once, *made.without_column, *found.legend.lines(made.columns)]
+    said = [
+        *made.said_once,
+        *made._replace(unknown=()).without_column,
+        *found.legend.lines(made.columns),
+    ]
     return _shortened([made._replace(title=title), Legend(said)])
 
 

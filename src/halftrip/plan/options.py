@@ -214,6 +214,7 @@ OPTIONS: dict[str, Option] = {
         parsing.text,
         "Which UCX: its libucp.so.0, or the folder that has it. [the MPI's, or the first found]",
         group="where",
+        served="kept",
     ),
     "vary": Option(
         vary.axes,

@@ -11,7 +11,7 @@ import msgspec
 from halftrip.errors import UsageError
 from halftrip.plan.options import OPTIONS
 from halftrip.plan.plan import Plan
-from halftrip.registry import SERVED_TRANSPORTS
+from halftrip.registry import SERVED_TRANSPORTS, needing
 from halftrip.results.reported import SIDE
 from halftrip.texts import printable
 
@@ -22,15 +22,17 @@ _USUAL = Plan()
 
 def for_server(plan: Plan) -> Plan:
     """The plan as the ranks of a server get it: without what is nothing to them. Raises UsageError
-    for what no server takes."""
+    for what no server takes, whatever it allows."""
     kept = {name: getattr(_USUAL, name) for name, each in OPTIONS.items() if each.served == "kept"}
     told = msgspec.structs.replace(plan, **kept)
-    check_served(told)
+    check_served(told, libraries=True)
     return told
 
 
-def check_served(plan: Plan) -> None:
-    """Raises UsageError if a client asks for more than it may. To be asked at the server."""
+def check_served(plan: Plan, libraries: bool) -> None:
+    """Raises UsageError if a client asks for more than it may. To be asked at the server, which has
+    `libraries` for clients or not."""
+    by_library = needing("library")
     for name, value in _keys(plan):
         option = OPTIONS.get(name)
         usual = getattr(_USUAL, name, None)
@@ -43,10 +45,13 @@ def check_served(plan: Plan) -> None:
                 f"{', '.join(_VARIED)}"
             )
     for name in plan.transports:
+        if name in by_library and libraries:
+            continue
         if name not in SERVED_TRANSPORTS:
+            more = "; with --libraries it has it" * (name in by_library)
             raise UsageError(
                 f"--transport {printable(name, 60)}: halftrip serve has "
-                f"{', '.join(SERVED_TRANSPORTS)}"
+                f"{', '.join(SERVED_TRANSPORTS)}{more}"
             )
 
 

@@ -20,7 +20,7 @@ from halftrip.plots.chart import (
     place_of_size,
     si_axis,
 )
-from halftrip.plots.parts import by_few_sizes, said_once
+from halftrip.plots.parts import JOINED, by_few_sizes, said_once
 from halftrip.plots.points import (
     Axis,
     Level,
@@ -42,9 +42,6 @@ from halftrip.stats.estimate import Estimate
 from halftrip.units import size_in_words
 from halftrip.views import states
 
-# Two sizes are joined if the larger is at most this many times the smaller: between others, more
-# may have happened than anybody has measured.
-_NEAR = 4.1
 _JOINED_SAYS = (
     "Sizes at most four times apart are joined, if there is no jump between them, and none failed."
 )
@@ -110,7 +107,7 @@ _RATE = _Figure(
     unit="/s",
     of=lambda row: row.over_time(row.rate),
     has=lambda row: row.rate > 0,
-    text=lambda value: f"{number(value, 3)} /s",
+    text=lambda value: f"{number(value, 3, 1e6)} M/s",
     means="Messages: in all directions in which they are sent at once.",
 )
 
@@ -184,7 +181,7 @@ def _chart(pattern: str, lines: Sequence[DrawnRow], figure: _Figure, names: Sequ
     points = Points(
         records=records,
         names=names,
-        axis=Axis(log_scale(values), axis) if size is None else from_zero(axis, values),
+        axis=Axis(log_scale(values), axis) if size is None else from_zero(axis, values, records),
         unit=figure.unit,
         look=_LOOK._replace(faint=f"datum.series === '{_OTHERS}'") if others else _LOOK,
         tip=_TIP,
@@ -322,7 +319,7 @@ def _record(line: DrawnRow, figure: _Figure, piece: str) -> Record:
 def _joined(one: DrawnRow, other: DrawnRow, jumps: Sequence[Breakpoint]) -> bool:
     """Whether a straight line between two neighbours says what is between them."""
     low, high = one.configuration.size, other.configuration.size
-    if low == 0 or high > _NEAR * low:
+    if low == 0 or high > JOINED * low:
         return False
     # One that is known less precisely is a change of slope, which lines follow.
     jumped = Breakpoint(low, high) in jumps

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import TypeVar
 
 from halftrip.plots.chart import Chart
 
 # Figures of several curves at so many sizes or fewer are bars of each size.
 _FEW_SIZES = 3
+# Two sizes are joined if the larger is at most this many times the smaller: between others, more
+# may have happened than anybody has measured. Of so many sizes of which none are joined, there are
+# bars, too.
+JOINED, _FEW_APART = 4.1, 6
 _Drawn = TypeVar("_Drawn")
 
 
@@ -18,10 +23,12 @@ def by_few_sizes(
     """Those of each size apart, for bars, in order of size, where these say more than curves: of
     several labels at few sizes, no two of a size with the same label. Else all together."""
     sizes = sorted({size(each) for each in drawn})
-    parts = [[each for each in drawn if size(each) == one] for one in sizes[: _FEW_SIZES + 1]]
+    is_apart = all(high > JOINED * low for low, high in pairwise(sizes))
+    most = _FEW_APART if is_apart else _FEW_SIZES
+    parts = [[each for each in drawn if size(each) == one] for one in sizes[: most + 1]]
     labels = [[*map(label, part)] for part in parts]
     if (
-        len(parts) > _FEW_SIZES
+        len(parts) > most
         or max(map(len, parts), default=0) < 2
         or any(len(set(names)) < len(names) for names in labels)
     ):

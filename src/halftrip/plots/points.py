@@ -37,8 +37,8 @@ TEXT_SHARE = 0.3
 _MOST_FIGURES = 1500
 # The opacity of what is there only to be compared with.
 _FAINT = 0.3
-# Pixels of the longest name of a bar.
-_LONGEST_NAME = 320
+# Pixels of the longest name of a bar, of a letter, and of a chart on a narrow page.
+_LONGEST_NAME, _LETTER, _NARROW = 320, 6.5, 340
 
 
 class Axis(NamedTuple):
@@ -192,11 +192,19 @@ def interval_says(is_bars: bool, marks: str = "Bars") -> str:
     return "Lines at the ends of bars" if is_bars else marks
 
 
-def from_zero(axis: alt.Axis, values: Sequence[float]) -> Axis:
-    """A linear axis for bars of these values, with room for their texts."""
+def from_zero(axis: alt.Axis, values: Sequence[float], records: Sequence[Record] = ()) -> Axis:
+    """A linear axis for bars of these values, with room for their texts, on a narrow page, too,
+    where long names of these `records` leave little."""
     low, high = min([0.0, *values]), max([0.0, *values])
     span = high - low or 1.0
-    return Axis(alt.Scale(domain=[low * 1.05, high + TEXT_SHARE * span], nice=False), axis)
+    share = TEXT_SHARE
+    if records:
+        name, text = (
+            _LETTER * max(len(each[of]) for each in records) for of in ("series", "figure")
+        )
+        room = _NARROW - min(name, _LONGEST_NAME) - text
+        share = min(1.0, max(share, text / max(room, text)))
+    return Axis(alt.Scale(domain=[low * 1.05, high + share * span], nice=False), axis)
 
 
 def by_size(

@@ -29,7 +29,7 @@ from halftrip.plots.chart import (
 from halftrip.plots.series import DrawnRow, colour, lines_of
 from halftrip.plots.thinning import extremes
 from halftrip.results.records import Measurement
-from halftrip.units import format_size
+from halftrip.units import size_name
 
 # So many rows have a chart each, the least trusted first.
 MOST_ROWS = 6
@@ -73,10 +73,11 @@ def worst_first(lines: Sequence[DrawnRow]) -> list[DrawnRow]:
 def title_of(line: DrawnRow) -> str:
     """The name of a row: ``shm pingpong 64K``."""
     each = line.configuration
-    words = [line.name, format_size(each.known_size)]
-    if each.pattern not in line.name.split():
+    words = [line.name, size_name(each.known_size)]
+    named = line.name.replace(",", " ").split()
+    if each.pattern not in named:
         words.insert(1, each.pattern)
-    if each.transport not in line.name.split():
+    if each.transport not in named:
         words.insert(0, each.transport)
     return text(" ".join(words))
 

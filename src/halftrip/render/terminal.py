@@ -69,15 +69,27 @@ def wrapped(label: str, text: str, width: int, indent: int | None = None) -> lis
 
 
 class _Screen:
-    """Lines of a width, and the columns of the latest table that are shown."""
+    """Lines of a width, the columns of the latest table that are shown, and what has been said of
+    columns: it is not repeated below each table."""
 
     def __init__(self, width: int, wide: bool) -> None:
         self._width = width
         self._wide = wide
         self._shown: Sequence[blocks.Column] = ()
+        self._said: set[str] = set()
 
     def lines(self, shown: Iterable[blocks.Block]) -> list[Text]:
-        return [line for block in shown for line in self._block(block)]
+        found: list[Text] = []
+        is_silent = False
+        for block in shown:
+            if is_silent and isinstance(block, blocks.Space):
+                # One above a legend that says nothing new is enough.
+                is_silent = False
+                continue
+            lines = self._block(block)
+            is_silent = isinstance(block, blocks.Legend) and not lines
+            found += lines
+        return found
 
     def _block(self, block: blocks.Block) -> list[Text]:
         made: Mapping[type[blocks.Block], Callable[[Any], list[Text]]] = {
@@ -136,8 +148,9 @@ class _Screen:
         return [Text(line)]
 
     def _legend(self, block: blocks.Legend) -> list[Text]:
-        lines = block.lines(self._shown)
-        if not block.in_one:
+        lines = [each for each in block.lines(self._shown) if each not in self._said]
+        self._said.update(lines)
+        if not block.in_one or not lines:
             return self._all(lines, "dim")
         return [Text(each, style="dim") for each in wrapped("", " ".join(lines), self._width)]
 

@@ -12,7 +12,7 @@ from halftrip.plan.settings import WITH_FIELDS, extra_setting
 from halftrip.plan.vary import label
 from halftrip.results.configuration import UNKNOWN, Configuration, extra_names
 from halftrip.results.names import Names
-from halftrip.units import format_size, size_in_words
+from halftrip.units import format_size, size_in_words, size_name
 
 
 class Field(NamedTuple):
@@ -165,9 +165,7 @@ def name_of(
 ) -> str:
     """A name for one of several configurations, which differ in these fields, transport and size;
     `names` are those of ranks. `kind` comes after the size."""
-    size = format_size(configuration.known_size)
-    # A bare number could be anything.
-    size += " B" * size.isdecimal()
+    size = size_name(configuration.known_size)
     words = [*_words(configuration, varying, names), size, *filter(None, (kind,))]
     return " ".join(words) + _hosts(configuration, varying, names)
 

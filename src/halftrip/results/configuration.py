@@ -40,7 +40,7 @@ from halftrip.results.patterns import (
     trips,
 )
 from halftrip.results.reported import Variant
-from halftrip.units import format_size
+from halftrip.units import size_name
 
 # A setting that another tool, whose output was imported, does not say; none that can be asked for.
 # Where the type of its field has no such value, its name is in `Configuration.unknown`.
@@ -188,8 +188,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True, cache_hash=True):
     def title(self) -> str:
         """Transport, pattern and size, and what is varied: ``tcp pingpong 64K``."""
         values = [value for _, value in self.variant]
-        size = format_size(self.known_size)
-        return " ".join([self.transport, self.pattern, size, *values])
+        return " ".join([self.transport, self.pattern, size_name(self.known_size), *values])
 
     @property
     def known_size(self) -> int | None:

@@ -63,7 +63,8 @@ class Measurement(
     intact; None where none is. `segment` is which of the segments of memory of its path it had,
     of which one is drawn for each slice; None where there is one only. `cores` is the use of the
     initiator's and the responder's core from the first block to the last, `background` what traffic
-    beside it moved; None where that is not known, or there was none.
+    beside it moved; None where that is not known, or there was none. `kernel_copy` is the time of
+    one copy of a message by process_vm_readv just after it, ns; None where messages cannot go so.
 
     `reported` is what another tool has printed of it, where it was imported: a sample is then what
     that tool made of its iterations, such as their sum. What the tool does not say is None.
@@ -82,6 +83,7 @@ class Measurement(
     segment: Number | None = None
     cores: tuple[CoreUse | None, CoreUse | None] | None = None
     background: BackgroundTraffic | None = None
+    kernel_copy: Positive | None = None
     reported: Reported | None = None
 
     @cached_property

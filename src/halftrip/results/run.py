@@ -108,6 +108,14 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         return {launch.number: launch.variant for launch in self.launches}
 
     @cached_property
+    def carriers_between(self) -> dict[tuple[str, frozenset[int]], list[Carrier]]:
+        """What has carried the messages of a transport between two ranks."""
+        found: dict[tuple[str, frozenset[int]], list[Carrier]] = {}
+        for each in self.carriers:
+            found.setdefault((each.transport, frozenset((each.rank, each.peer))), []).append(each)
+        return found
+
+    @cached_property
     def failed_launches(self) -> list[LaunchFailure]:
         """The launches that failed, but for those that a later one of the same round and variant
         has made up for."""

@@ -8,7 +8,7 @@ both directions in all are of it. Both ends print the same table, each by its ow
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from halftrip.tools.lines import Lines, last_place, number, positive, quoted, wrong
 from halftrip.tools.tables import End, Format, TableRow, ToolTable, below, settings, timed
@@ -30,14 +30,21 @@ def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
 
 def _row(line: int, text: str) -> TableRow:
     figures = below(line, _NAMES, text.split())
+    if figures["#ack"] != f"={figures['#sent']}":
+        wrong(line, f"of {figures['#sent']} messages, {quoted(figures['#ack'])} were answered")
+    size, sent = checked(line, figures, figures["#sent"], _WAYS)
+    return timed(line, size, figures["usec/xfer"], 1e3, figures, iterations=sent or None)
+
+
+def checked(line: int, figures: Mapping[str, str], count: str, ways: int) -> tuple[int, int]:
+    """The size of a row, bytes, and how many messages went each of the `ways` that `total` is of.
+    Raises WrongLineError where the figures are not those of one row."""
     for name in ("MB/sec", "usec/xfer", "Mxfers/sec"):
         number(line, figures[name])
         if last_place(figures[name]) != 0.01:
             wrong(line, f"{name} of {figures[name]} has lost digits")
     size, _ = _range(line, figures["bytes"], _BYTES)
-    sent, most = _range(line, figures["#sent"], _MESSAGES)
-    if figures["#ack"] != f"={figures['#sent']}":
-        wrong(line, f"of {figures['#sent']} messages, {quoted(figures['#ack'])} were answered")
+    sent, most = _range(line, count, _MESSAGES)
     if not figures["time"].endswith("s"):
         wrong(line, f"{quoted(figures['time'])} is no time")
     number(line, figures["time"][:-1])
@@ -45,17 +52,17 @@ def _row(line: int, text: str) -> TableRow:
     least, total = _range(line, figures["total"], _BYTES)
     # A megabyte a second is a byte a microsecond.
     moved, off = number(line, figures["MB/sec"]) * time, 0.006 * (time + float(figures["MB/sec"]))
-    is_total = _WAYS * size * sent < total and least < _WAYS * size * max(most, sent + 1)
+    is_total = ways * size * sent < total and least < ways * size * max(most, sent + 1)
     if abs(moved - size) > off or not (is_total or size == 0):
         wrong(line, f"its figures are not those of messages of {figures['bytes']} bytes")
-    return timed(line, size, figures["usec/xfer"], 1e3, figures, iterations=sent or None)
+    return size, sent
 
 
 def _range(line: int, cell: str, units: dict[str, int]) -> tuple[int, int]:
     """The least whole number that is printed so, and the first one that is not."""
     found = _SHORT.fullmatch(cell)
     if found is None or found["unit"] not in units:
-        wrong(line, f"{quoted(cell)} is no number of fi_pingpong")
+        wrong(line, f"{quoted(cell)} is no number of libfabric's tests")
     unit = units[found["unit"]]
     tenths = int(found["tenths"] or 0)
     least = int(found["count"]) * unit + -(-tenths * unit // 10)

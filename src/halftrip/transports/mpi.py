@@ -13,7 +13,7 @@ from halftrip.mpi import control_variables, library
 from halftrip.results.configuration import Configuration, Wait
 from halftrip.results.threshold import Acts, Threshold
 from halftrip.telemetry.copy_thresholds import copy_thresholds
-from halftrip.transports.base import ProcessContext
+from halftrip.transports.base import Carried, ProcessContext
 from halftrip.units import parse_size
 
 WAITS: tuple[Wait, ...] = ("spin",)
@@ -85,10 +85,15 @@ _OPEN_MPI = (
 )
 # Each has this variable as long as it is in use.
 _PMLS = _OB1, _UCX_PML = ("pml_ob1_priority", "pml_ucx_priority")
+_MTLS, _OFI_MTL = r"mtl_\w+_priority", "mtl_ofi_priority"
 _IPC = "the threshold of MPICH's single copy by {0}"
 # Of MPICH, by what its device begins with. Where UCX is all that it has, messages within a host go
 # through UCX, too (configure: enable_ch4_direct).
 _UCX_ALONE = "ch4:ucx"
+# What is below devices that have one network module, between hosts, and within one where it has to
+# do without shared memory.
+_BELOW_MPICH = {"ch4:ofi": "libfabric", "ch3:nemesis": "tcp", "ch3:sock": "tcp"}
+_NOLOCAL = "MPIR_CVAR_NOLOCAL"
 _MPICH = {
     "ch4": (
         _Rule(r"MPIR_CVAR_CH4_IPC_(CMA|XPMEM)_P2P_THRESHOLD", _IPC, "protocol", True),
@@ -130,13 +135,27 @@ _UCX = {
 def path_thresholds(same_host: bool) -> tuple[Threshold, ...]:
     """Those of messages between ranks of the same host, where they are copied, or of different
     ones."""
-    return (*mpi_thresholds(same_host), *(copy_thresholds() if same_host else ()))
+    return (*known(same_host).thresholds, *(copy_thresholds() if same_host else ()))
+
+
+def carried(same_host: bool) -> Carried | None:
+    """What carries messages between ranks of the same host, or of different ones, as far as the MPI
+    tells: its way begins with the transport of halftrip's that is below it."""
+    way = known(same_host).way
+    return Carried(library.library_version(), [way]) if way else None
+
+
+class Known(NamedTuple):
+    """What the MPI that this process has loaded tells of messages between two ranks: `way` is that
+    which they take, empty where that is not known."""
+
+    thresholds: tuple[Threshold, ...] = ()
+    way: str = ""
 
 
 @cache
-def mpi_thresholds(same_host: bool) -> tuple[Threshold, ...]:
-    """Those of messages between ranks of the same host, or of different ones, in the MPI that this
-    process has loaded."""
+def known(same_host: bool) -> Known:
+    """Between ranks of the same host, or of different ones."""
     version = library.full_version()
     device = re.search(r"MPICH Device:[ \t]*(.*)", version)
     if device is not None:
@@ -144,32 +163,46 @@ def mpi_thresholds(same_host: bool) -> tuple[Threshold, ...]:
     elif "Open MPI" in version:
         found = _of_open_mpi(same_host)
     else:
-        found = []
-    return tuple(each for each in found if each.same_host == same_host)
+        return Known()
+    return Known(tuple(each for each in found.thresholds if each.same_host == same_host), found.way)
 
 
-def _of_open_mpi(same_host: bool) -> list[Threshold]:
-    names = "|".join([*(rule.variable for rule in _OPEN_MPI), *_PMLS])
+def _of_open_mpi(same_host: bool) -> Known:
+    names = "|".join([*(rule.variable for rule in _OPEN_MPI), *_PMLS, _MTLS])
     found = control_variables.read_numbers(names)
+    if _UCX_PML in found:
+        return Known((*_of_ucx(same_host, os.environ),), "ucx (pml ucx)")
     if _OB1 not in found:
-        # Another pml, which does not use these components: UCX, or one that is not known here.
-        return [*_of_ucx(same_host, os.environ)] if _UCX_PML in found else []
+        # Another pml, which does not use these components: that of libfabric, if it has no other.
+        mtls = [name for name in found if re.fullmatch(_MTLS, name)]
+        return Known(way="libfabric (mtl ofi)" if mtls == [_OFI_MTL] else "")
     if "btl_sm_eager_limit" in found:
         # Version 5 has all of them by the older name, too.
         found = {name: value for name, value in found.items() if "vader" not in name}
-    return [*_matching(found, _OPEN_MPI, "OMPI_MCA_")]
+    limits = [re.fullmatch(r"btl_(\w+)_eager_limit", name) for name in found]
+    btls = {limit[1] for limit in limits if limit} - {"self"}
+    shared = (btls & {"sm", "vader"}) if same_host else set()
+    way = f"shm (btl {shared.pop()})" if shared else ""
+    if not way and btls - {"sm", "vader"} == {"tcp"}:
+        way = "tcp (btl tcp)"
+    return Known((*_matching(found, _OPEN_MPI, "OMPI_MCA_"),), way)
 
 
-def _of_mpich(device: str, same_host: bool) -> list[Threshold]:
+def _of_mpich(device: str, same_host: bool) -> Known:
     """`device` is as in its version: ``ch4:ucx``, ``ch4:ofi``, ``ch4:ucx ofi``, ``ch3:nemesis``."""
     if device == _UCX_ALONE:
-        return [*_of_ucx(same_host, os.environ)]
-    rules = _MPICH.get(device.partition(":")[0], ())
-    values = control_variables.read_numbers("|".join(rule.variable for rule in rules))
+        return Known((*_of_ucx(same_host, os.environ),), f"ucx ({device})")
+    channel = device.partition(":")[0]
+    rules = _MPICH.get(channel, ())
+    values = control_variables.read_numbers(
+        "|".join([*(rule.variable for rule in rules), _NOLOCAL])
+    )
     found = [*_matching(values, rules, "")]
     if "ucx" in device and not same_host:
         found += _of_ucx(same_host, os.environ)
-    return found
+    shares = channel in _MPICH and same_host and not values.get(_NOLOCAL)
+    below = "shm" if shares else _BELOW_MPICH.get(device, "")
+    return Known((*found,), f"{below} ({device})" if below else "")
 
 
 def _matching(

@@ -20,6 +20,9 @@ _SETTINGS = {
     "zcopy": "UCX_ZCOPY_THRESH",
     "bcopy": "UCX_BCOPY_THRESH",
 }
+# Between hosts: all others reach memory of other processes of this one.
+BETWEEN_HOSTS = ("tcp", "ib", "rc", "rc_v", "rc_x", "rc_verbs", "rc_mlx5", "ud", "ud_v", "ud_x",
+                 "ud_verbs", "ud_mlx5", "dc", "dc_x", "dc_mlx5", "srd")  # fmt: skip
 # What the short names of older versions stand for.
 _WAYS = {"egr/short": "eager short", "egr/bcopy": "eager copy-in copy-out",
          "egr/zcopy": "eager zero-copy", "rndv": "rendezvous"}  # fmt: skip
@@ -70,7 +73,8 @@ def switches(text: str, api: str) -> list[Switch]:
     return [
         Switch(first - 1, way, next((_SETTINGS[word] for word in _SETTINGS if word in way), ""))
         for first, way in ways
-        if first > 0
+        # An empty message is no size, and a threshold of 0 one that is not known.
+        if first > 1
     ]
 
 

@@ -12,10 +12,12 @@ from halftrip.analysis.comparison import Comparison
 from halftrip.analysis.flags.flag import counted
 from halftrip.analysis.row_change import RowChange
 from halftrip.render.blocks import SPACE, Block, Items, Paragraph, View
+from halftrip.report.numbers import factor_texts
 from halftrip.results.configuration import Configuration
+from halftrip.stats.estimate import Estimate
 from halftrip.units import significant
 from halftrip.views.compare_fields import content, differences, records
-from halftrip.views.compare_rows import bounds, factor, figure, row_name, tables
+from halftrip.views.compare_rows import figure, row_name, tables
 from halftrip.views.single_figures import CANNOT_TELL, more_of, what_it_takes
 from halftrip.views.states import BOTH_STATES
 
@@ -90,6 +92,7 @@ def answer(comparison: Comparison) -> list[str]:
         *_counts(comparison),
         *_missing(comparison),
         *_largest(comparison),
+        *_untold(comparison),
         *_in_common(comparison),
         *_single(comparison),
         *_holds(comparison),
@@ -134,12 +137,20 @@ def _largest(comparison: Comparison) -> list[str]:
     changed = comparison.having("slower") or comparison.having("faster")
     if changed:
         row = changed[0]
-        does = "takes" if not row.configuration.is_rate else "carries"
-        much = "as long" if not row.configuration.is_rate else "as much"
-        name, times = row_name(comparison, row.configuration), factor(row)
+        name = row_name(comparison, row.configuration)
         name += f", {row.state}," if row.state else ""
         values = f"{figure(row, 'new')}, was {figure(row, 'base')}"
-        return [f"{name} {does} {times} times {much} (95 %: {bounds(row)}): {values}."]
+        # Said from the larger side.
+        slower = row.word == "slower"
+        does = "takes" if slower else "is"
+        if row.configuration.is_rate:
+            does = "was" if slower else "carries"
+        much = {"takes": "as long", "carries": "as much"}.get(does, "as fast")
+        larger = Estimate(row.factor, *row.bounds)
+        if does in ("is", "was"):
+            larger = Estimate(1 / larger.value, 1 / larger.high, 1 / larger.low)
+        times, low, high = factor_texts(larger)
+        return [f"{name} {does} {times} times {much} (95 %: {low} to {high}): {values}."]
     untold = [row for row in comparison.having("cannot tell") if row.difference.is_known]
     apart = _apart(untold)
     hopeless = {row.configuration for row in untold if row.launches is None and not row.apart}
@@ -173,6 +184,17 @@ def _apart(untold: Sequence[RowChange]) -> list[str]:
         f"Cannot tell of {counted(_rows(rows), 'row')}: {text}. {BOTH_STATES}."
         for text, rows in by_text.items()
     ]
+
+
+def _untold(comparison: Comparison) -> list[str]:
+    """Why rows cannot be told, but for those of which more is said."""
+    by_cause: dict[str, list[RowChange]] = {}
+    for row in comparison.having("cannot tell"):
+        if row.difference.is_known and not row.apart and row.elsewhere is None:
+            by_cause.setdefault(row.cause, []).append(row)
+    counts = sorted(((_rows(rows), cause) for cause, rows in by_cause.items()), reverse=True)
+    said = [f"{cause} ({counted(count, 'row')})" for count, cause in counts]
+    return [f"Not told: {', '.join(said)}."] if said else []
 
 
 def _in_common(comparison: Comparison) -> list[str]:
@@ -270,8 +292,11 @@ def left_out(comparison: Comparison, shown: Sequence[RowChange]) -> list[str]:
     said = []
     hidden = {id(row) for row in comparison.rows} - {id(row) for row in shown}
     rest = [row for row in comparison.rows if id(row) in hidden]
-    if rest:
-        said.append(f"{_more(rest)}: --all")
+    named = {row.configuration for row in shown}
+    if others := [row for row in rest if row.configuration not in named]:
+        said.append(f"{_more(others)}: --all")
+    elif rest:
+        said.append(f"other states of {counted(_rows(rest), 'row')}: --all")
     for side, rows in (
         (comparison.base, comparison.only_base),
         (comparison.new, comparison.only_new),

@@ -15,7 +15,7 @@ from halftrip.analysis.expectation import (
     untold,
 )
 from halftrip.results.patterns import BOTH_WAYS
-from halftrip.units import format_size, significant
+from halftrip.units import significant, size_name
 from halftrip.views.states import BOTH_STATES
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _line(alike: Sequence[Short], wishes: Expectations) -> str:
     what = f"{short.transport} {short.pattern} {short.figure}{each_way}"
     by = "expected"
     if short.against == "baseline":
-        what = f"{short.transport} {short.pattern} {format_size(short.size)} {short.figure}"
+        what = f"{short.transport} {short.pattern} {size_name(short.size)} {short.figure}"
         by = "baseline"
     more = f", and in {len(alike) - 1} more rows like it" if len(alike) > 1 else ""
     who = f"{short.variant}: {who}" if short.variant else who

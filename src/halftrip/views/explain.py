@@ -16,7 +16,7 @@ from halftrip.analysis.proof import Proof
 from halftrip.analysis.states import State
 from halftrip.registry import TRANSPORTS
 from halftrip.render.blocks import SPACE, Block, Items, Paragraph, View
-from halftrip.report.fields import FIELDS, Field, curve_name, varying
+from halftrip.report.fields import FIELDS, Field, curve_name, varying_within_patterns
 from halftrip.report.numbers import in_words
 from halftrip.results.configuration import Configuration
 from halftrip.results.names import Names
@@ -24,7 +24,7 @@ from halftrip.results.run import Run
 from halftrip.results.threshold import Threshold
 from halftrip.stats.estimate import Estimate
 from halftrip.texts import printable
-from halftrip.units import format_size, significant, size_in_words
+from halftrip.units import significant, size_in_words
 from halftrip.views import single_copies
 from halftrip.views.states import in_state, of_curve
 
@@ -95,8 +95,9 @@ def _records(name: str, found: CurveCauses, at: int | None) -> list[dict[str, An
 
 
 def curve_names(curves: Sequence[Configuration], names: Names) -> list[str]:
-    """A name for each of these curves: its transport, its pattern, and all in which they differ."""
-    fields: list[Field] = varying(curves)
+    """A name for each of these curves: its transport, its pattern, and all in which those of a
+    pattern differ."""
+    fields: list[Field] = varying_within_patterns(curves)
     pattern = [field for field in FIELDS if field.name == "pattern" and field not in fields]
     return [curve_name(curve, [*pattern, *fields], names) for curve in curves]
 
@@ -131,7 +132,7 @@ def _straight(name: str, found: CurveCauses, at: int | None) -> str:
             if (outliers)
             else (pieces[0].first, pieces[-1].last)
         )
-        sizes = f"{format_size(first)} to {format_size(last)}"
+        sizes = span_in_words(first, last)
         return f"{name}: {size_in_words(at or 0)} was not measured; the run has {sizes}"
     if found.fit.found is not None and found.fit.found.unclear is not None:
         return f"{name}: no bend can be told; {found.fit.found.unclear}"

@@ -24,7 +24,7 @@ from halftrip.report.fields import common, curve_name, varying
 from halftrip.report.numbers import NOTHING, number, with_interval
 from halftrip.results.names import Names
 from halftrip.stats.estimate import Estimate
-from halftrip.units import format_size, significant
+from halftrip.units import format_size, significant, size_name
 from halftrip.views.columns import TRANSPORT, setting_column
 from halftrip.views.estimates import estimate_column, estimate_fields
 from halftrip.views.states import of_curve
@@ -122,7 +122,7 @@ def answer(fits: Sequence[CurveFit], names: Names) -> list[str]:
         lines.append(f"{whose}: no fit: {reason}")
     left = sorted({size for each in fitted for size in each.curve.left_out})
     if left:
-        lines.append(f"left out, without a time above 0: {', '.join(map(format_size, left))}")
+        lines.append(f"left out, without a time above 0: {', '.join(map(size_name, left))}")
     return [*lines, *dict.fromkeys(said for each in fitted if (said := of_curve(each.curve)))]
 
 
@@ -138,9 +138,9 @@ def _made_of(fit: CurveFit) -> str:
         said = f"{counted(len(pieces.pieces), 'straight piece')}: {bends}"
     if pieces.bends and line is not None and line.unfit is not None:
         said += f"; a single line is off by {_share(line.worst.share)} at "
-        said += _size(line.worst.size)
+        said += size_name(line.worst.size)
     if pieces.outliers:
-        said += f"; on no piece: {', '.join(map(_size, pieces.outliers))}"
+        said += f"; on no piece: {', '.join(map(size_name, pieces.outliers))}"
     return said
 
 
@@ -150,7 +150,7 @@ def bend_in_words(bend: Bend) -> str:
     if bend.kind == "jump":
         known = not math.isnan(bend.step.low)
         what = f"jump to {significant(bend.step.value, 3)} times" if known else "jump"
-    return f"{what} between {_size(bend.low)} and {_size(bend.high)}"
+    return f"{what} between {size_name(bend.low)} and {size_name(bend.high)}"
 
 
 def _counts(fits: Sequence[CurveFit]) -> list[str]:
@@ -162,17 +162,13 @@ def _counts(fits: Sequence[CurveFit]) -> list[str]:
     places = Counter((bend.low, bend.high) for each in fits for bend in _pieces(each).bends)
     if places:
         (low, high), count = places.most_common(1)[0]
-        said.append(f"most often between {_size(low)} and {_size(high)}: {count}")
+        said.append(f"most often between {size_name(low)} and {size_name(high)}: {count}")
     return ["; ".join(said)]
 
 
 def _pieces(fit: CurveFit) -> Pieces:
     assert fit.pieces is not None
     return fit.pieces
-
-
-def _size(size: int) -> str:
-    return f"{format_size(size)}{'' if format_size(size)[-1].isalpha() else ' B'}"
 
 
 def _share(share: float) -> str:

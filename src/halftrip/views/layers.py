@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from halftrip.analysis.figure import ALWAYS, BRIEF, MORE
-from halftrip.analysis.layers import MAY_DIFFER, ONE_WAY_OF, partners, related, steps
+from halftrip.analysis.layers import MAY_DIFFER, ONE_WAY_OF, below_in, steps
 from halftrip.analysis.like_states import alike
 from halftrip.analysis.rows import Row
 from halftrip.render.blocks import (
@@ -36,7 +37,7 @@ from halftrip.results.patterns import ONE_WAY
 from halftrip.stats.estimate import Estimate, difference, ratio
 from halftrip.units import size_in_words
 from halftrip.views.columns import SIZE, is_round_trip, one_way_times, setting_column
-from halftrip.views.states import BOTH_STATES
+from halftrip.views.no_layers import why_none
 
 _TITLE = "What layers add"
 # What a summary is of, where it was measured: this size, one way at a time.
@@ -62,7 +63,7 @@ def layers(document: Document) -> View:
     """A line for each layer over another, then the tables of latencies and of bandwidths."""
     every = added(document)
     if not every:
-        return View([Paragraph(f"no layers: {_why_none(document.rows)}")], title=_TITLE)
+        return View([Paragraph(f"no layers: {why_none(document)}")], title=_TITLE)
     blocks: list[Block] = [Items(_summaries(every))]
     for of_rates in (False, True):
         found = _of_rates(every, of_rates)
@@ -71,23 +72,6 @@ def layers(document: Document) -> View:
             shown = table(found, columns, section=_path)
             blocks += [SPACE, shown.titled(_heading(found), "above")]
     return View([*blocks, SPACE, Legend(_legend(every))], title=_TITLE)
-
-
-def _why_none(rows: Sequence[Row]) -> str:
-    """Why there is nothing to compare, and what else would have to be measured."""
-    transports = list(dict.fromkeys(row.configuration.transport for row in rows))
-    if not transports:
-        return "nothing was measured"
-    if layers := related(transports):
-        if steps(row.configuration for row in rows):
-            return f"{', '.join(layers)} were measured in different states: {BOTH_STATES}"
-        return f"{', '.join(layers)} have no pattern, mode and size in common"
-    wanted = [
-        f"with {name}: {', '.join(found)}" for name in transports if (found := partners(name))
-    ]
-    if not wanted:
-        return f"{', '.join(transports)}: not built on another transport, nor another on it"
-    return f"no two of these transports are layers of each other; also measure {'; '.join(wanted)}"
 
 
 def _of_rates(every: Sequence[Added], of_rates: bool) -> list[Added]:
@@ -371,7 +355,10 @@ def added(document: Document) -> list[Added]:
     def time(row: Row) -> Estimate:
         return row.summary.time.scaled(of(row))
 
-    both = ((rows[each.upper], rows[each.lower]) for each in steps(rows))
+    both = (
+        (rows[each.upper], rows[each.lower])
+        for each in steps(rows, partial(below_in, document.run))
+    )
     like = (alike((upper, *upper.others), (lower, *lower.others)) for upper, lower in both)
     return [
         Added(

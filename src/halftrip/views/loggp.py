@@ -15,7 +15,7 @@ from halftrip.report.numbers import with_interval
 from halftrip.results.configuration import Configuration
 from halftrip.results.names import Names
 from halftrip.stats.estimate import Estimate
-from halftrip.units import format_size, significant
+from halftrip.units import format_size, significant, size_name
 from halftrip.views.estimates import (
     NOT_TOLD,
     estimate_column,
@@ -69,7 +69,7 @@ def _figures(fit: LogGPFit) -> list[tuple[str, Parameter]]:
     if not fit.overheads:
         return [*found, ("o_s", fit.latency), ("o_r", fit.latency)]
     for each in fit.overheads:
-        size = format_size(each.size)
+        size = size_name(each.size)
         found += [(f"o_s of {size}", each.send), (f"o_r of {size}", each.receive)]
     return found
 
@@ -158,7 +158,7 @@ def _notes(fit: LogGPFit, name: str) -> list[str]:
     found = [two_ways(fit.path.transport)] if fit.path.transport in ONE_WAY_OF else []
     untold = [each.name for each in _parameters(fit) if not is_told(each.estimate, each.most)]
     untold += [
-        f"{end} of {format_size(each.size)}"
+        f"{end} of {size_name(each.size)}"
         for each in fit.overheads[1:]
         for end, of in (("o_s", each.send), ("o_r", each.receive))
         if not is_told(of.estimate, _half(each))
@@ -172,7 +172,7 @@ def _notes(fit: LogGPFit, name: str) -> list[str]:
         off = significant(fit.misfit, 2) if math.isfinite(fit.misfit) else "many"
         found.append(
             f"{name}: the time between messages is no straight line of their size: at "
-            f"{format_size(fit.misfit_at)} it is off by a factor of {off}, so that g and G are "
+            f"{size_name(fit.misfit_at)} it is off by a factor of {off}, so that g and G are "
             "known poorly; fit a smaller range of sizes (-s)."
         )
     below = [

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from halftrip.analysis.chosen_path import Path, mpi_path
 from halftrip.analysis.like_states import alike
-from halftrip.analysis.mpi_path import Path, path_by_settings
 from halftrip.analysis.rows import LARGE, Row
 from halftrip.report.document import Document
 from halftrip.report.numbers import mark
@@ -41,7 +41,7 @@ def lines(document: Document) -> list[str]:
     mpi, shm, tcp = (_best(rows, name) for name in ("mpi", *_BELOW))
     said = [line for name in _LIBRARIES for line in _added(mpi, _best(rows, name), name)]
     said += _path_used(mpi, shm, tcp)
-    path = path_by_settings(document.run) or _path_by_times(mpi, shm, tcp)
+    path = mpi_path(document.run) or _path_by_times(mpi, shm, tcp)
     if path is None:
         return said
     return [*_added(mpi, shm if path == "shm" else tcp, path), *said]

@@ -21,7 +21,7 @@ from halftrip.results.reported import Variant
 from halftrip.results.run import Run
 from halftrip.stats.estimate import ratio
 from halftrip.stats.median import median
-from halftrip.units import format_size, significant
+from halftrip.units import format_size, significant, size_name
 
 _Key = TypeVar("_Key", bound=Hashable)
 
@@ -87,10 +87,8 @@ def summed_aggregates(items: Sequence[Aggregate], names: Names) -> list[str]:
             lines += aggregates(rounds, names)
             continue
         low, middle, high = (significant(rate, 3) for rate in (rates[0], median(rates), rates[-1]))
-        lines.append(
-            f"aggregate: {title}, {len(rounds)} rounds of pairs: {low} to {high} MB/s, "
-            f"median {middle}"
-        )
+        said = f"{low} to {high} MB/s, median {middle} MB/s"
+        lines.append(f"aggregate: {title}, {len(rounds)} rounds of pairs: {said}")
     return lines
 
 
@@ -105,7 +103,7 @@ def losses(rows: Sequence[Row]) -> list[str]:
     for name, of_name in lost.items():
         counts = [row.delivery for row in of_name if row.delivery is not None]
         total, sent = sum(each.lost for each in counts), sum(each.sent for each in counts)
-        sizes = ", ".join(format_size(row.configuration.known_size) for row in of_name)
+        sizes = ", ".join(size_name(row.configuration.known_size) for row in of_name)
         share = significant(100 * total / sent, 2)
         lines.append(f"lost: {name} {sizes}: {total:,} of {sent:,} datagrams ({share} %)")
     return lines
@@ -203,7 +201,7 @@ def failures(document: Document) -> list[str]:
         kind = f"{configuration.transport} {configuration.pattern} {configuration.mode}"
         ranks = document.run.names.pairs([configuration.pair])
         values = in_words(configuration.variant)
-        what = " ".join(filter(None, (kind, format_size(configuration.known_size), values)))
+        what = " ".join(filter(None, (kind, size_name(configuration.known_size), values)))
         lines.append(f"failed: {what}, {ranks}: {failure.reason}")
     return lines
 
@@ -288,7 +286,7 @@ def _by_path(
 
 def _sizes_of(rows: Sequence[Row]) -> str:
     sizes = sorted({row.configuration.size for row in rows})
-    named = [format_size(size) for size in sizes]
+    named = [size_name(size) for size in sizes]
     return ", ".join(named) if len(named) <= _MOST_SIZES else f"{named[0]} to {named[-1]}"
 
 

@@ -40,6 +40,11 @@ class _Pairs(NamedTuple):
     is_rate: bool
 
     @property
+    def unit(self) -> str:
+        """Of its figures."""
+        return self.scale[1] if self.is_rate else "us"
+
+    @property
     def scale(self) -> tuple[float, str]:
         """The unit of bandwidth, bytes per second, and its name: that in which the largest has a
         digit before the point."""
@@ -54,7 +59,7 @@ class _Pairs(NamedTuple):
         value = row.summary.bandwidth if self.is_rate else row.summary.latency
         if not value > 0:
             return NOTHING
-        return marked(row, value, self.scale[1] if self.is_rate else "us", 3)
+        return marked(row, value, self.unit, 3)
 
     @property
     def setting(self) -> Configuration:
@@ -114,11 +119,18 @@ def _names(document: Document) -> Names:
 
 
 def slow(document: Document) -> list[str]:
-    """Which hosts and links are slow, for views that do not show the pairs."""
+    """Which hosts and links are slow, for views that do not show the pairs: by which measurement,
+    where these do not say the same."""
     names = _names(document)
     by_setting = {group.setting: group for group in reversed(_groups(document))}
-    said = [_at_fault(document, group, names) or () for group in by_setting.values()]
-    return [line for lines in reversed(said) for line in lines]
+    by_line: dict[str, list[str]] = {}
+    said = [(group, _at_fault(document, group, names)) for group in by_setting.values()]
+    for group, found in reversed(said):
+        for line in found or ():
+            by_line.setdefault(line, []).append(group.title.partition(":")[0])
+    if len(by_line) < 2:
+        return [*by_line]
+    return [f"{line} ({', '.join(titles)})" for line, titles in by_line.items()]
 
 
 def _hidden(document: Document, shown: Sequence[_Pairs]) -> str:
@@ -269,5 +281,5 @@ def _slowest(group: _Pairs, names: Names) -> Sequence[str]:
     hosts = dict.fromkeys(names.hosts[rank] for rank in pair if rank in names.hosts)
     where = f" ({' and '.join(hosts)})" if hosts and not names.are_hosts else ""
     who = f"slowest: {names.pairs([pair])}{where}"
-    said = f"{who}: {group.text(row)}; median of {len(known)} pairs: "
-    return [said + significant(typical, 3) + ("" if apart else within)]
+    said = f"{who}: {group.text(row)} {group.unit}; median of {len(known)} pairs: "
+    return [f"{said}{significant(typical, 3)} {group.unit}{'' if apart else within}"]

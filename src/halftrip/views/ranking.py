@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import groupby
 from types import MappingProxyType
 
 import msgspec
@@ -48,14 +49,14 @@ def sentence(document: Document, variants: Mapping[Variant, str] = MappingProxyT
     said = f"{size if pattern == ROUND_TRIP else f'{pattern} {size}'}: {name(first)} is "
     others = list(ranking.others)
     named = others if len(others) <= _MOST_OTHERS else [*others[: _MOST_OTHERS - 2], others[-1]]
-    said += ", ".join(f"{_times(each)} {name(each.row)}" for each in named)
+    said += _and_others(named, name)
     if len(named) < len(others):
         said += f", the slowest of {len(others) + 1}"
     within = _within(first, others)
     if not changes:
         return f"{said}{within}"
     last = changes[-1]
-    times = f"{_times(last.slower)} {name(first)}{within}"
+    times = f"{_times(last.slower)} times as fast as {name(first)}{within}"
     at = f"at {size_in_words(last.end)}"
     if len(changes) == 1 and last.is_last:
         begin = "" if last.begin == last.end else f"from {size_in_words(last.begin)} on, "
@@ -65,6 +66,19 @@ def sentence(document: Document, variants: Mapping[Variant, str] = MappingProxyT
     if len(shown) < len(changes):
         ranges += f" ({len(changes)} changes in all)"
     return f"{said}; the fastest is {ranges}: {at} {times}"
+
+
+def _and_others(others: Sequence[Slower], name: Callable[[Row], str]) -> str:
+    """Those that cannot be told apart have these words once, however many follow each other."""
+    parts = []
+    for is_unknown, alike in groupby(others, lambda each: not _is_told(each)):
+        if is_unknown:
+            which = [f"{name(each.row)}{_unsure(each)}" for each in alike]
+            last = f" and {which.pop()}" if len(which) > 1 else ""
+            parts.append(f"not told apart from {', '.join(which)}{last}")
+        else:
+            parts += [f"{_times(each)} times as fast as {name(each.row)}" for each in alike]
+    return ", ".join(parts)
 
 
 def _range(change: Change) -> str:
@@ -83,17 +97,30 @@ def _within(fastest: Row, others: Sequence[Slower]) -> str:
     return ", within one launch" if alone and known and is_measured else ""
 
 
-def _times(slower: Slower) -> str:
-    """``2.1 (1.9 to 2.4) times as fast as``."""
+def _is_told(slower: Slower) -> bool:
+    """Whether it is known to be slower; of what has no interval it is not known that it is not."""
     factor = slower.factor
     if not (math.isfinite(factor.low) and math.isfinite(factor.high)):
-        return f"{significant(factor.value, 2)} (no interval) times as fast as"
-    if factor.high > _MOST_TIMES * factor.low:
-        return "not told apart from"
+        return True
+    return slower.is_told_apart and factor.high <= _MOST_TIMES * factor.low
+
+
+def _times(slower: Slower) -> str:
+    """``2.1 (1.9 to 2.4)``."""
+    factor = slower.factor
+    if not (math.isfinite(factor.low) and math.isfinite(factor.high)):
+        return f"{significant(factor.value, 2)} (no interval)"
     times, low, high = factor_texts(factor)
-    if slower.is_told_apart:
-        return f"{times} ({low} to {high}) times as fast as"
-    return f"not told apart ({low} to {high} times) from"
+    return f"{times} ({low} to {high})"
+
+
+def _unsure(slower: Slower) -> str:
+    """The interval of what is not told apart, in brackets, unless it says nothing."""
+    factor = slower.factor
+    if factor.high > _MOST_TIMES * factor.low:
+        return ""
+    _, low, high = factor_texts(factor)
+    return f" ({low} to {high} times)"
 
 
 def _called(row: Row, document: Document, variants: Mapping[Variant, str]) -> str:
@@ -111,16 +138,15 @@ def _called(row: Row, document: Document, variants: Mapping[Variant, str]) -> st
 
 
 def path(row: Row, document: Document) -> str:
-    """The path of a row among those of its kind, in words; how it waits only where its transport
-    waits in several ways."""
+    """The path of a row among those of its kind, in words; a setting, such as how it waits, only
+    where its transport has several values of it."""
     configuration = row.configuration
     configurations = [each.configuration for each in document.rows]
     own = [each for each in configurations if each.transport == configuration.transport]
-    waits = {each.both_ends("wait") for each in own}
     fields = [
         field
         for field in varying_within_patterns(configurations, ("concurrent pairs",))
-        if field.name != "wait" or len(waits) > 1
+        if len({field.of(each) for each in own}) > 1
     ]
     name = curve_name(configuration, fields, document.run.names)
     ranks = "-".join(map(str, configuration.pair))

@@ -6,7 +6,7 @@ import re
 import shlex
 
 from halftrip.analysis.flags.cause import KEEP_STATE
-from halftrip.analysis.layers import related
+from halftrip.analysis.layers import layered
 from halftrip.analysis.verdict import NOT_OK
 from halftrip.render.blocks import SHELL_COMMENT, SPACE, Block, Items, SummaryLine, Terms, View
 from halftrip.report.document import Document
@@ -190,7 +190,7 @@ def _trust(document: Document, file: str | None, is_ranked: bool) -> Terms:
     is_own = not document.run.sources
     if is_own:
         views += ["--tails", "--cost"]
-    if related(row.configuration.transport for row in document.rows):
+    if layered(document.run, (row.configuration for row in document.rows)):
         views.append("--layers")
     more = [f"halftrip show{name} --why{SHELL_COMMENT}or {', '.join(views)}"]
     if is_own:

@@ -66,7 +66,7 @@ def test_rates_are_slower_when_they_are_lower():
 def test_two_levels_that_switch_between_launches_are_no_change():
     row = only(launches([100, 400, 100, 101, 99]), launches([400, 401, 100, 399, 400]))
     assert row.word == "cannot tell"
-    assert row.reason.startswith("launches are at two levels, 0.100 us (5 of them) and 0.400 us")
+    assert row.reason.startswith("launches are at two levels: 0.100 us (5 of them) and 0.400 us")
     assert row.launches is None
 
 
@@ -129,7 +129,7 @@ def test_where_the_round_trip_differs_between_runs_alone_it_may_explain_all():
 def test_a_small_change_of_the_round_trip_may_explain_as_small_a_change():
     base, moved = at_rtt(100, [88] * 8), at_rtt(100, [92] * 8)
     row = only(base, moved, launch_spread=0.0)
-    said = "the core-to-core round trip was 88 ns, now 92 ns"
+    said = "the core-to-core round trip changed as much: 88 ns, now 92 ns"
     assert (row.word, row.reason, row.launches) == ("cannot tell", said, None)
     slower = at_rtt(105, [88] * 8), at_rtt(110, [92] * 8)
     assert [only(base, each, launch_spread=0.0).word for each in slower] == ["slower"] * 2

@@ -1,10 +1,15 @@
 """Which rows are compared with which, to tell what a layer adds."""
 
+from functools import partial
+
 import pytest
 
-from halftrip.analysis.layers import MAY_DIFFER, below, partners, related, steps
+from halftrip.analysis.layers import MAY_DIFFER, below, below_in, partners, related, steps
 from halftrip.registry import TRANSPORTS
-from harness.runs import configuration
+from halftrip.results.carrier import Carrier
+from harness.runs import configuration, measurement, run
+
+OF_MPI = ["ucx", "libfabric", "shm", "tcp"]
 
 
 def names(found):
@@ -17,17 +22,17 @@ def test_layers_are_ordered_from_below():
     for number, upper in enumerate(uppers):
         assert not set(below(upper)) & set(uppers[number:])
     for name, layers in (
-        ("mpi4py-object", ["mpi4py", "mpi", "ucx"]), ("mp-queue", ["mp-pipe", "unix"]),
-        ("mpi", ["ucx"]),
+        ("mpi4py-object", ["mpi4py", "mpi", *OF_MPI]), ("mp-queue", ["mp-pipe", "unix"]),
+        ("mpi", OF_MPI), ("ucx", ["shm", "tcp"]),
         ("zmq-ipc", ["unix"]), ("zmq", ["tcp"]),
         *((of, ["dragon", "mp-shm", "shm-ring", "shm"]) for of in ("dragon-queue", "dragon-pipe")),
     ):  # fmt: skip
         assert below(name) == layers
-    assert partners("mpi") == ["ucx", "mpi4py", "mpi4py-object"]
+    assert partners("mpi") == [*OF_MPI, "mpi4py", "mpi4py-object"]
     assert partners("mp-pipe") == ["unix", "mp-queue"]
     assert partners("udp") == []
     # Related transports are in one chain.
-    assert related(["udp", "mpi4py-object", "tcp", "mpi", "mpi"]) == ["mpi4py-object", "mpi"]
+    assert related(["udp", "mpi4py-object", "zmq", "mpi", "mpi"]) == ["mpi4py-object", "mpi"]
     assert related(["mp-pipe", "zmq-ipc", "mpi"]) == []
     assert related(["unix", "mp-queue"]) == ["unix", "mp-queue"]
     assert related([]) == []
@@ -77,6 +82,32 @@ def test_the_same_wait_is_preferred_before_what_is_sent():
     lower = [configuration("mp-pipe", object=kind, wait=wait) for kind, wait in kinds]
     ((_, found),) = steps([*lower, configuration("mp-queue", object="dict", wait="block")])
     assert found.object == "bytes"
+
+
+@pytest.mark.parametrize(
+    ("ways", "below"),
+    [
+        ({}, ["mpi over ucx"]),
+        ({"mpi": "ucx (pml ucx)", "ucx": "cma/memory"}, ["ucx over shm", "mpi over ucx"]),
+        ({"mpi": "ucx (ch4:ucx)", "ucx": "tcp/eth0"}, ["ucx over tcp", "mpi over ucx"]),
+        ({"mpi": "libfabric (mtl ofi)", "libfabric": "provider tcp;ofi_rxm, domain lo"},
+         ["libfabric over tcp", "mpi over libfabric"]),
+        ({"mpi": "shm (btl sm)", "ucx": "rc_mlx5/mlx5_0:1"}, ["mpi over shm"]),
+        ({"mpi": "tcp (btl tcp)", "libfabric": "provider verbs;ofi_rxm, domain mlx5_0"},
+         ["mpi over tcp"]),
+    ],
+)  # fmt: skip
+def test_what_a_library_has_chosen_is_below_it(ways, below):
+    carriers = tuple(
+        Carrier(transport=name, rank=rank, peer=1 - rank, library="it", ways=[way])
+        for name, way in ways.items()
+        for rank in (0, 1)
+    )
+    found = run(*map(measurement, ("mpi", *OF_MPI)), carriers=carriers)
+    assert [
+        f"{upper} over {lower}"
+        for upper, lower in names(steps(found.by_configuration, partial(below_in, found)))
+    ] == below
 
 
 def test_several_kinds_of_an_upper_layer_share_the_lower_row():

@@ -208,7 +208,7 @@ def test_where_bandwidth_is_saturated_and_has_its_half():
     found = figures(curve(straight, [1, 8, 64, 512]))
     assert found.saturation is None
     assert found.reasons["saturation"] == (
-        "bandwidth may still grow at 512, the largest size; measure larger ones: -s 1..8K"
+        "bandwidth may still grow at 512 B, the largest size; measure larger ones: -s 1..8K"
     )
     found = figures(curve(straight, [1 << 16, 1 << 18, 1 << 20, 1 << 22]))
     assert found.n_half is None

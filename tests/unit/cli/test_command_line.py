@@ -69,6 +69,7 @@ def test_only_what_is_close_is_suggested(typed, meant):
         ("import", "import needs FILE...; halftrip import --help"),
         ("export", "export needs --to NAME; such as csv, "),
         ("run -o", "-o: its value is missing; halftrip run --help"),
+        ("run --hosts -t tcp", "--hosts: its value is missing; halftrip run --help"),
         ("show --format", "--format: its value is missing; such as table, "),
         ("export --to", "--to: its value is missing; such as csv, "),
         ("compare --strict=3 a b", "--strict: takes no value; write it alone"),

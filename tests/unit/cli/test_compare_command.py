@@ -94,6 +94,8 @@ def test_nothing_slower_is_status_0(files):
     result = compare(files, "b.jsonl", "a.jsonl")
     assert result.status == 0
     assert "1 faster" in result.out
+    # A factor is said from its larger side.
+    assert "shm 64 B is 1.100 times as fast (95 %: 1.098 to 1.102): 0.9999" in result.out
     assert compare(files, "a.jsonl", "b.jsonl", "-s", "8,1K").status == 0
     assert compare(files, "a.jsonl", "b.jsonl", "--threshold", "20%").status == 0
 

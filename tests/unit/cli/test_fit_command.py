@@ -204,7 +204,7 @@ def test_at_a_size_there_is_the_nearest_bend_or_a_straight_piece(saved):
         "mpi pingpong: the curve is straight at 1 KiB: from 256 to 4000 B it is "
     )
     assert straight.rstrip().endswith("it bends at 4000 to 4104 B")
-    assert "1 MiB was not measured; the run has 256 to 12K" in saved("--at", "1M").out
+    assert "1 MiB was not measured; the run has 256 B to 12 KiB" in saved("--at", "1M").out
     out = saved(found=rows(jump=1.0)).out
     assert out.startswith("mpi pingpong: the curve is straight: from 256 B to 12 KiB it is 1.0")
 

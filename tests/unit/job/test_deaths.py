@@ -225,6 +225,7 @@ def test_a_rank_that_ends_before_its_mpiexec_is_named(launcher, printed, kind, s
     late = str(too_few(launcher("exit 0", printed), 0, 2, ()))
     assert late.startswith("only 0 of 2 ranks connected within 30 s")
     assert (BOGUS_SAID in late) == (printed == BOGUS)
+    assert late.endswith("; --start-timeout waits longer") == (not printed)
 
 
 def test_a_killed_launcher_comes_first(launcher):

@@ -53,6 +53,18 @@ def test_few_sizes_of_several_paths_are_bars_of_each_size(kind):
         assert {names[0] for names in of_each} == {"tcp"}
 
 
+@pytest.mark.parametrize(
+    ("sizes", "charts"), [((8, 1024, 65536, 1 << 20), 4), ((8, 32, 128, 512), 1), ((8,) * 2, 1)]
+)
+def test_sizes_that_no_curve_would_join_are_bars(sizes, charts):
+    measured = [
+        runs.measurement(name, size, slice=n, seed=n)
+        for name in ("shm", "tcp")
+        for n, size in enumerate(sizes)
+    ]
+    assert len(charts_of("latency", [subject(runs.run(*measured))])) == charts
+
+
 def test_of_many_curves_the_best_have_colours():
     """In the terminal, the others have gaps between them."""
     names = [f"path{number}" for number in range(14)]

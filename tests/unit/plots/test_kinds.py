@@ -148,7 +148,7 @@ def test_sizes_are_joined_only_where_nothing_is_between_them():
         pieces.setdefault(record["piece"], []).append(record["x"])
     # Empty messages stand alone; 64 is far from 4; between 64 and 256 a size has failed.
     assert sorted(pieces.values()) == [[EMPTY], [1, 4], [64], [256]]
-    assert any("Failed: shm pingpong 128 (it broke)" in line for line in chart.lines)
+    assert any("Failed: shm pingpong 128 B (it broke)" in line for line in chart.lines)
     assert "Interrupted: stopped by SIGINT." in chart.lines
     assert "Not measured: tcp (no network)." in chart.lines
 
@@ -183,7 +183,7 @@ def test_a_comparison_has_the_sizes_that_were_measured():
 
 
 def test_a_legend_names_what_differs_and_nothing_else():
-    sizes = (8, 64, 512, 4096)
+    sizes = (8, 32, 128, 512)
     measured = [*sized(*sizes), *sized(*sizes, transport="tcp", wait="block")]
     (chart,) = charts_of("latency", [subject(runs.run(*measured))])
     assert {record["series"] for record in chart.data["points"]} == {"shm", "tcp"}

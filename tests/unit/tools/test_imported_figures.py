@@ -173,6 +173,16 @@ ROWS = [
     ("fi_pingpong", "tcp", 1, (), PING | {
         "transport": "libfabric", "size": 1024, "one_way": 11750.0, "iterations": 10_000,
     }),
+    ("fabtests", "rdm-pingpong", 2, (), PING | {
+        "transport": "libfabric", "size": 1024, "one_way": 11750.0, "iterations": 10_000,
+        "variant": (("test", "rdm_pingpong"),),
+    }),
+    ("fabtests", "rdm-pingpong", 2, (("fi_rdm_pingpong", "client"),), PING | {"variant": ()}),
+    ("fabtests", "rma-bw", 1, (), {
+        "pattern": "put", "mode": "onesided", "size": 1024, "bandwidth": 721.13e6, "window": 32,
+    }),
+    ("fabtests", "rma-bw", 2, ((" -o write -W 32", " -o read"),), {"pattern": "get", "window": 64}),
+    ("fabtests", "rma-bw", 1, (("fi_rma_bw", "fi_msg_bw"),), STREAM | {"window": 32}),
     ("mpi4py-bench", "numpy", 0, (), PING | {
         "transport": "mpi4py", "size": 8, "one_way": 1095.9227, "spread": {"stddev": 27983.0},
         "iterations": 10_000, "unknown": ("object",),

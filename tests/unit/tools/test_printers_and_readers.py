@@ -201,7 +201,7 @@ def test_a_long_text_is_not_kept_and_one_of_several_messages_has_no_percentiles(
     with pytest.raises(UsageError, match="what it had printed is too long to be in the file"):
         in_style(run, "sockperf")
     several = runs.run(runs.measurement("tcp", 64, iterations=10))
-    with pytest.raises(UsageError, match=r"tcp pingpong 64: percentiles are of single messages"):
+    with pytest.raises(UsageError, match=r"tcp pingpong 64 B: percentiles are of single messages"):
         in_style(several, "sockperf")
     for style, lacking in (
         ("sockperf", "ping-pong over tcp or udp"),

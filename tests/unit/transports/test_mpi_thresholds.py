@@ -40,12 +40,12 @@ def of(monkeypatch):
         monkeypatch.setattr(mpi.control_variables, "read_numbers", read)
         monkeypatch.delenv("UCX_RNDV_THRESH", raising=False)
 
-        mpi.mpi_thresholds.cache_clear()
-        made = mpi.mpi_thresholds(same_host)
-        mpi.mpi_thresholds.cache_clear()
+        mpi.known.cache_clear()
+        made = mpi.known(same_host).thresholds
         return {each.setting: each for each in made}
 
-    return found
+    yield found
+    mpi.known.cache_clear()
 
 
 def test_open_mpi_has_one_component_within_a_host_and_others_between(of):
@@ -115,3 +115,34 @@ def test_ucx_has_what_is_set(text, values):
     found = list(_of_ucx(True, environ))
     assert [each.value for each in found] == values
     assert all(each.header <= max(each.value, 128) for each in found)
+
+
+@pytest.mark.parametrize(
+    ("version", "values", "here", "there"),
+    [
+        ("Open MPI v5.0.11", OPEN_MPI_5, "shm (btl sm)", "tcp (btl tcp)"),
+        ("Open MPI v5.0.11", OPEN_MPI_5 | {"btl_uct_eager_limit": 8}, "shm (btl sm)", ""),
+        (
+            "Open MPI v4.1.4",
+            {"pml_ob1_priority": 20, "btl_tcp_eager_limit": 1},
+            *["tcp (btl tcp)"] * 2,
+        ),
+        (
+            "Open MPI v4.1.4",
+            {"pml_ucx_priority": 51, "mtl_ofi_priority": 25},
+            *["ucx (pml ucx)"] * 2,
+        ),
+        ("Open MPI v5.0.11", {"mtl_ofi_priority": 25}, *["libfabric (mtl ofi)"] * 2),
+        ("Open MPI v5.0.11", {"mtl_ofi_priority": 25, "mtl_psm2_priority": 40}, "", ""),
+        ("MPICH Device: ch4:ofi", {}, "shm (ch4:ofi)", "libfabric (ch4:ofi)"),
+        ("MPICH Device: ch4:ofi", {"MPIR_CVAR_NOLOCAL": 1}, *["libfabric (ch4:ofi)"] * 2),
+        ("MPICH Device: ch4:ucx", {}, *["ucx (ch4:ucx)"] * 2),
+        ("MPICH Device: ch4:ucx ofi", {}, "shm (ch4:ucx ofi)", ""),
+        ("another MPI", {}, None, None),
+    ],
+)
+def test_the_transport_below_is_that_of_what_the_mpi_uses(of, version, values, here, there):
+    for same_host, way in ((True, here), (False, there)):
+        of(version, values, same_host)
+        found = mpi.carried(same_host)
+        assert (found.ways if found else None) == ([way] if way else None)

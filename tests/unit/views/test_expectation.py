@@ -153,7 +153,7 @@ def test_a_link_has_become_slow_or_was_so_already():
     (short,) = shortfalls(found)
     assert (short.hosts, short.against, short.is_sure) == (("a", "c"), "baseline", True)
     (line,) = lines(found)
-    assert line.startswith("falls short: a to c: tcp pingpong 8 latency 40.")
+    assert line.startswith("falls short: a to c: tcp pingpong 8 B latency 40.")
     assert line.endswith(" us, baseline 20.0 us within 10 %")
     # A host is named once for all links and sizes.
     sizes = (8, 64, 512)
@@ -202,7 +202,7 @@ def test_like_states_are_compared():
     assert lines(found) == ["as expected: 2 rows against base.jsonl, within 10 %"]
     slower = against(moving(1, share=0.3), moving(2, share=0.7, factor=1.3))
     assert {each.state for each in shortfalls(slower) if each.transport == "shm"} == {"near", "far"}
-    assert any(": shm pingpong 8 latency, near, 0.0" in line for line in lines(slower))
+    assert any(": shm pingpong 8 B latency, near, 0.0" in line for line in lines(slower))
     alone = against(moving(1, share=0.0), moving(2, share=0.3))
     assert not fails(alone)
 
@@ -211,7 +211,7 @@ def test_states_without_a_common_one_cannot_be_told_and_each_is_judged_by_what_i
     found = against(moving(1, share=0.0), moving(2, share=1.0))
     (said,) = lines(found)
     assert said.startswith(
-        "cannot tell: shm pingpong 8, tcp pingpong 8: cores were at 92 ns, now at 278. --placement"
+        "cannot tell: shm pingpong 8 B, tcp pingpong 8 B: cores were at 92 ns, now at 278. --"
     )
     assert not fails(found)
     (node,) = map(json.loads, nodes.render(found).splitlines())
@@ -231,12 +231,12 @@ def test_a_row_of_the_baseline_that_is_gone_fails_and_other_settings_are_not_com
     found = against(base, new)
     assert fails(found)
     assert lines(found)[-1] == (
-        "not judged: tcp pingpong 64, which base.jsonl has, and this run has not"
+        "not judged: tcp pingpong 64 B, which base.jsonl has, and this run has not"
     )
     assert not fails(against(base, between_hosts("ab", header=planned(sizes="8"))))
     found = against(between_hosts("ab"), between_hosts("ab", wait="spin"))
     assert fails(found)
-    assert lines(found) == ["not judged: tcp pingpong 8, of which base.jsonl has nothing like it"]
+    assert lines(found) == ["not judged: tcp pingpong 8 B, of which base.jsonl has nothing like it"]
 
 
 def plan(**options):
@@ -249,9 +249,9 @@ def test_a_file_without_what_is_measured_is_refused():
     # It was skipped, and will be again.
     check_baseline(base, "base.jsonl", plan(transport="tcp,mpi"))
     for options, lacks in (
-        ({"transport": "tcp,udp"}, "udp pingpong 8"),
-        ({"pattern": "stream"}, "tcp stream 8"),
-        ({"sizes": "1..64"}, "tcp pingpong 1, tcp pingpong 2, tcp pingpong 4"),
+        ({"transport": "tcp,udp"}, "udp pingpong 8 B"),
+        ({"pattern": "stream"}, "tcp stream 8 B"),
+        ({"sizes": "1..64"}, "tcp pingpong 1 B, tcp pingpong 2 B, tcp pingpong 4 B"),
     ):
         with pytest.raises(UsageError, match=f"^--baseline: base.jsonl has no {lacks}"):
             check_baseline(base, "base.jsonl", plan(**options))

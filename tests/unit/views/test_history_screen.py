@@ -184,6 +184,19 @@ def test_launches_are_promised_of_those_rows_that_they_help(hopeless, said):
     assert any("in those that cannot be told takes" in line for line in answered(compared(WIDE)))
 
 
+def test_why_rows_cannot_be_told_is_counted_without_their_figures():
+    said = "Not told: launches are at two levels (3 rows), its interval is too wide (1 row)."
+    assert said in answered(compared(WIDE, *[TWO_LEVELS] * 3))
+
+
+def test_states_of_rows_that_are_shown_are_no_more_rows():
+    found = compared(WIDE, WIDE)
+    other = found.rows[0]._replace(state="far")
+    more = found._replace(rows=[*found.rows, other])
+    assert left_out(more, found.rows) == ["other states of 1 row: --all"]
+    assert left_out(more, found.rows[:1])[0] == "1 row more cannot be told: --all"
+
+
 def test_rows_are_in_the_order_of_the_ratio_that_is_shown():
     levels = np.random.default_rng(1).uniform(70, 130, (12, 2, 5))
     shown = [abs(math.log(row.ratio)) for row in compared(*levels).having("cannot tell")]

@@ -217,7 +217,9 @@ def test_who_shares_takes_longer_and_the_worst_is_named():
     (line,) = at_once_ratios(
         rows(lambda pair: 3.0 if pair == (1, 3) else 1.5, concurrency=8), NAMES
     )
-    assert line.startswith("8 pairs at once: tcp pingpong 8: 1.5 x the latency alone (median of 6")
+    assert line.startswith(
+        "8 pairs at once: tcp pingpong 8 B: 1.5 x the latency alone (median of 6"
+    )
     assert line.endswith("pairs; worst 3.0: n2 to n4)")
 
 
@@ -228,7 +230,7 @@ def test_tails_are_said_where_pairs_run_at_once():
         for row in found
     ]
     (line,) = tails_at_once(found, NAMES)
-    assert line.startswith("tails, 8 pairs at once: tcp pingpong 8: p99 ")
+    assert line.startswith("tails, 8 pairs at once: tcp pingpong 8 B: p99 ")
     assert line.endswith(" us: n2 to n4")
     assert at_once_ratios(found, NAMES)[0].endswith("; p99 1.5 x")
     assert tails_at_once(least(found), NAMES) == []

@@ -79,7 +79,7 @@ def test_what_is_said_of_paths_that_lack_something_or_do_not_fit():
     assert text.strip().startswith("shm and 2 more: no L, g, G, o_s, o_r: no ping-pong")
     below = overheads(64)._replace(receive=Parameter(Estimate(-9.0, -12.0, -1.0)))
     for changes, said in (
-        ({"misfit": 1.6}, "at 64 it is off by a factor of 1.6"),
+        ({"misfit": 1.6}, "at 64 B it is off by a factor of 1.6"),
         ({"latency": Parameter(Estimate(5.0, -10.0, 20.0))}, "L cannot be told from 0"),
         ({"overheads": (below,)}, "shm: o_r of 64 is below 0"),
     ):

@@ -25,8 +25,8 @@ def run_of(there, back, hosts=SAME, round_trip=1000):
 
 def test_which_way_takes_longer_is_on_the_first_screen(tmp_path, capsys):
     for there, back, said in (
-        (40_000, 80_000, "one way: tcp 8: 2.0 times as long back as there"),
-        (60_000, 40_000, "one way: tcp 8: 1.5 times as long there as back"),
+        (40_000, 80_000, "one way: tcp 8 B: 2.0 times as long back as there"),
+        (60_000, 40_000, "one way: tcp 8 B: 1.5 times as long there as back"),
     ):
         run = run_of(there, back)
         assert (notes.uneven_ways(document(run)), notes.unknown_ways(document(run))) == ([said], [])
@@ -41,7 +41,7 @@ def test_which_way_takes_longer_is_on_the_first_screen(tmp_path, capsys):
 def test_why_there_are_no_times_is_said_on_request(tmp_path, capsys):
     run = run_of(50_000, 60_000, OTHER, round_trip=18_000)
     said = (
-        "no times there and back: tcp 8: the clocks of a and b are known within 9.1 us, and the "
+        "no times there and back: tcp 8 B: the clocks of a and b are known within 9.1 us, and the "
         "latency is 55 us"
     )
     assert notes.unknown_ways(document(run)) == [said]
@@ -79,5 +79,5 @@ def test_of_many_paths_the_first_are_named():
     ]
     said = notes.uneven_ways(found._replace(latency_rows=rows))
     assert len(said) == 4
-    assert said[0] == "one way: tcp 1 to 4K ranks 0-1: 2.0 times as long back as there"
+    assert said[0] == "one way: tcp 1 B to 4K ranks 0-1: 2.0 times as long back as there"
     assert said[-1] == "3 more paths likewise; see --format csv"

@@ -54,6 +54,10 @@ def test_the_fastest_is_said_with_its_ratios_and_where_another_one_is_faster():
     assert "; from 64 KiB on, at 1 MiB mpi is 2.00 (1.9" in said
     assert said in " ".join(text_of(first_screen(found), 400).split())
     assert answer(found)[0] == f"{said}."
+    kinds = {"mpi4py": "buffer", "mp-queue": "bytes"}
+    levels = [100.0, 101.0, 102.0]
+    told = [runs.slices(name, 8, levels=levels, object=kind) for name, kind in kinds.items()]
+    assert "bytes" not in sentence(document(runs.run(*told[0], *told[1]), flags=False))
     # While it is measured, figures change still.
     assert said not in text_of(first_screen(found._replace(is_running=True)), 400)
 
@@ -88,8 +92,10 @@ def test_where_others_are_the_fastest_in_between_is_said(fastest, said):
 
 def test_ratios_of_one_launch_have_a_caveat_and_what_is_not_told_apart_is_said():
     near = sentence(made({"shm": {8: 100.0}, "mpi": {8: 100.5}}, spread=0.05))
-    assert near.startswith("8 B: shm is not told apart (0.")
-    assert near.endswith(" times) from mpi, within one launch")
+    assert near.startswith("8 B: shm is not told apart from mpi (0.")
+    assert near.endswith(" times), within one launch")
+    wide = sentence(made({"shm": {8: 100.0}, "mpi": {8: 101.0}, "unix": {8: 102.0}}, spread=0.99))
+    assert wide == "8 B: shm is not told apart from mpi and unix, within one launch"
     alone = sentence(made({"shm": {8: 100.0}, "mpi": {8: 300.0}}, slices=1))
     assert alone == "8 B: shm is 3.0 (no interval) times as fast as mpi"
     assert sentence(made({"shm": {8: 100.0, 64: 200.0}})) == ""

@@ -12,6 +12,7 @@ from halftrip.report.numbers import bounds, with_sign
 from halftrip.report.selection import Selection, selected
 from halftrip.stats.estimate import Estimate
 from halftrip.views.layers import layers
+from halftrip.views.no_layers import OTHER_WAY
 from halftrip.views.screen import first_screen
 from harness import runs
 from harness.screens import rows_under, text_of
@@ -216,7 +217,14 @@ OF_ANOTHER_MODE = run_of("mpi4py", mode="nonblocking").measurements
     ("run", "said"),
     [
         (runs.run(), "no layers: nothing was measured"),
-        (run_of("mpi", "tcp"), f"{NO_TWO} mpi: ucx, mpi4py, mpi4py-object; with tcp: zmq"),
+        (
+            run_of("mpi", "zmq"),
+            f"{NO_TWO} mpi: ucx, libfabric, shm, tcp, mpi4py, mpi4py-object; with zmq: tcp",
+        ),
+        (
+            run_of("mpi", "tcp"),
+            f"no layers: mpi, tcp: {OTHER_WAY}",
+        ),
         (
             runs.run(*run_of("mpi").measurements, *OF_ANOTHER_MODE),
             "no layers: mpi, mpi4py have no pattern, mode and size in common",

@@ -2,6 +2,7 @@
 side by side."""
 
 import json
+import re
 import shlex
 
 import numpy as np
@@ -44,7 +45,13 @@ def test_one_path_is_a_table_of_its_sizes_and_launches_are_counted():
     assert all(cell.startswith("± 0.") for cell in cells(lines, "95 %"))
     assert "Trust: 3 of 3 rows ok." in lines
     lossy = runs.measurement("udp", 64, delivery=Delivery(sent=400, lost=10, reordered=0))
-    assert "lost: udp pingpong 64: 10 of 400 datagrams (2.5 %)" in screen(lossy)
+    assert "lost: udp pingpong 64 B: 10 of 400 datagrams (2.5 %)" in screen(lossy)
+    # What columns are is said once.
+    both = screen(*slices("tcp", 64, "block"), lossy)
+    said = both.count("median of half"), both.count("lost: datagrams")
+    assert (*said, "\n\n\n" in both) == (1, 1, False)
+    twice = screen(*slices("tcp", 64), *slices("tcp", 64, pattern="stream"), lossy)
+    assert "\n\n\n" not in twice
     # What is the default is not told, what is not is.
     assert "buffers" not in shown
     same = [runs.measurement("tcp", wait="block", buffers="same", slice=n) for n in range(8)]
@@ -69,7 +76,8 @@ def test_pairs_are_a_matrix_and_the_slowest_is_named():
     heading = next(n for n, line in enumerate(lines) if line.split() == ["rank", "1", "2", "3"])
     assert [float(word) for word in lines[heading + 2].split()] == [1, 1, 3]
     assert any(
-        line.startswith("slowest: ranks 1-3 (node1): 3.00; median of 6 pairs: 1") for line in lines
+        re.match(r"slowest: ranks 1-3 \(node1\): 3.00 us; median of 6 pairs: 1\S* us", line)
+        for line in lines
     )
     measured = [m for (a, b), ns in ALL.items() for m in pair(a, b, ns * (1 + 1e-4 * (a + b)))]
     rounds = tuple(
@@ -81,7 +89,10 @@ def test_pairs_are_a_matrix_and_the_slowest_is_named():
     )  # fmt: skip
     shown = screen(*measured, aggregates=rounds)
     assert "within its interval" in shown
-    assert "aggregate: tcp pingpong 8, 7 rounds of pairs: 1.14 to 8.00 MB/s, median 2.00" in shown
+    assert (
+        "aggregate: tcp pingpong 8 B, 7 rounds of pairs: 1.14 to 8.00 MB/s, median 2.00 MB/s"
+        in " ".join(shown.split())
+    )
 
 
 def test_few_or_too_many_pairs_are_a_list_with_the_slowest_first():
@@ -105,7 +116,7 @@ def test_a_selection_keeps_what_was_chosen():
     )  # fmt: skip
     whole = document(run, flags=False)
     only = selected(whole, Selection(transports=("tcp",), sizes=((1, 100),), pairs=((0, 1),)))
-    assert [row.configuration.title for row in only.rows] == ["tcp pingpong 8"]
+    assert [row.configuration.title for row in only.rows] == ["tcp pingpong 8 B"]
     # It is judged as part of the whole run.
     assert only.rows[0] in whole.rows
     assert selected(whole, Selection()) is whole

@@ -1,10 +1,13 @@
 """What one copy by the kernel leaves of the speed of large messages, by runs whose copies and times
 are known."""
 
+import msgspec
 import pytest
 
 from halftrip.analysis.bend_causes import causes
 from halftrip.analysis.fit import piecewise_fits
+from halftrip.analysis.rows import rows
+from halftrip.results.carrier import Carrier
 from halftrip.results.records import CopyTime
 from halftrip.results.threshold import Threshold
 from halftrip.views.explain import explain
@@ -57,6 +60,21 @@ def test_what_is_said(case, words):
     assert found["limit_bytes_per_s"] == pytest.approx(10e9)
     assert found["from_bytes"] == (8192 if case.get("thresholds") else None)
     assert found["excluded"] == ("speed" in case)
+
+
+def test_copies_beside_the_slices_count_before_those_of_a_launch():
+    found = made(8.0, 10.0, kernel_copy=(1 << 20) / 9.0)
+    _, content = said(found)
+    assert content["single_copy"]["size_bytes"] == 4 << 20
+    assert content["single_copy"]["limit_bytes_per_s"] == pytest.approx(36e9)
+    row = next(each for each in rows(found) if each.configuration.size == 1 << 20)
+    assert row.kernel_copy == pytest.approx((1 << 20) / 9.0)
+
+
+def test_messages_that_go_through_sockets_are_not_copied_so():
+    found = made(8.0, 10.0, transport="ucx")
+    carrier = Carrier(transport="ucx", rank=0, peer=1, library="UCX", ways=["tcp/lo"])
+    assert said(msgspec.structs.replace(found, carriers=(carrier,)))[0] == []
 
 
 @pytest.mark.parametrize(

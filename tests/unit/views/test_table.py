@@ -125,7 +125,7 @@ def test_interrupted_and_empty_runs_say_why():
         configuration=runs.configuration(), slice=0, pairs=[(0, 1), (2, 3)], spans=[], messages=[]
     )
     shown = table(runs.measurement(), aggregates=(never,))
-    assert "aggregate: shm pingpong 8, ranks 0-1, 2-3: never all active" in shown
+    assert "aggregate: shm pingpong 8 B, ranks 0-1, 2-3: never all active" in shown
     assert "interrupted: the run ended without saying why" in table(end=None)
     skip = Skip(transport="tcp", reason="because", windows=[1, 64], sizes=[0, 1024])
     assert "not measured: tcp 0, 1K (window 1, 64): because" in table(skips=(skip,))

@@ -12,7 +12,7 @@ from halftrip.results.memory_name import parse_memory
 from halftrip.results.records import Environment
 from halftrip.results.usage import CoreUse, Usage
 from halftrip.stats.series import rtt_states
-from halftrip.units import format_size, significant
+from halftrip.units import significant, size_name
 
 # Tolerance between measurements at different times.
 _SLACK = 1.25
@@ -47,7 +47,7 @@ def above_bound(row: Evidence) -> Finding | None:
         return None
     return Finding(
         f"{significant(rate, 3)} GB/s, where {limit.what} at {significant(limit.rate, 3)} GB/s at "
-        f"best ({format_size(limit.size)})"
+        f"best ({size_name(limit.size)})"
     )
 
 

@@ -19,7 +19,7 @@ from halftrip.results.records import Measurement
 from halftrip.stats.median import FEWEST_FOR_INTERVAL, median
 from halftrip.stats.quantile import Interval
 from halftrip.stats.summary import SliceTimes
-from halftrip.units import format_size, significant
+from halftrip.units import format_size, significant, size_name
 
 # A size is an outlier if its time is off by more than this factor from every time that its
 # neighbours predict.
@@ -163,7 +163,7 @@ def faster_when_larger(curve: CurveRows) -> dict[Configuration, Finding]:
     waits = _waits([row for row, _ in slower])
     return {
         row.configuration: Finding(
-            f"{us(row.summary.latency)}, where {format_size(larger.configuration.known_size)} take "
+            f"{us(row.summary.latency)}, where {size_name(larger.configuration.known_size)} take "
             f"{us(larger.summary.latency)}: more goes faster",
             advice=_ALIKE_ADVICE if waits else "",
         )
@@ -208,7 +208,7 @@ def cold_first_row(curve: Sequence[Evidence]) -> dict[Configuration, Finding]:
     return {
         first.configuration: Finding(
             f"{us(first.summary.latency)}, {significant(times, 2)} times as long as "
-            f"{format_size(fastest.configuration.known_size)}: the first row, and {source.tool} "
+            f"{size_name(fastest.configuration.known_size)}: the first row, and {source.tool} "
             "does not warm up",
         )
     }

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import ipaddress
+import os
+import socket
+import sys
 from collections.abc import Sequence
 from pathlib import Path as File
 from typing import Any
@@ -23,6 +27,7 @@ from halftrip.transports.base import (
     PairContext,
     Path,
     PathSettings,
+    ProcessContext,
     Transport,
 )
 from halftrip.transports.capabilities import Capabilities
@@ -33,16 +38,21 @@ from halftrip.transports.native.endpoint import (
     patterns_of,
 )
 
-# Which settings are sizes from which on messages go another way, and the one of the inject size.
+# Which settings are sizes from which on messages go another way. Of two with one name, the first
+# that a library has counts: the buffer size is the eager limit where that is none of its own.
 _LIMITS = {
     "FI_OFI_RXM_EAGER_LIMIT": "the eager limit",
+    "FI_OFI_RXM_BUFFER_SIZE": "the eager limit",
     "FI_OFI_RXM_SAR_LIMIT": "the segmentation limit",
     "FI_SHM_SAR_THRESHOLD": "the segmentation limit",
     "FI_EFA_INTER_MAX_MEDIUM_MESSAGE_SIZE": "the medium message limit",
     "FI_EFA_INTER_MIN_READ_MESSAGE_SIZE": "the read message limit",
     "FI_CXI_RDZV_THRESHOLD": "the rendezvous threshold",
 }
-_INJECT = ("FI_OFI_RXM_BUFFER_SIZE",)
+# Where a socket's address has that of the host, and how long that is, bytes.
+_PLACES: dict[int, tuple[int, int]] = {socket.AF_INET: (4, 4), socket.AF_INET6: (8, 16)}
+# What keeps the provider tcp to some ports: the first and the last.
+_PORTS = ("FI_TCP_PORT_LOW_RANGE", "FI_TCP_PORT_HIGH_RANGE")
 # Where providers for shared memory keep their segments, and how addresses begin that name these.
 _SEGMENTS, _NAMES_SEGMENT = File("/dev/shm"), "fi_shm://"
 
@@ -50,6 +60,14 @@ _SEGMENTS, _NAMES_SEGMENT = File("/dev/shm"), "fi_shm://"
 def _asked(extra: Extra, pair: PairContext) -> Asked:
     given = {name: str(value or "") for name, value in extra}
     return Asked(given.get("provider", ""), given.get("libfabric_library", ""), pair.same_host)
+
+
+def _host_of(name: bytes) -> str:
+    """The IP address in a name of an endpoint that is a socket's address; empty of another."""
+    family = int.from_bytes(name[:2], sys.byteorder)
+    first, size = _PLACES.get(family, (0, 0))
+    raw = name[first : first + size]
+    return str(ipaddress.ip_address(raw)) if size and len(raw) == size else ""
 
 
 class LibfabricTransport(Transport):
@@ -65,6 +83,12 @@ class LibfabricTransport(Transport):
         delayed=delayed_of("LibfabricMessages"),
         copied_once=True,
     )
+
+    def __init__(self, process: ProcessContext) -> None:
+        super().__init__(process)
+        # The provider tcp reads them when the library is first asked.
+        for variable, port in zip(_PORTS, process.network.ports or (), strict=False):
+            os.environ.setdefault(variable, str(port))
 
     def missing(self, pair: PairContext) -> str | None:
         return None
@@ -90,14 +114,14 @@ class LibfabricTransport(Transport):
         return None
 
     def path(self, pair: PairContext, settings: PathSettings) -> Path:
-        return LibfabricPath(pair, settings)
+        return LibfabricPath(self.process, pair, settings)
 
 
 class LibfabricPath(Path):
     """An endpoint of libfabric's for each path, which the peer knows by its address."""
 
-    def __init__(self, pair: PairContext, settings: PathSettings) -> None:
-        self._pair = pair
+    def __init__(self, process: ProcessContext, pair: PairContext, settings: PathSettings) -> None:
+        self._pair, self._network = pair, process.network
         asked = _asked(settings.extra, pair)
         found, offer = library(asked.library), choose(asked)
         hints = _native.LibfabricHints(offer.provider, offer.domain, pair.same_host, offer.rma)
@@ -119,6 +143,9 @@ class LibfabricPath(Path):
         if address["provider"] != self.provider:
             both = f"{self.provider} and {address['provider']}"
             raise Unavailable(f"the ends would have {both}: --provider says which")
+        host = _host_of(address["name"])
+        if self._network.partners and not (host and self._network.may_call(host)):
+            raise Unavailable(f"{self.provider}: {host or 'its address'} is not the peer's host")
         try:
             self.native.connect(address["name"])
         except _native.LibraryError as error:
@@ -155,27 +182,25 @@ class LibfabricPath(Path):
     def thresholds(self) -> Sequence[Threshold]:
         taken = self.native.taken
         by_variable = limits(self._library)
-        found = [
-            Threshold(
+        found = {
+            "the inject size": Threshold(
                 name=f"the inject size of {self.provider}",
                 value=taken.inject,
                 acts="protocol",
                 source="fi_info inject_size",
-                setting=next((v for v in _INJECT if _is_of(v, self.provider)), ""),
             )
-        ]
-        found += [
-            Threshold(
-                name=f"{name} of {self.provider}",
-                value=by_variable[variable],
-                acts="protocol",
-                source=f"fi_getparams {variable}",
-                setting=variable,
-            )
-            for variable, name in _LIMITS.items()
-            if _is_of(variable, self.provider) and variable in by_variable
-        ]
-        return [*found, *(copy_thresholds() if self._pair.same_host else ())]
+        }
+        for variable, name in _LIMITS.items():
+            if _is_of(variable, self.provider) and variable in by_variable:
+                limit = Threshold(
+                    name=f"{name} of {self.provider}",
+                    value=by_variable[variable],
+                    acts="protocol",
+                    source=f"fi_getparams {variable}",
+                    setting=variable,
+                )
+                found.setdefault(name, limit)
+        return [*found.values(), *(copy_thresholds() if self._pair.same_host else ())]
 
     def close(self) -> None:
         self.native.close()

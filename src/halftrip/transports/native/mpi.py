@@ -26,6 +26,7 @@ from halftrip.results.patterns import ONE_WAY
 from halftrip.results.threshold import Threshold
 from halftrip.transports import device_pointers, mpi
 from halftrip.transports.base import (
+    Carried,
     Endpoint,
     EndpointBuffers,
     PairContext,
@@ -35,7 +36,7 @@ from halftrip.transports.base import (
     Transport,
 )
 from halftrip.transports.capabilities import Capabilities
-from halftrip.transports.mpi import path_thresholds
+from halftrip.transports.mpi import carried, path_thresholds
 from halftrip.transports.native.endpoint import (
     NativeEndpoint,
     NativeWindow,
@@ -135,6 +136,9 @@ class MpiPath(Path):
             # Each buffer has a request of its own.
             endpoint.lasting = max(buffers.out.slots, buffers.in_.slots) <= mpi.MOST_REQUESTS
         return endpoint
+
+    def carried(self) -> Carried | None:
+        return carried(self._pair.same_host)
 
     def thresholds(self) -> Sequence[Threshold]:
         return path_thresholds(self._pair.same_host)

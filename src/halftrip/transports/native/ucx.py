@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from halftrip import _native
+from halftrip.control.network import Network
 from halftrip.errors import Unavailable
 from halftrip.memory.allocator import HostRegion
 from halftrip.plan.settings import SETTINGS
@@ -55,6 +57,12 @@ class UcxTransport(Transport):
         copied_once=True,
     )
 
+    def __init__(self, process: ProcessContext) -> None:
+        super().__init__(process)
+        if process.network.ports is not None:
+            # ucp_config_modify takes settings of transports in later versions alone.
+            os.environ.setdefault("UCX_TCP_PORT_RANGE", "{}-{}".format(*process.network.ports))
+
     def missing(self, pair: PairContext) -> str | None:
         return missing(self.process.ucx_library)
 
@@ -87,6 +95,19 @@ def _or_unavailable(what: str = "") -> Iterator[None]:
         raise Unavailable(f"{what}{error}") from None
 
 
+def _allowed(network: Network, asked: str) -> dict[str, str]:
+    """Settings that keep UCX between hosts where the peer's address is that of a stranger: it might
+    name any process of this one. Raises Unavailable for transports that were `asked` for and do
+    not."""
+    if not network.partners:
+        return {}
+    names = asked.split(",") if asked else connection.BETWEEN_HOSTS
+    for name in names:
+        if name not in connection.BETWEEN_HOSTS:
+            raise Unavailable(f"--ucx-tls {name}: with --peer tcp, ib, rc, ud, dc and srd alone")
+    return {"TLS": ",".join(names)}
+
+
 def _memory_types(found: Library) -> int:
     with _or_unavailable():
         worker = _native.UcxWorker(
@@ -111,12 +132,13 @@ class UcxPath(Path):
         asked = {name: str(value) for name, value in settings.extra if name in _SETTINGS}
         said = "".join(f"{SETTINGS[name].option} {value}: " for name, value in asked.items())
         self.library = library(process.ucx_library)
+        chosen = {_SETTINGS[name]: value.replace("+", ",") for name, value in asked.items()}
         with _or_unavailable(said), pair.on_allowed_cores():
             self.worker = _native.UcxWorker(
                 self.library.addresses,
                 self.library.minor,
                 features,
-                [(_SETTINGS[name], value.replace("+", ",")) for name, value in asked.items()],
+                [*(chosen | _allowed(process.network, chosen.get("TLS", ""))).items()],
                 settings.wait == "block",
                 pair.shares_core,
             )

@@ -17,15 +17,15 @@ class PyHalftrip(PythonPackage):
     depends_on("c", type="build")
     depends_on("cxx", type="build")
     depends_on("python@3.11:", type=("build", "link", "run"))
-    depends_on("py-scikit-build-core@1.1:", type="build")
-    depends_on("py-nanobind@3.1:", type="build")
+    depends_on("py-scikit-build-core@0.11.5:", type="build")
+    depends_on("py-nanobind@2.13:", type="build")
 
     depends_on("py-click@8.1.8:", type=("build", "run"))
     depends_on("py-cryptography@43:", type=("build", "run"))
     depends_on("py-msgspec@0.20:", type=("build", "run"))
     depends_on("py-numpy@1.26:", type=("build", "run"))
     depends_on("py-psutil@6.0:", type=("build", "run"))
-    depends_on("py-rich@14.0:", type=("build", "run"))
+    depends_on("py-rich@13.9.4:", type=("build", "run"))
     depends_on("py-mpi4py@4.1:", type=("build", "run"), when="+mpi")
     depends_on("mpi", type="run", when="+mpi")
 
