@@ -14,6 +14,7 @@ import sys
 import uuid
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -197,10 +198,7 @@ class Lab:
         """The same, but that packets with this code point have a queue of their own, which goes
         first."""
         device = ("dev", f"p{host.device}")
-
-        def tc(*arguments: str) -> None:
-            run("tc", "-n", self.switch, *arguments)
-
+        tc = partial(run, "tc", "-n", self.switch)
         tc("qdisc", "replace", *device, "root", "handle", "1:", "htb", "default", "20")
         whole = ("ceil", f"{rate}bit", "burst", "8k", "cburst", "8k")
         tc("class", "add", *device, "parent", "1:", "classid", "1:1", "htb", "rate",
