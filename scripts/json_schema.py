@@ -289,6 +289,9 @@ def _queue() -> dict[str, Any]:
             "full_by": _text(
                 "p99, p90 or longest: which messages wait for the full queue.", "null"
             ),
+            "sent_again_share": _number(
+                "The share of the messages that were lost, sent again, and left out of these."
+            ),
             **figures,
         }
     )

@@ -6,6 +6,7 @@ import msgspec
 import numpy as np
 
 from halftrip.plan.plan import Plan, plan_record
+from halftrip.results.background import BackgroundTraffic
 from halftrip.results.block import Block, RoundTrips
 from halftrip.results.configuration import Configuration, EndSettings
 from halftrip.results.counts import HostCounters
@@ -25,6 +26,9 @@ from halftrip.results.records import (
 from halftrip.results.run import Run
 from halftrip.results.run_file import encode
 from halftrip.results.usage import CoreUse, Usage
+
+# Of the link that `beside_traffic` is measured over, bytes per second.
+LINK = 12.5e6
 
 
 def environment(rank, **changes):
@@ -284,6 +288,40 @@ def between_hosts(
         ]  # fmt: skip
     where = tuple(environment(rank, host=name) for rank, name in enumerate(names))
     return run(*found, environments=where, **changes)
+
+
+def traffic(bandwidth=LINK, load=0.1, own_cores=True):
+    return BackgroundTraffic(
+        bytes=round(bandwidth), ns=10**9, running=1.0, load=load, own_cores=own_cores
+    )
+
+
+def beside_traffic(hosts=("n1", "n2"), times=5.0, lost=0, samples=400, late=0, **beside):
+    """Eight slices idle and eight beside a stream, which take so many times as long; so many
+    messages of each of these were sent again after a timeout, and one took `late` ns longer."""
+    found = []
+    for text_, factor in (("none", 1.0), ("stream:tcp:64K", times)):
+        for number in range(8):
+            made = measurement(
+                "tcp",
+                64,
+                "block",
+                1e6 * factor,
+                seed=number,
+                slice=number,
+                iterations=1,
+                background=text_,
+            )
+            if factor > 1.0:
+                (block,) = made.blocks
+                longer = block.times[:samples].copy()
+                longer[:lost] += 300_000_000
+                longer[0] += late * (number == 4)
+                blocks = [msgspec.structs.replace(block, times=longer)]
+                made = msgspec.structs.replace(made, background=traffic(**beside), blocks=blocks)
+            found.append(made)
+    where = tuple(environment(rank, host=name) for rank, name in enumerate(hosts))
+    return run(*found, environments=where)
 
 
 def counters(**changes):

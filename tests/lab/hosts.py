@@ -14,6 +14,7 @@ import sys
 import uuid
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -192,6 +193,22 @@ class Lab:
         one of its own a host would hold back what a socket has in it (TCP small queues)."""
         run("tc", "-n", self.switch, "qdisc", "replace", "dev", f"p{host.device}", "root", "tbf",
             "rate", f"{rate}bit", "burst", "8192", "limit", str(size))  # fmt: skip
+
+    def queue_behind(self, host: Host, dscp: int, rate: int, size: int) -> None:
+        """The same, but that packets with this code point have a queue of their own, which goes
+        first."""
+        device = ("dev", f"p{host.device}")
+        tc = partial(run, "tc", "-n", self.switch)
+        tc("qdisc", "replace", *device, "root", "handle", "1:", "htb", "default", "20")
+        whole = ("ceil", f"{rate}bit", "burst", "8k", "cburst", "8k")
+        tc("class", "add", *device, "parent", "1:", "classid", "1:1", "htb", "rate",
+           f"{rate}bit", *whole)  # fmt: skip
+        for order, number in enumerate(("10", "20")):
+            tc("class", "add", *device, "parent", "1:1", "classid", f"1:{number}", "htb", "rate",
+               f"{rate // 2}bit", *whole, "prio", str(order))  # fmt: skip
+            tc("qdisc", "add", *device, "parent", f"1:{number}", "bfifo", "limit", str(size))
+        tc("filter", "add", *device, "parent", "1:", "protocol", "ip", "u32", "match", "ip",
+           "dsfield", hex(dscp << 2), "0xfc", "flowid", "1:10")  # fmt: skip
 
     @property
     def by_ssh(self) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import msgspec
@@ -284,24 +285,25 @@ def _values(configuration: Configuration, settings: Iterable[Of]) -> Iterator[tu
 
 
 def _order(configuration: Configuration) -> tuple[Any, ...]:
-    path = (
-        *TRANSPORTS.place(configuration.transport),
-        configuration.concurrency,
-        configuration.pair,
-        configuration.thread,
-    )
-    rest = msgspec.structs.astuple(configuration)
+    who = configuration.concurrency, configuration.pair, configuration.thread
+    setting = _order_of_setting(configuration.setting)
+    cores = ((end.core is not None, end.core or 0) for end in configuration.ends)
+    return (*TRANSPORTS.place(configuration.transport), *who, *setting, *cores)
+
+
+# Of a map of pairs, all rows have the same.
+@lru_cache(maxsize=1024)
+def _order_of_setting(setting: Configuration) -> tuple[Any, ...]:
     return (
-        *path,
-        configuration.pattern,
-        configuration.mode,
-        *_values(configuration, _BEFORE_SIZE),
+        setting.pattern,
+        setting.mode,
+        *_values(setting, _BEFORE_SIZE),
         # Those of plug-ins: numbers before texts.
-        [(name, isinstance(value, str), value) for name, value in configuration.extra],
-        configuration.variant,
-        configuration.size,
-        *_values(configuration, _AFTER_SIZE),
-        str(rest),
+        [(name, isinstance(value, str), value) for name, value in setting.extra],
+        setting.variant,
+        setting.size,
+        *_values(setting, _AFTER_SIZE),
+        str(msgspec.structs.astuple(setting)),
     )
 
 

@@ -47,12 +47,15 @@ class NextBatch(msgspec.Struct, frozen=True, omit_defaults=True):
 
 class _Flow:
     """This end of a flow: `configuration`, with the peer of `pair`. An iteration is begun every so
-    many `seconds` (None: as soon as the last one is over)."""
+    many `seconds` (None: as soon as the last one is over). `single`: each sample is one iteration,
+    as where messages can be lost."""
 
-    def __init__(self, pair: PairEnd, configuration: Configuration, seconds: float | None) -> None:
+    def __init__(
+        self, pair: PairEnd, configuration: Configuration, seconds: float | None, single: bool
+    ) -> None:
         self.configuration = msgspec.structs.replace(configuration, thread=pair.context.thread)
         self.pair = pair
-        self._seconds = seconds
+        self._seconds, self._single = seconds, single
         self._bytes = (
             configuration.size * configuration.messages_per_iteration * configuration.directions
         )
@@ -162,7 +165,7 @@ class _Flow:
             return NextBatch(samples=1)
         times, size = self._batches[-1][1], self._sample_bytes[-1]
         ns = max(1.0, float(times.mean()) * self._bytes / max(size, 1))
-        iterations = max(1, round(_SAMPLE_NS / ns))
+        iterations = 1 if self._single else max(1, round(_SAMPLE_NS / ns))
         return NextBatch(iterations, max(1, round(_BATCH_NS / (iterations * ns))))
 
     def _take_part(self, asked: NextBatch) -> None:
@@ -201,7 +204,8 @@ class BackgroundEnd:
         self.name = f"--background {configuration.background}"
         made, seconds = _configuration(setup, configuration.background)
         made = msgspec.structs.replace(made, pair=configuration.pair)
-        self._flows = [_Flow(pair, made, seconds) for pair in pairs]
+        single = setup.transport(made).capabilities.lossy
+        self._flows = [_Flow(pair, made, seconds, single) for pair in pairs]
 
     def open(self, is_first: bool) -> None:
         """Opens all paths; `is_first`: of the first slice, which may be refused. Raises Unavailable

@@ -6,14 +6,17 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+from halftrip.analysis import under_load
 from halftrip.analysis.flags.machine_causes import IMPOSSIBLE
 from halftrip.analysis.flags.table import NO_INTERVAL
 from halftrip.analysis.rows import Row
 from halftrip.page.asked import counted
 from halftrip.report.document import Document
 from halftrip.report.numbers import digits_of, number
+from halftrip.results.configuration import NO_BACKGROUND
 from halftrip.units import significant, size_in_words
 from halftrip.views import pairs, ranking, states
+from halftrip.views import under_load as views
 from halftrip.views.why import groups
 
 # The size that people compare, bytes.
@@ -22,9 +25,9 @@ _NONE = "Nothing was measured"
 
 
 def answer(document: Document) -> list[str]:
-    """Which hosts and links are slow, which path is the fastest, and by how much, the lowest
-    latency of small messages, the highest bandwidth or message rate, the state of the machine that
-    they are of, and how far these can be trusted, each a sentence."""
+    """Which hosts and links are slow, which path is the fastest, and by how much, what traffic
+    beside it does, the lowest latency of small messages, the highest bandwidth or message rate, the
+    state of the machine that they are of, and how far these can be trusted, each a sentence."""
     if not document.rows:
         reason = document.interrupted
         return [f"{_NONE}: {reason}." if reason else f"{_NONE}."]
@@ -34,6 +37,7 @@ def answer(document: Document) -> list[str]:
     said = (
         *(f"{line[0].upper()}{line[1:]}." for line in slow),
         f"{ranked}." if ranked else "",
+        _beside(document),
         _latency(document),
         _most(document),
         states.held_most(document.rows),
@@ -41,8 +45,21 @@ def answer(document: Document) -> list[str]:
     return [*filter(None, (*said, _trusted(document)))]
 
 
+def _beside(document: Document) -> str:
+    """The row that surely takes most longer beside traffic, or, without an interval, seems to."""
+    found = under_load.under_load(document.rows, document.run.names)
+    if not found:
+        return ""
+    surely = [each for each in found if math.isfinite(each.factor.low)]
+    most = max(surely or found, key=lambda each: each.factor.low if surely else each.factor.value)
+    what = f"{size_in_words(most.row.configuration.known_size)} {_over(most.row, document)}"
+    factor = views.factor_in_words(most.factor)
+    of_all = f", the most of {len(found)} rows beside traffic" if len(found) > 1 else ""
+    return f"{what} take {factor} times as long as without the traffic{of_all}."
+
+
 def _latency(document: Document) -> str:
-    known = [row for row in document.latency_rows if _is_plain(row) and row.summary.latency > 0]
+    known = [row for row in _plain(document.latency_rows) if row.summary.latency > 0]
     if not known:
         return "No row's result is the time of a single message."
     sizes = {row.configuration.size for row in known if row.configuration.size_known}
@@ -64,7 +81,7 @@ def _latency(document: Document) -> str:
 
 
 def _most(document: Document) -> str:
-    rows = [row for row in document.rows if _is_plain(row)]
+    rows = _plain(document.rows)
     known = [row for row in rows if row.bandwidth > 0]
     if known:
         best = _best(known, lambda row: row.bandwidth)
@@ -83,9 +100,12 @@ def _most(document: Document) -> str:
     return f"The {highest} is {figure}, {by}{interval}."
 
 
-def _is_plain(row: Row) -> bool:
-    """Whether its time is the path's alone, without a computation in between."""
-    return not row.configuration.delay
+def _plain(rows: Sequence[Row]) -> list[Row]:
+    """The rows whose time is the path's alone, without a computation in between, nor, where there
+    are such rows, traffic beside it."""
+    found = [row for row in rows if not row.configuration.delay]
+    idle = [row for row in found if row.configuration.background == NO_BACKGROUND]
+    return idle or found
 
 
 def _best(rows: Sequence[Row], goodness: Callable[[Row], float]) -> Row:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from halftrip.analysis.compared_run import sides_of
 from halftrip.analysis.layers import layered
@@ -13,18 +13,26 @@ from halftrip.plots.compare import comparisons
 from halftrip.render.blocks import Block, Fold, Items, Paragraph, Picture, Section
 from halftrip.report.document import Document
 from halftrip.results.configuration import Configuration
-from halftrip.views import compare, compare_rows, layers, models, pairs
+from halftrip.views import (
+    compare,
+    compare_rows,
+    congestion,
+    layers,
+    models,
+    pairs,
+    under_load,
+)
 
 # So many sizes of a curve are a sweep.
 _SWEEP = 5
 # The names of the sections. Pairs and layers are also those of kinds of pictures.
-CHANGES, PAIRS, LAYERS, MODEL = "changes", "pairs", "layers", "model"
+CHANGES, TRAFFIC, PAIRS, LAYERS, MODEL = "changes", "traffic", "pairs", "layers", "model"
 
 
 def section(subjects: Sequence[Subject]) -> Section | None:
-    """What changed between several runs, or between the sides of one; of a run of several pairs,
-    who is slow; of one of layers of software, what each adds; of a sweep, its model. None: the run
-    asks for none of these."""
+    """What changed between several runs, or between the sides of one; of a run beside other
+    traffic, how much longer messages take; of several pairs, who is slow; of one of layers of
+    software, what each adds; of a sweep, its model. None: the run asks for none of these."""
     document = subjects[0].document
     if len(subjects) > 1 or sides_of(document.run) is not None:
         return Section(CHANGES, "What changed", _changes(subjects))
@@ -34,8 +42,19 @@ def section(subjects: Sequence[Subject]) -> Section | None:
     def drawn(kind: str) -> list[Block]:
         return [*map(Picture, charts(subjects, [kind]))]
 
+    if congestion.has_congestion(document.rows):
+        said = [*congestion.blocks(document), *drawn(PAIRS)]
+        return Section(TRAFFIC, "Beside other traffic", said)
+    if under_load.has_traffic(document.rows):
+        said = [*under_load.blocks(document), Items(under_load.lines(document))]
+        return Section(TRAFFIC, "Beside other traffic", said)
     if pairs.has_pairs(document.rows):
         return Section(PAIRS, "Each pair", [*pairs.blocks(document), *drawn(PAIRS)])
+    return _of_curves(document, drawn)
+
+
+def _of_curves(document: Document, drawn: Callable[[str], list[Block]]) -> Section | None:
+    """That of layers, or of a sweep; `drawn` are the pictures of a kind."""
     if _is_of_layers(document):
         said = layers.layers(document).blocks
         return Section(LAYERS, "What layers add", [*said, *drawn(LAYERS)])

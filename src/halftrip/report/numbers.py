@@ -142,7 +142,9 @@ def within_reach(estimate: Estimate) -> Estimate:
 
 
 def in_words(estimate: Estimate, digits: int, scale: float = 1.0, unit: str = "") -> str:
-    """A figure and its interval in a sentence: ``25 % (95 %: 20 to 30)``."""
+    """A figure and its interval, if there is one, in a sentence: ``25 % (95 %: 20 to 30)``."""
+    if math.isnan(estimate.half_width):
+        return f"{signed(estimate.value / scale, digits)}{unit} (no interval)"
     value, low, high = (signed(each / scale, digits) for each in within_reach(estimate))
     return f"{value}{unit} (95 %: {low} to {high})"
 

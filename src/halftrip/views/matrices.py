@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import NamedTuple
 
 import msgspec
@@ -160,14 +160,18 @@ class _Places:
         self.are_all_asked = pairs == "all" or (pairs == "across" and several)
         failed = [each.configuration.pair for each in run.failures]
         failed += [pair for each in run.skips for pair in each.pairs or ()]
+        # Asked for each slice of each pair.
+        self._links: dict[tuple[int, int], Link] = {}
         self._failed = {self.link(pair) for pair in failed}
 
     def name(self, rank: int) -> str:
         return str(self._cores[rank]) if rank in self._cores else self._name(rank)
 
     def link(self, pair: tuple[int, int]) -> Link:
-        one, other = sorted(map(self.name, pair), key=_natural)
-        return one, other
+        if pair not in self._links:
+            one, other = sorted(map(self.name, pair), key=_natural)
+            self._links[pair] = one, other
+        return self._links[pair]
 
     def ordered(self, names: Iterable[str]) -> list[str]:
         """Names in the order of the map; all cores, also those that no pair has been measured
@@ -339,6 +343,7 @@ def _without_memory(configuration: Configuration) -> Configuration:
     return msgspec.structs.replace(configuration, initiator=initiator, responder=responder)
 
 
+@lru_cache(maxsize=4096)
 def _natural(name: str) -> list[tuple[int, str]]:
     """A key that puts n2 before n10."""
     return [

@@ -28,11 +28,11 @@ from halftrip.views import maps
 from halftrip.views.matrices import Matrix, by_setting, matrices
 
 # How much slower than the median pair a character stands for, up to this factor; the last one for
-# all that is slower still.
-_SHADES = ((1.05, "."), (1.2, "-"), (1.5, "+"), (2.0, "#"), (math.inf, "@"))
+# all that is slower still, the first for pairs that are closer to each other than most.
+_SHADES = ((0.8, "'"), (1.05, "."), (1.2, "-"), (1.5, "+"), (2.0, "#"), (math.inf, "@"))
 _LEGEND = (
-    "one character a pair, by how many times as slow it is as the median pair: . up to 1.05, - up "
-    "to 1.2, + up to 1.5, # up to 2, @ more; / no answer"
+    "one character a pair, by how many times as slow it is as the median pair: ' up to 0.8, . up "
+    "to 1.05, - up to 1.2, + up to 1.5, # up to 2, @ more; / no answer"
 )
 
 

@@ -12,6 +12,7 @@ from halftrip.analysis.under_load import (
     Queue,
     UnderLoad,
     is_between_hosts,
+    is_busy,
     under_load,
     without_traffic,
 )
@@ -32,7 +33,7 @@ from halftrip.report.numbers import (
 )
 from halftrip.results.configuration import NO_BACKGROUND, Configuration
 from halftrip.stats.estimate import Estimate
-from halftrip.units import size_in_words
+from halftrip.units import significant, size_in_words
 from halftrip.views.columns import SIZE, column
 from halftrip.views.ranking import path
 from halftrip.views.row_tables import heading, path_columns
@@ -160,12 +161,20 @@ def lines(document: Document) -> list[str]:
 
 
 def _queues(found: UnderLoad) -> str:
+    traffic = found.row.traffic
+    if traffic is not None and is_busy(traffic):
+        load = significant(100 * traffic.load, 2)
+        return f"cannot be told: the background was busy for {load} % of the time of a core"
     if found.standing is None:
         return "none is seen"
     standing = "a round trip takes {} longer, in which {} pass".format(*_queue(found.standing))
     if found.full is None:
         return standing
-    return "{} (the median); by the {}: {}, {}".format(standing, found.full_by, *_queue(found.full))
+    by = {"longest": "the longest"}.get(found.full_by, found.full_by)
+    said = "{} (the median); by {}: {}, {}".format(standing, by, *_queue(found.full))
+    if not found.sent_again:
+        return said
+    return f"{said}, without {significant(100 * found.sent_again, 2)} % that were sent again"
 
 
 def _queue(queue: Queue) -> tuple[str, str]:
@@ -184,6 +193,7 @@ def queue_fields(document: Document) -> list[dict[str, Any]]:
             "variant": variant_in_words(each.row.configuration.variant),
             **_of_queue("standing", each.standing),
             "full_by": each.full_by or None,
+            "sent_again_share": as_written(each.sent_again),
             **_of_queue("full", each.full),
         }
         for each in _found(document)

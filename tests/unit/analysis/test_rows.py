@@ -4,10 +4,13 @@ import csv
 import io
 import json
 import math
+from collections import Counter
+from itertools import combinations
 
 import numpy as np
 import pytest
 
+from halftrip.analysis import rows as judging
 from halftrip.analysis.figure import (
     ALWAYS,
     NOT_SHOWN,
@@ -19,6 +22,7 @@ from halftrip.analysis.figure import (
     names,
 )
 from halftrip.analysis.figures import BY_NAME, COSTS, FIGURES, USAGE
+from halftrip.analysis.flags import neighbours
 from halftrip.analysis.rows import rows
 from halftrip.analysis.setting_figures import CONFIGURATION, setting_figure
 from halftrip.analysis.slice_figures import SLICE
@@ -43,6 +47,26 @@ from harness.screens import text
 def row_of(*measurements):
     (row,) = rows(runs.run(*measurements))
     return row
+
+
+def test_what_the_pairs_of_a_map_have_in_common_is_asked_for_once(monkeypatch):
+    """There may be 30,000; other transports and streams, which none of them is, are not looked
+    for."""
+    asked = Counter()
+
+    def counted(module, name):
+        real = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *given: asked.update([name]) or real(*given))
+
+    counted(judging, "_values")
+    counted(neighbours, "kind_of")
+    counted(neighbours, "_anywhere")
+    judging._order_of_setting.cache_clear()
+    pairs = [*combinations(range(5), 2)]
+    found = rows(runs.run(*(runs.measurement(pair=pair) for pair in reversed(pairs))))
+    assert [row.configuration.pair for row in found] == pairs
+    # Of settings before the size, and after it.
+    assert asked == {"_values": 2}
 
 
 def test_rows_are_in_the_order_of_settings():

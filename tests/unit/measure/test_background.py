@@ -76,9 +76,19 @@ def beside(text, work, transport="unix"):
     return on_two_ranks(take_part, threads=plan.all_threads)[0]
 
 
-@pytest.mark.parametrize("text", ["stream:unix:64K", "bidirectional:unix:8K", "stream*3:unix:1K"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "stream:unix:64K",
+        "bidirectional:unix:8K",
+        "stream*3:unix:1K",
+        "stream:udp:1K",
+        "pingpong:udp:8",
+        "stream:udp:1K:20MB",
+    ],
+)
 def test_it_goes_on_until_it_is_ended_slice_after_slice(text):
-    for traffic in beside(text, lambda: time.sleep(0.03)):
+    for traffic in beside(text, lambda: time.sleep(0.03), text.split(":")[1]):
         assert traffic.bytes > 0
         # On a busy machine a thread may wait for its core between two batches.
         assert 0.1 < traffic.running <= 1.0

@@ -29,6 +29,15 @@ def test_the_section_that_answers_the_question_comes_first():
     assert "| slower | tcp |" in table
     assert "| shm |" not in table
     assert "| shm |" in every
+    beside = runs.beside_traffic()
+    assert names(beside)[:3] == ["answer", "traffic", "trust"]
+    said = section(report_of(beside), "answer")
+    assert "64 B over tcp stream:tcp:64K take 5.000 (4.99" in said
+    # Not the highest of all, which is beside traffic.
+    assert "The latency of messages of 64 B is 999.7 us one way, over tcp none" in said
+    said = section(report_of(beside), "traffic")
+    assert "x idle" in said
+    assert "queue: tcp stream:tcp:64K, 64 B: a round trip takes 8" in said
     of_layers = runs.run(*runs.in_launches("shm", 8, 100.0), *runs.in_launches("mp-shm", 8, 900.0))
     assert names(of_layers)[1] == "layers"
     assert "mp-shm over shm: +0.7998 us" in section(report_of(of_layers), "layers")

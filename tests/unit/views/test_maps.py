@@ -11,7 +11,7 @@ from halftrip.results.records import Failure
 from halftrip.results.threshold import Threshold
 from halftrip.views import maps
 from halftrip.views.matrices import Matrix, MatrixFigure, cache_lines, matrices, of_memories
-from halftrip.views.matrix import matrix
+from halftrip.views.matrix import matrix, table_of
 from harness.choice import drawn
 from harness.runs import configuration, environment, measurement, planned, run
 
@@ -51,6 +51,17 @@ def within(*sizes):
 CACHES = (within((4, 50), (8, 110)), 8, ["0-3 | 4-7"])
 NODES = (within((4, 50), (8, 110), (16, 250)), 16, ["0-3 | 4-7 | 8-11 | 12-15", "0-7 | 8-15"])
 THREADS = (within((2, 15), (8, 50), (16, 110)), 16, ["0-1 | 2-3 | 4-5 |", "0-7 | 8-15"])
+
+
+def test_in_one_character_a_pair_those_of_a_group_stand_out():
+    """Also where most pairs are of two groups, so that the median pair is."""
+    (code, _) = table_of(core_map(*CACHES[:2], seed=1)).instead
+    fields = [line[3:] for line in code.text.splitlines()]
+    near = [[one // 4 == other // 4 for other in range(8)] for one in range(8)]
+    assert [[field == "'" for field in line] for line in fields] == [
+        [is_near and one != other for other, is_near in enumerate(line)]
+        for one, line in enumerate(near)
+    ]
 
 
 @pytest.mark.parametrize("seed", SEEDS)

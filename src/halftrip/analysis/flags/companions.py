@@ -121,7 +121,8 @@ def _that_go(row: Evidence) -> list[_Goes]:
     """All quantities that the times of the slices go with, those that account for most first."""
     varying = []
     shared = {each.rank for each in row.ranks if each.oversubscribed}
-    for companion in COMPANIONS:
+    is_used = all(measurement.usage is not None for measurement, _ in row.counted)
+    for companion in COMPANIONS if is_used else (ROUND_TRIP,):
         # Within a state the round trip wanders a little, and it is the only one that was kept to.
         if companion is ROUND_TRIP and row.state is not None:
             continue

@@ -57,11 +57,13 @@ CurveRows = list[Evidence]
 
 
 def curves(rows: Iterable[Evidence]) -> list[CurveRows]:
-    """The rows of each curve, in order of size."""
+    """The rows of each curve that has several, in order of size."""
     groups: dict[Configuration, CurveRows] = {}
     for row in rows:
         groups.setdefault(row.configuration.curve, []).append(row)
-    return [sorted(curve, key=lambda row: row.configuration.size) for curve in groups.values()]
+    # One row alone has nothing beside it.
+    several = [curve for curve in groups.values() if len(curve) > 1]
+    return [sorted(curve, key=lambda row: row.configuration.size) for curve in several]
 
 
 def in_states(rows: CurveRows) -> list[CurveRows]:
@@ -217,13 +219,16 @@ def slower_in_a_stream(rows: Iterable[Evidence]) -> dict[Configuration, Finding]
     streams both ways at once that get less through than one way."""
     # At a rate, or with a delay, the time between messages is not the path's.
     known = [row for row in rows if row.configuration.rate is None and not row.configuration.delay]
+    streams = [row for row in known if row.configuration.shape.is_stream]
+    if not streams:
+        return {}
     configurations = {_anywhere(row.configuration): row for row in known}
     found: dict[Configuration, Finding] = {}
-    for row in known:
+    for row in streams:
         configuration = row.configuration
         if configuration.mode not in ("blocking", "nonblocking"):
             continue
-        if configuration.shape.is_stream and configuration.shape.is_one_way:
+        if configuration.shape.is_one_way:
             # A nonblocking ping-pong would have both messages on their way at once.
             pingpong = _anywhere(configuration.round_trip)
             # The messages of a window and its acknowledgement should each take no longer than half
@@ -231,7 +236,7 @@ def slower_in_a_stream(rows: Iterable[Evidence]) -> dict[Configuration, Finding]
             found |= _less_through(
                 row, configurations.get(pingpong), (configuration.window + 1) / configuration.window
             )
-        elif configuration.shape.is_stream:
+        else:
             stream = msgspec.structs.replace(configuration, pattern=STREAM)
             found |= _less_through(row, configurations.get(_anywhere(stream)), 2.0)
     return found
@@ -241,15 +246,14 @@ def slower_than_shm(rows: Iterable[Evidence]) -> dict[Configuration, Finding]:
     """Messages over MPI that take much longer than those that are otherwise alike over shared
     memory: the MPI goes another way."""
     known = [row for row in rows if not row.configuration.is_rate]
-    lower = {
-        kind_of(row.configuration): row for row in known if row.configuration.transport == "shm"
-    }
+    over_mpi = [row for row in known if row.configuration.transport == "mpi"]
+    # There may be a map of 30,000 pairs, all of one transport.
+    shm = [row for row in known if over_mpi and row.configuration.transport == "shm"]
+    lower = {kind_of(row.configuration): row for row in shm}
     found = {}
-    for row in known:
-        other = lower.get(kind_of(row.configuration))
-        if row.configuration.transport != "mpi" or other is None:
-            continue
-        both = alike([row], (other, *other.others))
+    for row in over_mpi:
+        other = lower.get(kind_of(row.configuration)) if lower else None
+        both = None if other is None else alike([row], (other, *other.others))
         if both is None or not _is_slower(*both, _AS_MANY):
             continue
         other = both[1]
