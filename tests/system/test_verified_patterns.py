@@ -6,6 +6,7 @@ import pytest
 
 from halftrip.registry import DEFAULT_TRANSPORTS, TRANSPORTS
 from halftrip.results.patterns import SHAPES
+from halftrip.units import size_name
 from harness.choice import FULL, extended
 from harness.mpi import ONE_HOST, chosen, quick_start
 from harness.paths import IN_PYTHON
@@ -203,4 +204,4 @@ def test_a_wrong_byte_fails_every_row_in_which_it_is_received(shell, transports,
         configuration = failure.configuration
         assert configuration.size == size
         kind = f"{configuration.transport} {configuration.pattern} {configuration.mode}"
-        assert f"failed: {kind} {size}, ranks 0-1: {failure.reason}" in result.out
+        assert f"failed: {kind} {size_name(size)}, ranks 0-1: {failure.reason}" in result.out

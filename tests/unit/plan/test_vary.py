@@ -120,7 +120,7 @@ def test_configurations_have_what_their_launch_has_and_the_plan_of_their_part():
         ((("env.X", value),), *point) for value in "12" for point in ((8, 3), (64, None))
     ]
     assert len({each.curve for each in found}) == 2
-    assert found[0].title == "shm pingpong 8 1"
+    assert found[0].title == "shm pingpong 8 B 1"
 
 
 @given(st.integers(1, 6), st.integers(0, 1000))
