@@ -80,7 +80,7 @@ def test_an_error_of_mpi_in_a_timed_call_is_said_in_a_line(shell, transport):
     )
     result = shell.run("-t", transport, *QUICK, *chosen("wheel"), **ONE_HOST | wrong)
     assert result.status == 1
-    said = rf"halftrip: {transport} pingpong 8 failed: rank [01]: MPI error MPI_ERR_TAG: .+\n"
+    said = rf"halftrip: {transport} pingpong 8 B failed: rank [01]: MPI error MPI_ERR_TAG: .+\n"
     assert re.fullmatch(said, result.err)
 
 
