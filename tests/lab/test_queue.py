@@ -58,7 +58,7 @@ def test_what_a_mark_lets_pass_waits_in_no_queue(three, shell):
     """Packets marked EF go before all others: --dscp 0,EF tells what the mark is worth."""
     three.queue_behind(three.hosts[1], 46, RATE, 1_000_000)
     few = ("--slices", "2", "-i", "20", "--warmup", "2")
-    usual, marked = measured(three, shell, "stream*8", *few, "--dscp", "0,EF")
+    usual, marked = measured(three, shell, "stream*8:tcp:16K", *few, "--dscp", "0,EF")
     assert usual.standing.ns.value == pytest.approx(70e6, rel=0.25)
     assert marked.standing is None
 
@@ -70,9 +70,10 @@ def test_a_short_queue_that_drops_is_told_from_a_long_one(three, shell, trial):
     # Of a message that waits for 80 ms, few can be timed.
     few = ("--slices", "2", "-i", "20", "--warmup", "2")
     sizes = (65_536, 1_000_000)
+    # What 48 flows have under way at once takes long to pass: they have small messages.
     short, long = (
         queue_of(three, shell, size, flows, *few)
-        for size, flows in zip(sizes, ("stream*8", "stream*48"), strict=True)
+        for size, flows in zip(sizes, ("stream*8:tcp:16K", "stream*48:tcp:16K"), strict=True)
     )
     for size, found in zip(sizes, (short, long), strict=True):
         assert found.full_by == "p90"

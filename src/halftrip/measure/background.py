@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import msgspec
 
 from halftrip.control.watchdog import Watchdog
-from halftrip.errors import HalftripError, Unavailable
+from halftrip.errors import HalftripError, Interrupted, Unavailable
 from halftrip.measure.batch import Batch
 from halftrip.measure.batch_runner import BatchRunner
 from halftrip.measure.pair import PairEnd
@@ -173,8 +173,10 @@ class _Flow:
         self._opened.prepare(batch)
         report = self._opened.run(batch)
         if report.problem is not None:
-            name = self.configuration.title
-            raise HalftripError(f"--background: {name} failed: {report.problem.reason}")
+            said = f"--background: {self.configuration.title} failed: {report.problem.reason}"
+            # Of a path that the peer has ended, the peer says why, in a moment.
+            closed = report.gives_up and not report.problem.silent
+            raise Interrupted(said) if closed else HalftripError(said)
         timed = report.timed
         if self.pair.initiates:
             self._batches.append((timed.start, timed.times))

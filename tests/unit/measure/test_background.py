@@ -9,13 +9,14 @@ import pytest
 from halftrip import _native
 from halftrip.clock import raw_now
 from halftrip.control.watchdog import Watchdog
-from halftrip.errors import Interrupted, Unavailable
+from halftrip.errors import HalftripError, Interrupted, Unavailable
 from halftrip.measure.background import BackgroundEnd, stood_still
-from halftrip.measure.batch_runner import BatchRunner
+from halftrip.measure.batch_runner import BatchReport, BatchRunner
 from halftrip.measure.pair import PairEnd
 from halftrip.plan.plan import Plan
 from halftrip.results.background import BackgroundTraffic
 from halftrip.telemetry.topology import Core, CoreView, Place, cores_beside
+from halftrip.transports.base import Problem
 from harness.bench import AMPLE_BYTES, set_up
 from harness.groups import on_two_ranks
 from harness.runs import configuration
@@ -133,6 +134,20 @@ def test_what_a_thread_raises_is_raised_at_both_ends(monkeypatch, transport):
         beside(f"stream:{transport}:64K", lambda: None, transport)
     _native.request_stop(False)
     assert noted[0] == ("planted", 1)
+
+
+@pytest.mark.parametrize(("silent", "kind"), [(False, Interrupted), (True, HalftripError)])
+def test_of_a_path_that_the_peer_has_ended_the_reason_may_still_come(monkeypatch, silent, kind):
+    """Over TCP between hosts, what ends a flow at one end is a closed connection at the other."""
+    problem, noted = Problem("the peer closed its end", silent=silent), []
+    report = BatchReport(problem=problem, gives_up=True)
+    monkeypatch.setattr(BatchRunner, "run", lambda *_: report)
+    watchdog = SimpleNamespace(fail=lambda error, _: noted.append(error))
+    monkeypatch.setattr(Watchdog, "current", watchdog)
+    with pytest.raises((HalftripError, OSError)):
+        beside("stream:unix:64K", lambda: None)
+    said = "--background: unix stream 64K failed: the peer closed its end"
+    assert (kind, said) in [(type(error), str(error)) for error in noted]
 
 
 @pytest.mark.parametrize(
