@@ -24,8 +24,9 @@ WARM_UP = ("--warmup", "2")
 SMALL = ("--sizes", "8,64K", *WARM_UP)
 LARGE = {"gpu-paths", "like-osu", "like-imb"}
 # What is slow in full, and how it is asked for briefly: over all paths, test_doctor_loops has the
-# loops, and test_runs_under_load the traffic.
-BRIEF = {"halftrip doctor --loops": ("-t", "pipe"), "halftrip run under-load": ("-t", "mpi,unix")}
+# loops, and test_runs_under_load the traffic. Four flows of MPI would share two cores for half a
+# minute.
+BRIEF = {"halftrip doctor --loops": ("-t", "pipe"), "halftrip run under-load": ("-t", "shm,unix")}
 # What has to be long enough for its question: a simulator is given no curve that gets faster with
 # the size, as two slices of a moment may say.
 LONGER = {"network.jsonl": ("--time", "20ms", "--slices", "5")}
