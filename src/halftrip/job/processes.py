@@ -292,9 +292,11 @@ class CleanUp:
         try:
             yield
         finally:
-            selector.unregister(self._made)
-            os.close(self._made)
-            self._made = None
+            # First: a signal may end this anywhere, and whoever looks then must not read what is
+            # closed.
+            made, self._made = self._made, None
+            selector.unregister(made)
+            os.close(made)
 
     def prepare(self) -> None:
         """Before ranks are told to leave."""

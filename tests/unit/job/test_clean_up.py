@@ -6,7 +6,10 @@ import signal
 import subprocess
 import sys
 
+import pytest
+
 from halftrip.control.protocol import Address
+from halftrip.errors import Stopped
 from halftrip.job import shm_cleanup
 from halftrip.job.processes import CleanUp, Started, descendants
 from halftrip.job.spec import Job
@@ -46,6 +49,26 @@ def test_who_awaits_ranks_of_mpi_looks_when_a_segment_is_made(tmp_path, monkeypa
         assert not selector.get_map()
     clean_up.close()
     assert watch(tmp_path / "nowhere") is None
+
+
+def test_a_signal_that_comes_while_ranks_of_mpi_have_started_leaves_what_can_be_looked_at(
+    tmp_path, monkeypatch
+):
+    job = Job(Address(unix="nowhere"), "t", launcher=0, ranks=1, mpi=True)
+    watch, close = shm_cleanup.watch, os.close
+    monkeypatch.setattr(shm_cleanup, "watch", lambda: watch(tmp_path))
+
+    def interrupted(descriptor):
+        close(descriptor)
+        raise Stopped("stopped by SIGHUP")
+
+    clean_up = CleanUp(job, Started())
+    with selectors.DefaultSelector() as selector, monkeypatch.context() as patch:
+        patch.setattr(os, "close", interrupted)
+        with pytest.raises(Stopped), clean_up.awake(selector):
+            pass
+        assert not selector.get_map()
+    clean_up.prepare()
 
 
 def test_descendants_are_children_and_theirs():
