@@ -17,7 +17,11 @@ _FLOOD = """
 mount -t sysfs none /sys && ip link set lo up || exit
 echo {mask:x} > /sys/class/net/lo/queues/rx-0/rps_cpus || exit
 exec taskset -c {sender} {python} -c '
-import os, socket
+import contextlib, os, socket
+# Among other busy programs it has its share, too, whether the kernel counts sessions or programs.
+with contextlib.suppress(OSError):
+    os.setpriority(os.PRIO_PROCESS, 0, -8)
+    open("/proc/self/autogroup", "w").write("-8")
 parent, to = os.getppid(), socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 to.bind(("127.0.0.1", 0))
 sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

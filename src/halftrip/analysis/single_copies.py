@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from halftrip.analysis.chosen_path import chosen_by_library
+from halftrip.analysis.chosen_path import chosen_by_library, mpi_path
 from halftrip.analysis.fit import PiecewiseFit
 from halftrip.analysis.rows import LARGE
 from halftrip.analysis.summaries import kernel_copy
@@ -66,6 +66,7 @@ def single_copy(
         or len(hosts) != 1
         or any(is_on_device(end.memory) for end in curve.ends)
         or chosen_by_library(run, curve, curve.transport) in ("tcp", "libfabric")
+        or (curve.transport == "mpi" and mpi_path(run) == "tcp")
     ):
         return None
     by_size = dict(zip(map(int, times.sizes), map(float, times.times), strict=True))

@@ -80,6 +80,8 @@ def serve(
     known = session.served_secret(secret_file)
     if open_ and known is not None:
         raise UsageError("--open: with a secret it is not open; leave one of them out")
+    if open_ and libraries:
+        raise UsageError("--open: with --libraries clients have a secret; leave one of them out")
     secret = session.OPEN if open_ else known or session.new_secret()
     # None of these can be 0.
     listening = inputs.given("--port", parsing.at_most(_LAST_PORT), port) or DEFAULT_PORT

@@ -43,7 +43,7 @@ class Network(msgspec.Struct, frozen=True):
 
     def may_call(self, host: str) -> bool:
         """Whether a connection may be made to this address."""
-        return not self.partners or host in self.partners or host in own_addresses()
+        return not self.partners or _plain(host) in map(_plain, (*self.partners, *own_addresses()))
 
     def no_port(self) -> OSError:
         """The error for the case that none of `port_range` is free."""
@@ -182,6 +182,14 @@ def with_zones(address: str) -> tuple[str, ...]:
     }
     ordered = sorted(zones, key=lambda each: (each != zone, each))
     return tuple(f"{bare}%{each}" for each in ordered) or (address,)
+
+
+def _plain(host: str) -> str:
+    """The plain address, or the name, of a host."""
+    try:
+        return plain_address(host)
+    except ValueError:
+        return host
 
 
 def plain_address(address: str) -> str:

@@ -127,7 +127,9 @@ class Watchdog:
         one that has only seen a closed connection the reason may come from elsewhere first."""
         if isinstance(error, _ENDS) and self._known.wait(GRACE_SECONDS):
             return
-        self._failure = error, Abort.from_error(error, rank).reason
+        # The first of several that fail together: the watchdog may have read it by now.
+        if self._failure is None:
+            self._failure = error, Abort.from_error(error, rank).reason
         with contextlib.suppress(OSError):
             self._wake.send(bytes([_FAILED]))
 

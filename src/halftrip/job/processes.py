@@ -258,20 +258,22 @@ class CleanUp:
         self.starting = StartingRanks()
         self._segments = shm_cleanup.Segments()
         self._made: int | None = None
+        # Until when it rests from looking, by time.monotonic, and until when from events.
+        self._rests_until = self._ignores_until = 0.0
         # To look at processes in the end, where no more can be had by then.
         self._spare = [os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC) for _ in range(_SPARE_FILES)]
 
-    def look(self) -> float:
+    def look(self, at_once: bool = False) -> float:
         """Notes which ranks of MPI there are, which segments they have now, and which processes a
         Dragon runtime on several nodes has here, of which each may make pools. Returns after how
         many seconds to do that again, at the latest: MPICH's segments are there for a few
-        milliseconds, and a rank that is killed then leaves them."""
+        milliseconds, and a rank that is killed then leaves them. Unless `at_once`, it does nothing
+        before."""
         if not (self._job.mpi or self._started.spans_nodes):
             return math.inf
         began = time.monotonic()
-        if self._made is not None:
-            with contextlib.suppress(BlockingIOError):
-                os.read(self._made, _EVENT_BYTES)
+        if began < self._rests_until and not at_once:
+            return self._rests_until - began
         for process in self._started.processes:
             pids = descendants(process.pid)
             self._segments.note(pids)
@@ -279,7 +281,10 @@ class CleanUp:
         if self._started.spans_nodes:
             # A workload manager has started those that are no descendants.
             self._started.pool_makers.update(job_processes(self._job.token))
-        return max(_LOOK_SECONDS, 5 * (time.monotonic() - began))
+        ended = time.monotonic()
+        rest = max(_LOOK_SECONDS, 5 * (ended - began))
+        self._rests_until = ended + rest
+        return rest
 
     @contextlib.contextmanager
     def awake(self, selector: selectors.BaseSelector) -> Iterator[None]:
@@ -288,20 +293,29 @@ class CleanUp:
         if self._made is None:
             yield
             return
-        selector.register(self._made, selectors.EVENT_READ, lambda _: self.look())
         try:
+            selector.register(self._made, selectors.EVENT_READ, self._on_made)
             yield
         finally:
             # First: a signal may end this anywhere, and whoever looks then must not read what is
             # closed.
             made, self._made = self._made, None
-            selector.unregister(made)
+            with contextlib.suppress(KeyError):
+                selector.unregister(made)
             os.close(made)
+
+    def _on_made(self, made: int) -> None:
+        """Looks once in each rest: others may make files all the time."""
+        with contextlib.suppress(BlockingIOError):
+            os.read(made, _EVENT_BYTES)
+        if time.monotonic() >= self._ignores_until:
+            self.look(at_once=True)
+            self._ignores_until = self._rests_until
 
     def prepare(self) -> None:
         """Before ranks are told to leave."""
         self.close()
-        self.look()
+        self.look(at_once=True)
 
     def end(self, leave: bool) -> None:
         """Returns when no process is left; with `leave`, they have their time to leave by

@@ -183,8 +183,8 @@ class Server:
 
     def _job(self, request: SessionRequest, token: str, client: str, called: str) -> Job:
         """The job of the ranks here of a `client`, who has `called` this address. Of the client's
-        it has numbers alone: what is run here is said by nobody else, and no other host is
-        called."""
+        it has numbers alone: what is run here is said by nobody else, and no other host is called;
+        with libraries, the client's is."""
         # By libraries, both ends connect.
         clients = (client,) * self._limits.libraries
         partners = (called, *self.address.hosts, *clients)

@@ -154,7 +154,7 @@ def main() -> NoReturn:
                 communicator = library.start(job.ranks, job.threads)
         except Unavailable as error:
             _give_up(job, str(error))
-        # Whatever the library has made of them.
+        # The library may have handlers of its own.
         _end_by_signals()
         rank = communicator.Get_rank()
     else:

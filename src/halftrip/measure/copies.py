@@ -10,7 +10,6 @@ from halftrip.measure.bounds import copy_sizes, copy_time
 from halftrip.measure.device_bounds import measure_devices
 from halftrip.results.configuration import Configuration
 from halftrip.results.device import DeviceCopy, DeviceLatency
-from halftrip.results.memory_name import is_of_host
 from halftrip.results.records import CopyTime
 
 if TYPE_CHECKING:
@@ -25,13 +24,14 @@ LEAST_COPIED, _BESIDE_SAMPLES = 64 << 10, 5
 def copy_beside(setup: Setup, configuration: Configuration, same_host: bool) -> float | None:
     """The time of one copy of a message by the kernel, ns, which bounds one that goes so: what
     holds at the moment. None where a message of the configuration cannot, or a small one is not
-    copied so; and where others talk meanwhile, who would be disturbed."""
+    copied so, or where its memory is not as that which is copied here: on another node, or in huge
+    pages; and where others talk meanwhile, who would be disturbed."""
     is_bounded = (
         setup.transport(configuration).capabilities.copied_once
         and same_host
         and setup.plan.threads * configuration.concurrency == 1
         and LEAST_COPIED <= configuration.size <= _LARGEST_OF_KERNEL
-        and all(is_of_host(end.memory) for end in configuration.ends)
+        and all((end.memory, end.pages) == ("host", "4K") for end in configuration.ends)
     )
     if not is_bounded:
         return None

@@ -170,8 +170,9 @@ class SliceRun:
     def result(
         self, launch: int, began: float, last: bool
     ) -> Measurement | CountedSlice | Failure | None:
-        """The record of the slice, on the initiator; None where it has none and may have one
-        later. `last`: no slice is planned after it. The launch began at that time.monotonic."""
+        """The record of the slice, on the initiator, with a copy by the kernel that is timed now;
+        None where it has none and may have one later. `last`: no slice is planned after it. The
+        launch began at that time.monotonic."""
         if self._slice is None:
             return None
         progress, idle = self._state().progress, None

@@ -14,9 +14,11 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from halftrip.results.configuration import UNKNOWN
 from halftrip.results.patterns import Mode, Pattern
+from halftrip.tools.commands import Program, told
 from halftrip.tools.fi_pingpong import checked
-from halftrip.tools.lines import Lines, WrongLineError, number, quoted, whole, wrong
+from halftrip.tools.lines import Lines, WrongLineError, number, quoted, window, wrong
 from halftrip.tools.tables import (
     End,
     Format,
@@ -31,19 +33,19 @@ from halftrip.tools.tables import (
 TOOL = "fabtests"
 _NAMES = ("bytes", "iters", "total", "time", "MB/sec", "usec/xfer", "Mxfers/sec")
 _HEADING = re.compile(r"\s+".join(_NAMES) + r"\s*")
-_COMMAND = re.compile(r".*\bfi_(?P<test>[a-z_]*(?:pingpong|bw))\b(?P<options>.*)")
+# A client has arguments, at least the server's name.
+_PROGRAM = Program(r"fi_[a-z_]*(?:pingpong|bw)(?=\s+\S)", "fi_", "usec/xfer")
+_CALLED, _ASKED_WINDOW, _OPERATION = r"^fi_(\w+)", r"\s-W *(\S+)", r"\s-o *(\S+)"
 _TEST = re.compile(
     r"(?:fi_)?((?:msg|rdm|rdm_tagged|rdm_cntr|dgram)_pingpong|(?:msg|rdm|rdm_tagged)_bw|rma_bw)"
 )
-_OPTION = re.compile(r" -(?P<name>[Wo]) *(?P<value>\S+)")
 _OPERATIONS: dict[str, Pattern] = {"write": "put", "read": "get"}
 _WINDOW = "64"
 
 
 def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
-    found = lines.last(_COMMAND, first)
-    said = lines.test or (found["test"] if found else "")
-    options = dict(_OPTION.findall(found["options"])) if found and not lines.test else {}
+    called = told(lines, first, _PROGRAM, _CALLED)
+    said = lines.test or ("" if called in (None, UNKNOWN) else called) or ""
     test = _TEST.fullmatch(said)
     if said and test is None:
         wrong(first, f"{quoted(said)} is not read here: pingpong and bw of msg and rdm, and rma_bw")
@@ -52,7 +54,7 @@ def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
     if not name and _is_one_way(lines, first):
         wrong(first, "a bandwidth, and no command above says of which test; --test rdm_bw does")
     rows = lines.rows(first, lambda line, text: _row(line, text, ways), decimals=False)
-    pattern, mode, fields = _kind(first, name, options, known=bool(found) and not lines.test)
+    pattern, mode, fields = _kind(lines, first, name, by_command=not lines.test)
     variant = (("test", name + ", both ends at once" * (name == "rma_bw")),) if name else ()
     end = End() if ways == 2 else None
     configuration = settings("libfabric", pattern, mode, variant=variant, **fields)
@@ -70,18 +72,19 @@ def _is_one_way(lines: Lines, first: int) -> bool:
 
 
 def _kind(
-    line: int, name: str, options: dict[str, str], known: bool
+    lines: Lines, line: int, name: str, by_command: bool
 ) -> tuple[Pattern, Mode, dict[str, Any]]:
-    """The pattern of a test, its mode, and its window, where its command is `known`."""
+    """The pattern of a test, its mode, and its window, where its command says which test it is."""
     if not name.endswith("bw"):
         return "pingpong", "blocking", {"places": "own"}
-    window = {"window": whole(line, options.get("W", _WINDOW)) if known else None}
+    asked = (told(lines, line, _PROGRAM, _ASKED_WINDOW) or _WINDOW) if by_command else UNKNOWN
+    fields = {"window": None if asked == UNKNOWN else window(line, asked)}
     if name != "rma_bw":
-        return "stream", "nonblocking", window
-    operation = options.get("o", "write")
+        return "stream", "nonblocking", fields
+    operation = (told(lines, line, _PROGRAM, _OPERATION) if by_command else None) or "write"
     if operation not in _OPERATIONS:
         wrong(line, f"-o {quoted(operation)} is not read here: {', '.join(_OPERATIONS)}")
-    return _OPERATIONS[operation], "onesided", window
+    return _OPERATIONS[operation], "onesided", fields
 
 
 def _row(line: int, text: str, ways: int) -> TableRow:

@@ -67,6 +67,8 @@ _DATE = re.compile(r"# Date\s+: (?P<date>.*\S)\s*")
 _DATE_LINE, _DATE_FORMAT = "# Date                  : {}", "%a %b %d %H:%M:%S %Y"
 # The command, as the head repeats it.
 _COMMAND = re.compile(r"# *(?:\S*/)?IMB-\w+(?P<gpu>-GPU)?(?P<arguments>(?: .*)?)")
+# Older versions print six of its words in a line.
+_GOES_ON = re.compile(r"#\s{5,}(\S.*)")
 _OFF_CACHE = re.compile(r" -off_cache (?!0(?:[ ,]|$))")
 _ALLOCATED = re.compile(r" -mem_alloc_type (\w+)")
 _TITLE = re.compile(r"# Benchmarking(?: |\s*:)\s*(?P<name>.*[^\s:])\s*:?\s*")
@@ -154,14 +156,21 @@ def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
 def _by_command(lines: Lines, first: int) -> tuple[str, Cache]:
     """The kind of memory, and whether buffers stay in the cache, as they do unless it is asked for:
     the head repeats the command."""
-    found = lines.above(first, "IMB-", _COMMAND)
-    if found is None:
+    # That of an earlier run stands above the head of this one.
+    heads = lines.all_above(first, "MPI Benchmark", _FAMILY)
+    head = next((number for number, _ in heads), 0)
+    commands = lines.all_above(first, "IMB-", _COMMAND)
+    number, found = next(commands, (0, None))
+    if found is None or number < head:
         return "host", "hot"
-    allocated = _ALLOCATED.search(found["arguments"])
+    arguments = found["arguments"]
+    while more := _GOES_ON.fullmatch(lines.of_log(number := number + 1)):
+        arguments += f" {more[1]}"
+    allocated = _ALLOCATED.search(arguments)
     kind = allocated[1] if allocated else "device"
     device = kind if kind == "device" else UNKNOWN
     memory = "host" if not found["gpu"] or kind == "cpu" else device
-    return memory, "cold" if _OFF_CACHE.search(found["arguments"]) else "hot"
+    return memory, "cold" if _OFF_CACHE.search(arguments) else "hot"
 
 
 def _version(lines: Lines, first: int) -> tuple[str | None, float | None]:

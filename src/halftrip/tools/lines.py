@@ -54,6 +54,8 @@ class Source(Protocol):
         self, number: int, mark: str, pattern: re.Pattern[str]
     ) -> Iterator[tuple[int, re.Match[str]]]: ...
 
+    def with_mark(self, mark: str) -> list[int]: ...
+
     is_whole: bool
 
     def __len__(self) -> int: ...
@@ -145,8 +147,21 @@ class Lines:
 
     def above(self, line: int, mark: str, pattern: re.Pattern[str]) -> re.Match[str] | None:
         """The same of that line and all of the log above it: that which has a mark."""
-        found = self._log.above(self.numbers[line - 1], mark, pattern)
-        return next((each for _, each in found), None)
+        return next((each for _, each in self.all_above(line, mark, pattern)), None)
+
+    def all_above(
+        self, line: int, mark: str, pattern: re.Pattern[str]
+    ) -> Iterator[tuple[int, re.Match[str]]]:
+        """All of them, behind their numbers in the log, the nearest first."""
+        return self._log.above(self.numbers[line - 1], mark, pattern)
+
+    def with_mark(self, mark: str) -> list[int]:
+        """The numbers of all lines of the log that have a mark."""
+        return self._log.with_mark(mark)
+
+    def of_log(self, number: int) -> str:
+        """A line of all of the log; empty below the last."""
+        return self._log[number] if number <= len(self._log) else ""
 
     def next(
         self, line: int, pattern: re.Pattern[str], stop: re.Pattern[str], lacks: str
@@ -295,7 +310,8 @@ def size_by(
     bandwidth: tuple[float, float], rate: tuple[float, float], told: int | None = None
 ) -> int | None:
     """The size of messages by bytes and messages per second, each with the unit of its last digit:
-    what was `told`, the only whole number, or power of two, that both can be of; None: none is."""
+    what was `told`, the only whole number, or power of two, that both can be of; None: there are
+    several, or none."""
     least, most = (
         (bandwidth[0] + sign * bandwidth[1] / 2) / max(rate[0] - sign * rate[1] / 2, 1e-9)
         for sign in (-1, 1)

@@ -14,6 +14,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from halftrip.results.configuration import Configuration
 from halftrip.results.patterns import Pattern
 from halftrip.tools.lines import Lines, count, last_place, number, whole, wrong
 from halftrip.tools.tables import Format, TableRow, ToolTable, below, loops, settings, timed
@@ -69,39 +70,46 @@ _SLACK = 0.01
 
 
 def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
-    is_screen = _SCREEN_BEGIN.match(lines[first]) is not None
+    if _SCREEN_BEGIN.match(lines[first]) is None:
+        tables = [(_settings(lines, 0, first), rows) for rows in _file(lines, first)]
+    else:
+        tables = _screen(lines, first)
+    return [ToolTable(TOOL, rows[0].line, of, "mean", rows) for of, rows in tables if rows]
+
+
+def _settings(lines: Lines, above: int, line: int) -> Configuration:
+    """What the screen says between these two lines, of the table below them."""
     said = {
-        each: lines.last(each, first) is not None
+        each: any(lines.matches(each, line, above))
         for each in (_SOCKETS, _SYNCHRONOUS, _ONE_WAY, _BOTH_WAYS, _COLD)
     }
     pattern: Pattern = "bidirectional" if said[_BOTH_WAYS] else "pingpong"
-    configuration = settings(
+    return settings(
         "tcp" if said[_SOCKETS] else TOOL, "stream" if said[_ONE_WAY] else pattern,
         "ssend" if said[_SYNCHRONOUS] else "blocking", places="own",
         cache="cold" if said[_COLD] else None,
     )  # fmt: skip
-    tables = _screen(lines, first, configuration.directions) if is_screen else _file(lines, first)
-    return [ToolTable(TOOL, rows[0].line, configuration, "mean", rows) for rows in tables if rows]
 
 
-def _screen(lines: Lines, first: int, ways: int) -> list[list[TableRow]]:
-    tables: list[list[TableRow]] = [[]]
-    following = first_place = 0
+def _screen(lines: Lines, first: int) -> list[tuple[Configuration, list[TableRow]]]:
+    tables: list[tuple[Configuration, list[TableRow]]] = []
+    following = first_place = latest = 0
 
     def read(n: int, line: str) -> TableRow:
-        nonlocal following, first_place
+        nonlocal following, first_place, latest
         found = _SCREEN.fullmatch(line)
         if found is None:
             wrong(n, "not all that NetPIPE prints of a size")
         place = whole(n, found["n"])
         if place < following and place not in (0, first_place):
             wrong(n, f"row {place}, where row {following} is expected")
-        if place < following or not tables[-1]:
+        if place < following or not tables:
             first_place = place
-            tables.append([])
-        following = place + 1
-        row = _screen_row(n, found, ways)
-        tables[-1].append(row)
+            tables.append((_settings(lines, latest, n), []))
+        following, latest = place + 1, n
+        configuration, rows = tables[-1]
+        row = _screen_row(n, found, configuration.directions)
+        rows.append(row)
         return row
 
     lines.rows(first - 1, read, looks=_SCREEN_BEGIN)

@@ -22,7 +22,7 @@ from halftrip.report.document import Document
 from halftrip.results.configuration import UNKNOWN, Configuration, Datatype, Places
 from halftrip.results.patterns import Mode, Pattern
 from halftrip.results.reported import Spread, Statistic, Variant
-from halftrip.tools.commands import told
+from halftrip.tools.commands import Program, told
 from halftrip.tools.lines import Lines, count, last_place, number, quoted, whole, window, wrong
 from halftrip.tools.printing import PrintedCurve, curves, single_times, texts
 from halftrip.tools.tables import (
@@ -46,7 +46,7 @@ _BUFFERS = re.compile(
     r" and (?:Receive Buffer|Rank 1 Memory) on \w+ \((\w)\)\s*"
 )
 # As an argument of the command says it, which newer versions do not print.
-_PROGRAM = "osu_[a-z_]+"
+_PROGRAM = Program("osu_[a-z_]+", "osu_", "# OSU ")
 _ENDS_OF_BUFFERS, _ASKED_WINDOW = (
     r"(?<!\S)([DHM] +[DHM])(?!\S)",
     r"(?<!\S)(?:-W *|--window-size[= ])(\d{1,6})(?!\S)",
@@ -145,14 +145,15 @@ def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
     heading, _ = lines.next(first - 1, _HEADING, _ROW, lacks)
     said = [lines[n].rstrip() for n in range(first, heading) if lines[n].startswith("#")]
     pairs, in_flight = 0 if kind == _OF_PAIRS else 1, 1 if is_latency else _window(title)
-    if not is_latency and (asked := told(lines, first, _PROGRAM, _ASKED_WINDOW)):
+    asked = None if is_latency else told(lines, first, _PROGRAM, _ASKED_WINDOW)
+    if asked is not None and asked != UNKNOWN:
         in_flight = window(first, asked)
     for n in range(first + 1, heading):
         if title.verb is None and any(of.fullmatch(lines[n]) for of, _ in _ONE_SIDED.values()):
             wrong(n, f"a line of MPI_Put or MPI_Get below {title.kind}: a title is lost")
         if group := _GROUP.fullmatch(lines[n]):
             pairs = count(n, group["pairs"], "no pairs")
-            in_flight = window(n, group["window"])
+            in_flight, asked = window(n, group["window"]), None
     if not pairs:
         wrong(heading, "no line [ pairs: ... ] says of how many pairs it has the sum")
     variant, above = _variant(lines, first, heading, title)
@@ -169,8 +170,8 @@ def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
         places = "unknown"
     configuration = settings(
         "mpi", pattern, "onesided" if pattern in ("put", "get") else mode, memory,
-        variant, window=in_flight, buffers="separate", cache="hot", places=places,
-        concurrency=pairs, verify=is_verified, datatype=datatype,
+        variant, window=None if asked == UNKNOWN else in_flight, buffers="separate", cache="hot",
+        places=places, concurrency=pairs, verify=is_verified, datatype=datatype,
     )  # fmt: skip
     is_sum = _RATES[1] in names
     if is_latency != any(name in _TIMES for name in names) or is_sum != (kind == _OF_PAIRS):
@@ -253,7 +254,7 @@ def _memory(title: _Title, said: Sequence[str], by_command: str | None) -> tuple
     for found in filter(None, map(_BUFFERS.fullmatch, said)):
         send, receive = (kinds.get(letter, UNKNOWN) for letter in found.groups())
         return send, receive
-    if by_command is not None and title.device != _ANY_DEVICE:
+    if by_command not in (None, UNKNOWN) and title.device != _ANY_DEVICE:
         return kinds[by_command[0]], kinds[by_command[-1]]
     return ("host", "host") if title.device == _ANY_DEVICE else (UNKNOWN, UNKNOWN)
 

@@ -20,7 +20,7 @@ from halftrip.results.configuration import UNKNOWN, Configuration
 from halftrip.results.counts import add_deliveries
 from halftrip.results.patterns import Pattern
 from halftrip.results.reported import Spread, StatedInterval
-from halftrip.tools.commands import told
+from halftrip.tools.commands import Program, told
 from halftrip.tools.lines import (
     Lines,
     WrongLineError,
@@ -64,15 +64,10 @@ _COUNT = re.compile(r"Total (\d+) observations;.*")
 _PERCENTILE = re.compile(r"---> (?:(<MAX>|<MIN>) observation|percentile (\S+)) =\s*(\S+)\s*")
 _SIZE = re.compile(r"test was performed using the following parameters: .*--msg-size=(\d+)\b.*")
 _NOTE = re.compile(r"NOTE: test was performed, using msg-size=(\d+)\..*")
-_MODES = {
-    "under-load": "under-load",
-    "ul": "under-load",
-    "playback": "playback",
-    "pb": "playback",
-    "ping-pong": None,
-    "pp": None,
-}
-_PROGRAM, _MESSAGE = "sockperf", r"(?<!\S)(?:-m *|--msg-size[= ])(\d{1,9})(?!\S)"  # fmt: skip
+_MODES = {"under-load": "under-load", "ul": "under-load", "playback": "playback", "pb": "playback",
+          "ping-pong": None, "pp": None}  # fmt: skip
+_PROGRAM = Program(r"sockperf(?=\s+[a-z])", "sockperf", "Summary: ")
+_MESSAGE = r"(?<!\S)(?:-m *|--msg-size[= ])(\d{1,9})(?!\S)"
 _MODE = re.compile(rf".*\bsockperf\s+({'|'.join(_MODES)})\b.*")
 _SENT = re.compile(r"\[Valid Duration\] RunTime=.* SentMessages=(\d+); ReceivedMessages=(\d+)\s*")
 _PROTOCOL = re.compile(r"\[ *\d+\] IP = .* # (TCP|UDP)\s*")
@@ -166,7 +161,7 @@ def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
     if _SIZE in text.said:
         line, (cell,) = text.said[_SIZE]
         size = whole(line, cell)
-    elif asked := told(lines, first, _PROGRAM, _MESSAGE):
+    elif (asked := told(lines, first, _PROGRAM, _MESSAGE)) not in (None, UNKNOWN):
         size = int(asked)
     pattern: Pattern = "pingpong"
     if text.log is not None:
@@ -244,7 +239,7 @@ def _percentiles(text: _Text, figures: dict[str, str], spread: dict[Spread, floa
             wrong(len(text.lines), f"it ends before the line with {name}")
 
 
-def _throughput(text: _Text, told: int | None) -> tuple[int, TableRow]:
+def _throughput(text: _Text, asked: int | None) -> tuple[int, TableRow]:
     line, (cell,) = text.said[_RATE]
     if _BANDWIDTH not in text.said:
         wrong(line, "a message rate, but no bandwidth below it")
@@ -264,7 +259,7 @@ def _throughput(text: _Text, told: int | None) -> tuple[int, TableRow]:
         if not abs(bandwidth - float(digits) * rate) <= steps[0] + float(digits) * steps[1]:
             wrong(at, f"bandwidth and message rate are not of {digits} bytes, as a note says")
     else:
-        size = size_by((bandwidth, steps[0]), (rate, steps[1]), told)
+        size = size_by((bandwidth, steps[0]), (rate, steps[1]), asked)
     figures = {"messages/s": cell, "MBps": megabytes, "Mbps": bits}
     return at, by_rate(at, size, 1e9 / rate, cell, figures, bandwidth=bandwidth, rate=rate)
 

@@ -27,7 +27,7 @@ from halftrip.results.bounds import LARGEST_WINDOW
 from halftrip.results.configuration import Configuration, not_said
 from halftrip.results.patterns import Mode, Pattern
 from halftrip.results.reported import Spread
-from halftrip.tools.commands import told
+from halftrip.tools.commands import Program, told
 from halftrip.tools.lines import Lines, last_place, number, quoted, size_by, whole, wrong
 from halftrip.tools.tables import Format, TableRow, ToolTable, settings
 
@@ -41,7 +41,9 @@ _CSV = re.compile(
     r"avg_mr,overall_mr\s*"
 )
 _KIND = re.compile(r"\| +(?P<stage>\| +)?\| +(?P<kind>latency|overhead) \(usec\) +\|.*")
-_PROGRAM, _TEST = "ucx_perftest", r"(?<!\S)-t *([a-z_]+)(?!\S)"
+# A server is called without a word, or with others than its client.
+_PROGRAM = Program(r"ucx_perftest(?=\s+\S)", "ucx_perftest", r"Final:|iterations,")
+_TEST = r"(?<!\S)-t *([a-z_]+)(?!\S)"
 _MESSAGE, _BUFFERS = r"(?<!\S)-s *(\d+)(?!\S)", r"(?<!\S)-m *([a-z-]+(?:,[a-z-]+)?)(?!\S)"
 # The names of tests by their parts; those of atomic operations have others.
 _NAMED = ("am", "put", "tag", "tag_sync", "stream")
@@ -80,12 +82,12 @@ def _read(lines: Lines, at: int) -> Sequence[ToolTable]:
     above = [lines[n] for n in range(1, at) if lines[n].startswith(("|", "+-"))][-2:]
     kinds = [found["kind"] for found in map(_KIND.fullmatch, above) if found and found["stage"]]
     is_csv = _CSV.fullmatch(lines[at]) is not None
-    if "Test" not in said and (test := lines.test or told(lines, at, _PROGRAM, _TEST)):
+    if "Test" not in said and (test := lines.test or _told(lines, at, _TEST)):
         said["Test"] = at, _title(at, test)
-    if "Send memory" not in said and (memory := told(lines, at, _PROGRAM, _BUFFERS)):
+    if "Send memory" not in said and (memory := _told(lines, at, _BUFFERS)):
         send, _, receive = memory.partition(",")
         said |= {"Send memory": (at, send), "Recv memory": (at, receive or send)}
-    if "Message size" not in said and (size := told(lines, at, _PROGRAM, _MESSAGE)):
+    if "Message size" not in said and (size := _told(lines, at, _MESSAGE)):
         said[_ASKED] = at, size
     if "overhead" in kinds and " latency" in said.get("Test", (0, ""))[1]:
         wrong(at, f"a heading of overhead below the title {quoted(said['Test'][1])}")
@@ -97,6 +99,12 @@ def _read(lines: Lines, at: int) -> Sequence[ToolTable]:
     line, cells = _final(lines, at, heading["first"] if heading else None, is_csv)
     row, facts = _row(line, cells, time, said, configuration)
     return [ToolTable(TOOL, at, configuration, "mean", [row], facts=facts)]
+
+
+def _told(lines: Lines, at: int, option: str) -> str | None:
+    """What its command says of an option; None where that is not known."""
+    found = told(lines, at, _PROGRAM, option)
+    return None if found == _UNKNOWN else found
 
 
 def _title(line: int, test: str) -> str:

@@ -92,7 +92,8 @@ _IPC = "the threshold of MPICH's single copy by {0}"
 _UCX_ALONE = "ch4:ucx"
 # What is below devices that have one network module, between hosts, and within one where it has to
 # do without shared memory.
-_BELOW_MPICH = {"ch4:ofi": "libfabric", "ch3:nemesis": "tcp", "ch3:sock": "tcp"}
+_SOCKETS_ALONE = "ch3:sock"
+_BELOW_MPICH = {"ch4:ofi": "libfabric", "ch3:nemesis": "tcp", _SOCKETS_ALONE: "tcp"}
 _NOLOCAL = "MPIR_CVAR_NOLOCAL"
 _MPICH = {
     "ch4": (
@@ -200,7 +201,8 @@ def _of_mpich(device: str, same_host: bool) -> Known:
     found = [*_matching(values, rules, "")]
     if "ucx" in device and not same_host:
         found += _of_ucx(same_host, os.environ)
-    shares = channel in _MPICH and same_host and not values.get(_NOLOCAL)
+    has_shared = channel in _MPICH and device != _SOCKETS_ALONE
+    shares = has_shared and same_host and not values.get(_NOLOCAL)
     below = "shm" if shares else _BELOW_MPICH.get(device, "")
     return Known((*found,), f"{below} ({device})" if below else "")
 

@@ -14,7 +14,7 @@ import pytest
 from halftrip import _native
 from halftrip.control.protocol import Abort, Bye, Closed
 from halftrip.control.watchdog import Watchdog
-from halftrip.errors import Interrupted
+from halftrip.errors import HalftripError, Interrupted
 from halftrip.memory.shared import SharedSegment
 from harness.limits import AMPLE_SECONDS
 
@@ -133,6 +133,16 @@ def test_what_another_thread_raises_ends_any_work(watchdog, channels, monkeypatc
     assert watchdog.guard(poll_memory) is error
     watchdog.close()
     assert channels[1].receive() == Abort(reason)
+
+
+def test_of_threads_that_fail_together_the_first_is_the_reason(watchdog, channels):
+    def fail():
+        for text in ("the first", "the second"):
+            watchdog.fail(HalftripError(text), 1)
+
+    threading.Timer(0.05, fail).start()
+    assert str(watchdog.guard(poll_memory)) == "the first"
+    watchdog.close()
 
 
 def test_another_thread_that_sees_a_closed_connection_waits_for_the_reason(watchdog, channels):

@@ -5,12 +5,13 @@ import selectors
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 from halftrip.control.protocol import Address
 from halftrip.errors import Stopped
-from halftrip.job import shm_cleanup
+from halftrip.job import processes, shm_cleanup
 from halftrip.job.processes import CleanUp, Started, descendants
 from halftrip.job.spec import Job
 from harness.limits import AMPLE_SECONDS
@@ -49,6 +50,24 @@ def test_who_awaits_ranks_of_mpi_looks_when_a_segment_is_made(tmp_path, monkeypa
         assert not selector.get_map()
     clean_up.close()
     assert watch(tmp_path / "nowhere") is None
+
+
+def test_who_makes_files_all_the_time_has_ranks_looked_at_once_in_each_rest(tmp_path, monkeypatch):
+    watch, looks = shm_cleanup.watch, []
+    monkeypatch.setattr(shm_cleanup, "watch", lambda: watch(tmp_path))
+    clean_up = CleanUp(Job(Address(unix="nowhere"), "t", launcher=0, ranks=1, mpi=True), Started())
+    monkeypatch.setattr(clean_up._segments, "note", looks.append)
+    monkeypatch.setattr(processes, "_LOOK_SECONDS", 60.0)
+    clean_up._started.processes[SimpleNamespace(pid=os.getpid())] = "mpiexec"
+    with selectors.DefaultSelector() as selector, clean_up.awake(selector):
+        assert clean_up.look() > 0
+        for number in range(5):
+            (tmp_path / str(number)).touch()
+            ((key, _),) = selector.select(AMPLE_SECONDS)
+            key.data(key.fileobj)
+        assert clean_up.look() > 0
+    assert len(looks) == 2
+    clean_up.close()
 
 
 def test_a_signal_that_comes_while_ranks_of_mpi_have_started_leaves_what_can_be_looked_at(

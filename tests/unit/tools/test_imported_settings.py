@@ -79,3 +79,40 @@ ROWS = [
 def test_a_row_has_the_settings_that_its_text_says(tool, name, changes, wanted):
     found = measured(sample(tool, name, *changes), tool)[0]
     assert {which: figure(found, which) for which in wanted} == wanted
+
+
+WINDOW = "osu_bw{}\n"
+BW = sample("osu", "bw") + "\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "windows"),
+    [
+        # Each above its table, and a script above all of them.
+        (WINDOW.format("") + BW + WINDOW.format(" -W 32") + BW, [64, 32]),
+        (WINDOW.format(" -W 32") * 2 + BW * 2, [32]),
+        (WINDOW.format("") + WINDOW.format(" -W 32") + BW * 2, [None]),
+        (WINDOW.format("") + "osu_bibw -W 32\n" + BW, [None]),
+        (WINDOW.format(" -x 'a;b' -W 16; date"), []),
+    ],
+)
+def test_of_commands_that_differ_above_a_table_the_last_counts_unless_they_are_of_a_script(
+    text, windows
+):
+    if not windows:
+        text, windows = text + BW, [16]
+    found = dict.fromkeys(each.configuration for each in measured(text, "osu"))
+    assert (
+        list(dict.fromkeys(None if "window" in each.unknown else each.window for each in found))
+        == windows
+    )
+
+
+def test_each_run_of_netpipe_has_what_its_own_screen_says():
+    usual = sample("netpipe", "screen-tcp")
+    one_way = sample("netpipe", "screen-tcp", ("Now", "Streaming in one direction only.\nNow"))
+    for texts in ((usual, one_way), (one_way, usual)):
+        found = measured("".join(texts), "netpipe")
+        patterns = dict.fromkeys(each.configuration.pattern for each in found)
+        assert len(patterns) == 2
+        assert [*patterns] == ["stream" if text is one_way else "pingpong" for text in texts]

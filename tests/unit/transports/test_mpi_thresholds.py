@@ -137,6 +137,7 @@ def test_ucx_has_what_is_set(text, values):
         ("MPICH Device: ch4:ofi", {}, "shm (ch4:ofi)", "libfabric (ch4:ofi)"),
         ("MPICH Device: ch4:ofi", {"MPIR_CVAR_NOLOCAL": 1}, *["libfabric (ch4:ofi)"] * 2),
         ("MPICH Device: ch4:ucx", {}, *["ucx (ch4:ucx)"] * 2),
+        ("MPICH Device: ch3:sock", {}, *["tcp (ch3:sock)"] * 2),
         ("MPICH Device: ch4:ucx ofi", {}, "shm (ch4:ucx ofi)", ""),
         ("another MPI", {}, None, None),
     ],

@@ -75,6 +75,14 @@ def test_messages_that_go_through_sockets_are_not_copied_so():
     found = made(8.0, 10.0, transport="ucx")
     carrier = Carrier(transport="ucx", rank=0, peer=1, library="UCX", ways=["tcp/lo"])
     assert said(msgspec.structs.replace(found, carriers=(carrier,)))[0] == []
+    # Nor by way of UCX.
+    over_mpi = made(8.0, 10.0)
+    carrier = Carrier(transport="mpi", rank=0, peer=1, library="MPICH", ways=["ucx (ch4:ucx)"])
+    ends = [
+        msgspec.structs.replace(each, mpi="MPICH 4.2", variables={"UCX_TLS": "tcp,self"})
+        for each in over_mpi.environments
+    ]
+    assert said(msgspec.structs.replace(over_mpi, carriers=(carrier,), environments=ends))[0] == []
 
 
 @pytest.mark.parametrize(

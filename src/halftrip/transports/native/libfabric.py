@@ -39,7 +39,7 @@ from halftrip.transports.native.endpoint import (
 )
 
 # Which settings are sizes from which on messages go another way. Of two with one name, the first
-# that a library has counts: the buffer size is the eager limit where that is none of its own.
+# that a library has counts: the buffer size is the eager limit where it has none of its own.
 _LIMITS = {
     "FI_OFI_RXM_EAGER_LIMIT": "the eager limit",
     "FI_OFI_RXM_BUFFER_SIZE": "the eager limit",
@@ -143,13 +143,26 @@ class LibfabricPath(Path):
         if address["provider"] != self.provider:
             both = f"{self.provider} and {address['provider']}"
             raise Unavailable(f"the ends would have {both}: --provider says which")
-        host = _host_of(address["name"])
-        if self._network.partners and not (host and self._network.may_call(host)):
-            raise Unavailable(f"{self.provider}: {host or 'its address'} is not the peer's host")
+        name = address["name"]
+        if self._network.partners:
+            self._check_stranger(name)
         try:
-            self.native.connect(address["name"])
+            self.native.connect(name)
         except _native.LibraryError as error:
             raise Unavailable(f"{self.provider}: {error}") from None
+
+    def _check_stranger(self, name: bytes) -> None:
+        """Raises Unavailable for a name that is of another form than this end's own, beyond whose
+        end the provider would read, or that leads to another host than the one that called."""
+        own = self._name
+        host = _host_of(name)
+        if not _host_of(own) or (name[:2], len(name)) != (own[:2], len(own)) or not host:
+            raise Unavailable(f"{self.provider}: its addresses are not checked here: no --peer")
+        if not self._network.may_call(host):
+            raise Unavailable(
+                f"{self.provider}: the peer is to be called at {host}, and has called from "
+                "another address; its FI_TCP_IFACE chooses the interface"
+            )
 
     def endpoint(self, configuration: Configuration, buffers: EndpointBuffers) -> Endpoint:
         kind = LibfabricWindow if configuration.is_one_sided else LibfabricEndpoint

@@ -72,6 +72,10 @@ class UcxTransport(Transport):
         return super().refuses(configuration)
 
     def obstacle(self, configuration: Configuration, pair: PairContext) -> str | None:
+        if configuration.is_one_sided and self.process.network.partners:
+            # Over sockets UCX looks at no key: whoever reaches its port could write to any memory
+            # of this process.
+            return "ucx has no put and get with --peer, since UCX does not check what they reach"
         memory = pair.end_of(configuration).memory
         if configuration.staging is not None or is_of_host(memory):
             return None
@@ -128,7 +132,8 @@ class UcxPath(Path):
         self._api = str(api) if api else ""
         self._kind = _KINDS[self._api or "tag"]
         # UCX prefers other ways for what it is not asked for.
-        features = getattr(_native, self._kind).feature if api else _native.ucx_rma
+        is_plain = not api and not process.network.partners
+        features = _native.ucx_rma if is_plain else getattr(_native, self._kind).feature
         asked = {name: str(value) for name, value in settings.extra if name in _SETTINGS}
         said = "".join(f"{SETTINGS[name].option} {value}: " for name, value in asked.items())
         self.library = library(process.ucx_library)
