@@ -77,6 +77,7 @@ def test_only_what_is_close_is_suggested(typed, meant):
             "doctor foo",
             "foo: too much: doctor takes no argument; halftrip doctor --help",
         ),
+        ("serve --open --libraries", "--open: with --libraries clients have a secret; leave"),
         ("recipes a b", "b: too much: recipes takes [recipe]; halftrip recipes --help"),
     ],
 )

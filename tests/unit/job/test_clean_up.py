@@ -5,7 +5,6 @@ import selectors
 import signal
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import pytest
 
@@ -58,7 +57,7 @@ def test_who_makes_files_all_the_time_has_ranks_looked_at_once_in_each_rest(tmp_
     clean_up = CleanUp(Job(Address(unix="nowhere"), "t", launcher=0, ranks=1, mpi=True), Started())
     monkeypatch.setattr(clean_up._segments, "note", looks.append)
     monkeypatch.setattr(processes, "_LOOK_SECONDS", 60.0)
-    clean_up._started.processes[SimpleNamespace(pid=os.getpid())] = "mpiexec"
+    clean_up._started.processes[type("Process", (), {"pid": os.getpid()})()] = "mpiexec"
     with selectors.DefaultSelector() as selector, clean_up.awake(selector):
         assert clean_up.look() > 0
         for number in range(5):
