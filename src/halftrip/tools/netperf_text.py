@@ -10,7 +10,7 @@ from itertools import combinations, pairwise
 from typing import NamedTuple
 
 from halftrip.results.reported import Spread
-from halftrip.tools.lines import Lines, WrongLineError, number, wrong
+from halftrip.tools.lines import Lines, WrongLineError, number, quoted, wrong
 
 BANNER = re.compile(
     r"(?:MIGRATED )?(?P<protocol>[A-Z]{2,5}) (?P<test>[A-Za-z|/ ]{4,60}) TEST (?:from|to) .*"
@@ -82,6 +82,7 @@ _SELECTED = re.compile(
 )
 _FIGURES = re.compile(r"\s*[-+.\"]?\d\S*(?:\s+[-+.]?\d\S*)*\s*")
 _INTERRUPTED = "it ends before the figures: netperf was interrupted"
+_SECONDS = re.compile(r"\d+\.\d\d")
 _NEXT_TEST = re.compile(BANNER.pattern)
 # The lines of names above the cells of -O, and how far below the title they may begin.
 _HUMAN_LINES = 4
@@ -178,7 +179,12 @@ def _cells(lines: Lines, line: int, names: Sequence[str]) -> dict[str, str]:
     for n, cell in enumerate(cells):
         if n < len(names) or cell != _NOT_MEASURED:
             number(line, cell)
-    return dict(zip((*names, *_LOAD[:more]), cells, strict=True))
+    found = dict(zip((*names, *_LOAD[:more]), cells, strict=True))
+    # What looks alike with other decimals is a row of another tool.
+    for name in ("ELAPSED_TIME", "Remote Elapsed Time"):
+        if name in found and not _SECONDS.fullmatch(found[name]):
+            wrong(line, f"{quoted(found[name])}: netperf prints a time with two decimals")
+    return found
 
 
 def _selected(lines: Lines, first: int) -> list[Said]:
