@@ -151,6 +151,8 @@ def _read(lines: Lines, first: int) -> Sequence[ToolTable]:
     for n in range(first + 1, heading):
         if title.verb is None and any(of.fullmatch(lines[n]) for of, _ in _ONE_SIDED.values()):
             wrong(n, f"a line of MPI_Put or MPI_Get below {title.kind}: a title is lost")
+        if "# OSU " in lines[n]:
+            wrong(n, "a title in the middle of a line: what is between two tables is lost")
         if group := _GROUP.fullmatch(lines[n]):
             pairs = count(n, group["pairs"], "no pairs")
             in_flight, asked = window(n, group["window"]), None
