@@ -53,9 +53,10 @@ class RowChange(NamedTuple):
     were left as they are). `state` is what the state of the machine is called in which both were
     measured, where there are several, `apart` says where it was not the same, and `hardly` that a
     run was hardly in it, so that nothing but that they are the same can be told. `elsewhere` is the
-    factor by which other paths changed as a whole, where that explains the row's own. `p_adjusted`
-    allows for the number of rows. `reason` says why it cannot be told, its figures behind a colon,
-    and `launches` how many of each side it would take (None: no number would do)."""
+    factor by which other paths changed as a whole, where that explains the row's own, and `moved`
+    says that a small change of the core-to-core round trip does. `p_adjusted` allows for the number
+    of rows. `reason` says why it cannot be told, its figures behind a colon, and `launches` how
+    many of each side it would take (None: no number would do)."""
 
     configuration: Configuration
     base: Repeats
@@ -68,6 +69,7 @@ class RowChange(NamedTuple):
     apart: str = ""
     hardly: str = ""
     elsewhere: float | None = None
+    moved: str = ""
     p_adjusted: float = 1.0
     word: ChangeWord = "cannot tell"
     reason: str = ""
@@ -164,7 +166,10 @@ def row_change(
     if levels is not None:
         reason = f"launches are at two levels: {_at(levels[0])} and {_at(levels[1])}"
     effect, times = _effect(base, new), _shown_times(*shown, in_turn)
-    return RowChange(configuration, base, new, found, effect, times, adjusted, reason=reason)
+    moved = _said_moved(base, new, found)
+    return RowChange(
+        configuration, base, new, found, effect, times, adjusted, moved=moved, reason=reason
+    )
 
 
 def judged(change: RowChange, p_adjusted: float, threshold: float, spread: Spread) -> RowChange:
@@ -180,8 +185,8 @@ def judged(change: RowChange, p_adjusted: float, threshold: float, spread: Sprea
         low, middle, high = (math.log(each) for each in (found.low, found.ratio, found.high))
         if -most <= low and high <= most:
             word = "same"
-        elif moved := _said_moved(change) or _said_elsewhere(change):
-            reason, launches = moved, None
+        elif elsewhere := _said_elsewhere(change) or change.moved:
+            reason, launches = elsewhere, None
         elif p_adjusted <= LEVEL and found.significant and abs(middle) > most:
             word = "slower" if middle > 0 else "faster"
         elif found.significant:
@@ -210,15 +215,16 @@ def _said_elsewhere(change: RowChange) -> str:
     return f"other paths changed as much: {change.elsewhere:.3f} times as long"
 
 
-def _said_moved(change: RowChange) -> str:
+def _said_moved(base: Repeats, new: Repeats, found: Difference) -> str:
     """That a small difference of the core-to-core round trips, at which `_at_same_rtt` leaves times
-    as they are, explains that they differ, in words; empty where it does not."""
-    base, new = change.base.rtt, change.new.rtt
-    if not (change.difference.significant and _is_same_rtt(base, new)):
+    as they are, explains that they differ, in words; empty where it does not. What other paths have
+    in common is no more than another way to see the same."""
+    one, other = base.rtt, new.rtt
+    if not (found.significant and _is_same_rtt(one, other)):
         return ""
-    if change.difference.allowing_for(base / new).significant:
+    if found.allowing_for(one / other).significant:
         return ""
-    return f"the core-to-core round trip changed as much: {base:.3g} ns, now {new:.3g} ns"
+    return f"the core-to-core round trip changed as much: {one:.3g} ns, now {other:.3g} ns"
 
 
 def _is_same_rtt(base: float, new: float) -> bool:
