@@ -110,7 +110,7 @@ def _chart(subject: Subject, name: str, matrix: Matrix) -> Chart:
         "median pair."
     )
     if factor < _LEAST_SLOW:
-        said = f"No pair is {number(100 * (_LEAST_SLOW - 1))} % slower than the median pair."
+        said = f"No pair is {100 * (_LEAST_SLOW - 1):.0f} % slower than the median pair."
     if len(matrix.values) == 1:
         said = ""
     title, what = map(text, matrix.title.rsplit(": ", 1))
@@ -223,7 +223,7 @@ def _ends(matrix: Matrix) -> tuple[float, float]:
 
 def _view(matrix: Matrix, has_missing: bool) -> View:
     lines, columns = ([*map(text, each)] for each in (matrix.hosts, matrix.columns))
-    ends = _ends(matrix)
+    low, high = ends = _ends(matrix)
     scale = alt.Scale(
         type="log",
         domain=[*ends],
@@ -240,7 +240,12 @@ def _view(matrix: Matrix, has_missing: bool) -> View:
     hues = alt.Color(
         "value:Q",
         scale=scale,
-        legend=alt.Legend(title=[matrix.figure.name, matrix.figure.unit], format=".3~r"),
+        # In a log scale, few ticks that Vega chooses are within a narrow range, or none.
+        legend=alt.Legend(
+            title=[matrix.figure.name, matrix.figure.unit],
+            format=".3~r",
+            values=[low, math.sqrt(low * high), high],
+        ),
     )
     x = alt.X(
         "other:N", sort=columns, scale=_band(columns), axis=axis(named_columns, _angle(columns))
