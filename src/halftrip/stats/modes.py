@@ -70,7 +70,8 @@ def two_modes_of_each(
     found: list[TwoModes | None] = [None] * len(samples)
     if n < _FEWEST:
         return found
-    ties = np.sort(samples, axis=1)
+    ties = samples.copy()
+    ties.sort(axis=1)
     far = np.flatnonzero(~_are_near(ties, least, apart)).tolist()
     if not far:
         return found

@@ -116,7 +116,8 @@ def quantiles_of_ordered(ordered: Samples, shares: Floats) -> Floats:
     weights = places - below
     low, high = ordered[..., below], ordered[..., np.minimum(below + 1, n - 1)]
     gaps = high - low
-    return np.where(weights >= 0.5, high - gaps * (1 - weights), low + gaps * weights)
+    between: Floats = np.where(weights >= 0.5, high - gaps * (1 - weights), low + gaps * weights)
+    return between
 
 
 def quantile_interval(
