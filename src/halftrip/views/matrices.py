@@ -291,6 +291,10 @@ def cache_lines(document: Document) -> list[Matrix]:
 def of_memories(document: Document) -> list[tuple[Configuration, list[Matrix]]]:
     """The memory of the initiator with that of the responder; or, where both are of one NUMA node,
     that node with the one of the ranks. Each direction has its own value."""
+    kinds = {end.memory for row in document.rows for end in row.configuration.ends}
+    if len(kinds) < 2 and not any(parse_memory(each)[1] for each in kinds):
+        # There may be a map of 30,000 pairs of cores.
+        return []
     plan = document.run.header.plan
     nodes = {each.rank: each.node for each in document.run.environments}
     settings: dict[Configuration, list[Row]] = {}
