@@ -1,18 +1,16 @@
-"""Why the curves of a run bend: each bend, and its causes, in words and as values for programs; and
-whether a bend moved with what is said to cause it."""
+"""Why the curves of a run bend: each bend, and its causes, in words and as values for programs."""
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterable, Sequence
-from functools import partial
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from halftrip.analysis.bend_causes import BendCauses, Candidate, CurveCauses, bend_at
-from halftrip.analysis.bend_kinds import KINDS, Prediction
+from halftrip.analysis.bend_kinds import KINDS
 from halftrip.analysis.figure import as_written
 from halftrip.analysis.fit import Bend, StraightLine
-from halftrip.analysis.proof import Proof
 from halftrip.analysis.states import State
 from halftrip.registry import TRANSPORTS
 from halftrip.render.blocks import SPACE, Block, Items, Paragraph, View
@@ -23,10 +21,9 @@ from halftrip.results.names import Names
 from halftrip.results.run import Run
 from halftrip.results.threshold import Threshold
 from halftrip.stats.estimate import Estimate
-from halftrip.texts import printable
 from halftrip.units import significant, size_in_words
 from halftrip.views import single_copies
-from halftrip.views.states import in_state, of_curve
+from halftrip.views.states import of_curve
 
 NO_THRESHOLDS = (
     "The run has no thresholds: it was imported, or measured by a halftrip that did not record "
@@ -35,12 +32,15 @@ NO_THRESHOLDS = (
 _NOTHING = "Nothing that is known of this run has a threshold there."
 _REFINE = "To know the place better, measure with --refine"
 _UNKNOWN = (
-    f"{_NOTHING} {_REFINE}; what was not recorded, such as a switch on the way, is not excluded."
+    _NOTHING,
+    f"{_REFINE}; what was not recorded, such as a switch on the way, is not excluded.",
 )
 _NOT_NEARER = "No known cause lies nearer than chance would put one."
 _PROVE = "--prove measures whether it moves with a setting that has a threshold there."
 # --refine makes sizes around a bend about as near as this factor.
 _REFINED = 1.02
+# From this factor on, a step is said as one.
+_TIMES = 2.0
 # Sizes of which the larger is at most this many times the smaller are both said in bytes.
 _NEAR = 8
 
@@ -53,9 +53,14 @@ def explain(run: Run, found: Sequence[CurveCauses], at: int | None = None) -> Vi
     if not any(each.knows for each in found):
         blocks += [Paragraph(NO_THRESHOLDS, style="yellow"), SPACE]
     named.sort(key=lambda each: (*_place(each[1].fit.curve), each[0]))
-    for name, each in named:
-        if each.fit.found is not None:
-            blocks += [*map(Paragraph, sentences(name, each, at)), SPACE]
+    said = {name: _said(name, each, at) for name, each in named if each.fit.found is not None}
+    shared = _shared(said)
+    alike = [*itertools.chain.from_iterable(shared.values())]
+    for lines in said.values():
+        blocks += [*(Paragraph(line.without(alike)) for line in lines), SPACE]
+    if shared:
+        blocks += [Items([f"{', '.join(names)}: {' '.join(why)}" for names, why in shared.items()])]
+        blocks += [SPACE]
     measured = [each.fit.measured for _, each in named if each.fit.measured is not None]
     if states := dict.fromkeys(said for each in measured if (said := of_curve(each))):
         blocks += [Items([*states]), SPACE]
@@ -102,19 +107,44 @@ def curve_names(curves: Sequence[Configuration], names: Names) -> list[str]:
     return [curve_name(curve, [*pattern, *fields], names) for curve in curves]
 
 
-def sentences(name: str, found: CurveCauses, at: int | None) -> list[str]:
-    """What is said of a curve of this name, a paragraph each."""
-    if found.fit.found is None:
-        return [f"{name}: {found.fit.reason}"]
+class _Said(NamedTuple):
+    """A paragraph on a curve; `unexplained` is why the cause of a bend is not told, sentences that
+    curves may have in common."""
+
+    text: str
+    unexplained: tuple[str, ...] = ()
+
+    def without(self, said: Collection[str]) -> str:
+        left = [each for each in self.unexplained if each not in said]
+        return ". ".join([self.text, " ".join(left)]) if left else self.text
+
+
+def _shared(said: Mapping[str, Iterable[_Said]]) -> dict[tuple[str, ...], list[str]]:
+    """What is said of bends of several curves, by the names of these."""
+    whose: dict[str, dict[str, None]] = {}
+    for name, lines in said.items():
+        for why in itertools.chain.from_iterable(line.unexplained for line in lines):
+            whose.setdefault(why, {})[name] = None
+    found: dict[tuple[str, ...], list[str]] = {}
+    for why, names in whose.items():
+        if len(names) > 1:
+            found.setdefault(tuple(names), []).append(why)
+    return found
+
+
+def _said(name: str, found: CurveCauses, at: int | None) -> list[_Said]:
+    """What is said of a curve of this name."""
     if at is not None:
         bend = bend_at(found.bends, at)
-        return [_straight(name, found, at)] if bend is None else _of_bend(name, bend, found.knows)
+        if bend is None:
+            return [_Said(_straight(name, found, at))]
+        return _of_bend(name, bend, found.knows)
     if not found.bends:
-        return [_straight(name, found, None)]
+        return [_Said(_straight(name, found, None))]
     said = [said for bend in found.bends for said in _of_bend(name, bend, found.knows)]
-    if found.fit.found.outliers:
+    if found.fit.found is not None and found.fit.found.outliers:
         sizes = ", ".join(map(size_in_words, found.fit.found.outliers))
-        said.append(f"{name}: on no straight piece: {sizes}")
+        said.append(_Said(f"{name}: on no straight piece: {sizes}"))
     return said
 
 
@@ -150,22 +180,22 @@ def _line(line: StraightLine) -> str:
     return f"{start} + size / {significant(1 / line.per_byte.value, 3)} GB/s"
 
 
-def _of_bend(name: str, found: BendCauses, knows: bool) -> list[str]:
+def _of_bend(name: str, found: BendCauses, knows: bool) -> list[_Said]:
     bend = found.bend
     said = f"{name}: at {span_in_words(bend.low, bend.high)}, {_change(bend)}"
     if not found.candidates:
-        return [f"{said}. {_UNKNOWN}" if knows else f"{said}."]
+        return [_Said(said, _UNKNOWN) if knows else _Said(f"{said}.")]
     named = [each for each in found.candidates if each.is_named]
     if not named:
-        return [f"{said}. {_unnamed(found)}"]
+        return [_Said(said, _unnamed(found))]
     first, *others = named + [each for each in found.candidates if not each.threshold.value]
-    lines = [f"{said}, where {_cause(first)}. {_advice(first)}"]
+    lines = [_Said(f"{said}, where {_cause(first)}. {_advice(first)}")]
     if others:
-        lines.append(f"    It could also be {'; '.join(map(_brief, others))}.")
+        lines.append(_Said(f"    It could also be {'; '.join(map(_brief, others))}."))
     return lines
 
 
-def _unnamed(found: BendCauses) -> str:
+def _unnamed(found: BendCauses) -> tuple[str, ...]:
     """What is said of a bend that has candidates, none of which beats chance."""
     known = [each for each in found.candidates if each.threshold.value]
     said = [_NOT_NEARER if known else _NOTHING]
@@ -176,7 +206,7 @@ def _unnamed(found: BendCauses) -> str:
         said.append(_PROVE)
     unknown = [each for each in found.candidates if not each.threshold.value]
     said += [f"It may be {_cause(each)}. {_advice(each)}" for each in unknown[:1]]
-    return " ".join(said)
+    return tuple(said)
 
 
 def span_in_words(low: int, high: int) -> str:
@@ -204,6 +234,8 @@ def _change(bend: Bend) -> str:
     word = "falls" if step.value < 1 else "jumps"
     if not known:
         return f"the time {word}, by how much cannot be told"
+    if step.low >= _TIMES:
+        return f"the time becomes {in_words(step, 2)} times what it was"
     share = Estimate(step.value - 1, step.low - 1, step.high - 1)
     if word == "falls":
         share = Estimate(-share.value, -share.high, -share.low)
@@ -306,77 +338,4 @@ def _cause_content(candidate: Candidate) -> dict[str, Any]:
         "predicted_high_bytes": prediction.high,
         "by_chance": by_chance,
         "named": candidate.is_named,
-    }
-
-
-# Whether a bend moved with the setting that is said to cause it.
-
-
-class Proven(NamedTuple):
-    """What came of moving a threshold: the `values` of its setting, old and new, as they are
-    written, the `places` where they predict the bend, the file of the run that shows it, and the
-    state of the machine that its times are of (None: of all)."""
-
-    threshold: Threshold
-    values: tuple[str, str]
-    places: tuple[Prediction, Prediction]
-    proof: Proof
-    file: str
-    state: State | None = None
-
-
-def proof(name: str, proven: Proven) -> View:
-    """The answer."""
-    found = proven.proof
-    old, new = (span_in_words(round(place.low), round(place.high)) for place in proven.places)
-    match found.outcome:
-        case "moved":
-            said = f"the bend moved from {old} to {new} with it: proved"
-        case "stayed":
-            said = f"the bend at {old} did not move to {new} with it: it has another cause"
-        case "unknown":
-            said = f"whether the bend moves from {old} to {new} with it: cannot tell"
-    setting = proven.threshold.setting or proven.threshold.name
-    values = f"{_written(proven.values[0])} to {_written(proven.values[1])}"
-    reasons = [] if found.reason is None else [found.reason]
-    if found.jump is not None and found.gone is not None and found.come is not None:
-        reasons += [
-            f"old value: times jump there by a factor of {in_words(found.jump, 3)}",
-            (
-                f"new value: a factor of {in_words(found.gone, 3)} of that is gone, and one of "
-                f"{in_words(found.come, 3)} has come to the new place"
-            ),
-        ]
-    if proven.state is not None and found.jump is not None:
-        reasons.append(in_state(proven.state))
-    reasons.append(f"run file: {printable(proven.file)}")
-    blocks: list[Block] = [
-        Paragraph(f"{name}: {setting} from {values}: {said}"),
-        Items(reasons, indent=4),
-    ]
-    content = partial(_proof_content, name, proven)
-    return View(blocks, content, lambda: [content()], "Whether a setting moves a bend")
-
-
-def _written(written: str) -> str:
-    return size_in_words(int(written)) if written.isdecimal() else written
-
-
-def _proof_content(name: str, proven: Proven) -> dict[str, Any]:
-    """The same for programs: sizes in bytes, steps as factors of time."""
-    proof = proven.proof
-    return {
-        "curve": name,
-        "threshold": proven.threshold.name,
-        "setting": proven.threshold.setting or None,
-        "values": list(proven.values),
-        "predicted_bytes": [[place.low, place.high] for place in proven.places],
-        "outcome": proof.outcome,
-        **{
-            name: None if step is None else list(map(as_written, step))
-            for name, step in (("jump", proof.jump), ("gone", proof.gone), ("come", proof.come))
-        },
-        "reason": proof.reason,
-        "state": None if proven.state is None else proven.state.word,
-        "file": proven.file,
     }
