@@ -39,7 +39,7 @@ _END = EndSettings(wait="spin")
 class Sweep(NamedTuple):
     """A machine, and the time of an empty message, ns: `fixed`, and `slope` for each ns of the
     core-to-core round trip. `slower` is the share of slices that something else makes longer by
-    half. Each of the `sizes`, bytes, has so many `slices` of `slice_ms` with what is beside them."""
+    half. Each of the `sizes`, bytes, has so many `slices` of `slice_ms`, with what is around."""
 
     machine: Machine
     fixed: float = 40.0
