@@ -228,10 +228,11 @@ def _good_for(rows: Sequence[Row]) -> str:
     widths = sorted(filter(math.isfinite, possible))
     if not widths:
         return ""
-    half, all_ = (f"{percent(each)}" for each in (median(widths), widths[-1]))
-    within = f"within {half}" if len(widths) == 1 else f"half within {half}, all within {all_}"
+    half = f"half within {percent(median(widths))}"
+    worst = "beyond 100 %" if widths[-1] > 1 else f"within {percent(widths[-1])}"
+    within = worst if len(widths) == 1 else f"{half}, the widest {worst}"
     without = len(rows) - len(widths)
-    but = f" but {counted(without, 'row')} without an interval" if without else ""
+    but = f"; {counted(without, 'row')} without an interval" if without else ""
     return (
         f"Within its interval each figure holds all the same ({within}{but}): what differs by more "
         "does differ."

@@ -23,6 +23,7 @@ from halftrip.results.threshold import Threshold
 from halftrip.stats.estimate import Estimate
 from halftrip.units import significant, size_in_words
 from halftrip.views import single_copies
+from halftrip.views.fit import sizes_in_words
 from halftrip.views.states import of_curve
 
 NO_THRESHOLDS = (
@@ -143,7 +144,7 @@ def _said(name: str, found: CurveCauses, at: int | None) -> list[_Said]:
         return [_Said(_straight(name, found, None))]
     said = [said for bend in found.bends for said in _of_bend(name, bend, found.knows)]
     if found.fit.found is not None and found.fit.found.outliers:
-        sizes = ", ".join(map(size_in_words, found.fit.found.outliers))
+        sizes = sizes_in_words(found.fit.found.outliers, size_in_words)
         said.append(_Said(f"{name}: on no straight piece: {sizes}"))
     return said
 

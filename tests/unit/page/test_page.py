@@ -233,7 +233,7 @@ def test_what_cannot_be_trusted_says_why_and_what_it_is_good_for():
     trust = answered(*wide)[-1]
     assert re.match(r"Of 3 rows, .*3 cannot be trusted: .* \(2\), .* \(1\)\. ", trust)
     assert re.search(
-        r"\(half within \d+ %, all within \d+ % but 1 row without an interval\)", trust
+        r"\(half within \d+ %, the widest within \d+ %; 1 row without an interval\)", trust
     )
     assert trust.endswith("what differs by more does differ.")
     assert answered(runs.measurement("pipe", 8))[-1].startswith("The only row cannot be trusted: ")
