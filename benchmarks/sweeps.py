@@ -26,6 +26,8 @@ from states import traces
 SIZES = tuple(range(40, 40_040, 40))
 JUMPS = ((4_100, 1.3), (16_400, 1.2))
 _PER_BYTE = 0.05
+# Bytes: some sizes vary more than others, as where a copy goes by way of several caches.
+ROUGH = range(6_000, 14_000)
 # The sizes of the recipe one-box-two-boxes.
 ONE_BOX = tuple(range(4, 40_004, 4))
 # ms: of a slice with what is beside it. Its median varies by this share; it has so many samples.
@@ -39,7 +41,8 @@ _END = EndSettings(wait="spin")
 class Sweep(NamedTuple):
     """A machine, and the time of an empty message, ns: `fixed`, and `slope` for each ns of the
     core-to-core round trip. `slower` is the share of slices that something else makes longer by
-    half. Each of the `sizes`, bytes, has so many `slices` of `slice_ms`, with what is around."""
+    half. Each of the `sizes`, bytes, has so many `slices` of `slice_ms` with their pauses. Sizes in ROUGH
+    vary by the share `rough`."""
 
     machine: Machine
     fixed: float = 40.0
@@ -47,6 +50,7 @@ class Sweep(NamedTuple):
     slower: float = 0.0
     slices: int = 1
     sizes: Sequence[int] = SIZES
+    rough: float = 0.0
     slice_ms: int = _SLICE_MS
 
     @property
@@ -55,7 +59,8 @@ class Sweep(NamedTuple):
         alike = "" if self.slope else ", which times do not go with"
         several = f", {self.slices} slices" if self.slices > 1 else ""
         sizes = f", {len(self.sizes):,} sizes" if self.sizes != SIZES else ""
-        return f"{self.machine.name}{alike}{disturbed}{several}{sizes}"
+        rough = f", a fifth of the sizes within {self.rough:.0%}" if self.rough else ""
+        return f"{self.machine.name}{alike}{disturbed}{several}{sizes}{rough}"
 
 
 TWO = (90.0, 280.0)
@@ -70,6 +75,7 @@ SWEEPS = (
     # The times do not go with the state.
     Sweep(jumping(TWO, 1.0), fixed=20_000.0, slope=0.0),
     Sweep(wandering(85.0, 95.0, 5.0)),
+    Sweep(jumping((90.0,), 1.0), slices=2, rough=0.08),
 )
 
 
@@ -86,7 +92,8 @@ def swept(sweep: Sweep, seed: int, jumps: Sequence[tuple[int, float]] = JUMPS) -
         for at, factor in jumps:
             time *= factor if size > at else 1.0
         time *= 1.5 if random.random() < sweep.slower else 1.0
-        time *= float(np.exp(_NOISE * random.normal()))
+        share = max(_NOISE, sweep.rough if size in ROUGH else 0.0)
+        time *= float(np.exp(share * random.normal()))
         noise = np.exp(_NOISE * random.normal(size=_SAMPLES))
         ends = np.array([inside[0], inside[-1]]) * np.exp(0.01 * random.normal(size=2))
         measurements.append(

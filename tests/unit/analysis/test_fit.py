@@ -50,7 +50,9 @@ def test_neither_too_few_sizes_nor_less_than_no_time_are_fitted():
 
 
 @pytest.mark.parametrize(
-    "sweep", [*sweeps.SWEEPS[1:4], *sweeps.SWEEPS[5:7]], ids=lambda sweep: sweep.name
+    "sweep",
+    [*sweeps.SWEEPS[1:4], *sweeps.SWEEPS[5:7], sweeps.SWEEPS[-1]],
+    ids=lambda sweep: sweep.name,
 )
 def test_a_sweep_on_a_machine_that_moves_has_the_jumps_that_are_there_and_no_others(sweep):
     """That many runs do is for benchmarks/truth.py to show."""
