@@ -41,8 +41,8 @@ _END = EndSettings(wait="spin")
 class Sweep(NamedTuple):
     """A machine, and the time of an empty message, ns: `fixed`, and `slope` for each ns of the
     core-to-core round trip. `slower` is the share of slices that something else makes longer by
-    half. Each of the `sizes`, bytes, has so many `slices` of `slice_ms` with their pauses. Sizes in ROUGH
-    vary by the share `rough`."""
+    half. Each of the `sizes`, bytes, has so many `slices` of `slice_ms`, pauses included. Those in
+    ROUGH vary by the share `rough`."""
 
     machine: Machine
     fixed: float = 40.0
