@@ -76,7 +76,8 @@ def _what(document: Document, begins: str) -> str:
         said.append(f"{counted(len(sizes), 'size')}, {ends}" if len(sizes) > 1 else f"of {ends}")
     pairs = {frozenset(each.pair) for each in configurations}
     if len(pairs) > 1:
-        of = "cores" if cores_of(document.run) else "ranks"
+        of = "hosts" if document.run.names.are_hosts else "ranks"
+        of = "cores" if cores_of(document.run) else of
         said.append(f"{counted(len(pairs), 'pair')} of {of}")
     return ", ".join(said) + "."
 

@@ -30,6 +30,8 @@ _MOST_MARKS = 64
 # So many fields without an answer are hatched; if there are more, it is those that stand out.
 _MOST_HATCHED = 500
 _FIELD, _LEAST, _MOST = 44, 160, 620
+# The scale of hues beside a map, and the room that its title takes.
+_HUES, _HUES_TITLE = 200, 50
 _DARK, _LEAST_RANGE = 0.55, 1.2
 # A hatched square, from -1 to 1.
 _HATCHED = "M-1,0L0,-1M-1,1L1,-1M0,1L1,0"
@@ -113,8 +115,12 @@ def _chart(subject: Subject, name: str, matrix: Matrix) -> Chart:
         },
         text=" ".join([f"All pairs of {places}: {title}. {said}", *told]),
         drawing=_grid(matrix),
-        height=max(_LEAST, min(_MOST, _FIELD * len(matrix.hosts))),
+        height=_height(matrix),
     )
+
+
+def _height(matrix: Matrix) -> int:
+    return max(_LEAST, min(_MOST, _FIELD * len(matrix.hosts)))
 
 
 def _legend(matrix: Matrix, has_missing: bool) -> str:
@@ -212,7 +218,11 @@ def _view(matrix: Matrix, has_missing: bool) -> View:
     hues = alt.Color(
         "value:Q",
         scale=scale,
-        legend=alt.Legend(title=[matrix.figure.name, matrix.figure.unit], format=".3~r"),
+        legend=alt.Legend(
+            title=[matrix.figure.name, matrix.figure.unit],
+            format=".3~r",
+            gradientLength=min(_HUES, _height(matrix) - _HUES_TITLE),
+        ),
     )
     x = alt.X("other:N", sort=columns, scale=_band(columns), axis=axis(named_columns))
     y = alt.Y("one:N", sort=lines, scale=_band(lines), axis=axis(named_lines))

@@ -56,12 +56,10 @@ def explain(run: Run, found: Sequence[CurveCauses], at: int | None = None) -> Vi
     named.sort(key=lambda each: (*_place(each[1].fit.curve), each[0]))
     said = {name: _said(name, each, at) for name, each in named if each.fit.found is not None}
     shared = _shared(said)
-    alike = [*itertools.chain.from_iterable(shared.values())]
     for lines in said.values():
-        blocks += [*(Paragraph(line.without(alike)) for line in lines), SPACE]
+        blocks += [*(Paragraph(line.text_beside(shared)) for line in lines), SPACE]
     if shared:
-        blocks += [Items([f"{', '.join(names)}: {' '.join(why)}" for names, why in shared.items()])]
-        blocks += [SPACE]
+        blocks += [Items([*shared.values()]), SPACE]
     measured = [each.fit.measured for _, each in named if each.fit.measured is not None]
     if states := dict.fromkeys(said for each in measured if (said := of_curve(each))):
         blocks += [Items([*states]), SPACE]
@@ -109,27 +107,37 @@ def curve_names(curves: Sequence[Configuration], names: Names) -> list[str]:
 
 
 class _Said(NamedTuple):
-    """A paragraph on a curve; `unexplained` is why the cause of a bend is not told, sentences that
-    curves may have in common."""
+    """A paragraph on a curve. Of a bend at a `place` whose cause is not told, `unexplained` says
+    so, sentences that bends may have in common, and `guess` what it may be."""
 
     text: str
+    place: str = ""
     unexplained: tuple[str, ...] = ()
+    guess: str = ""
 
-    def without(self, said: Collection[str]) -> str:
-        left = [each for each in self.unexplained if each not in said]
+    def text_beside(self, shared: Collection[str]) -> str:
+        """The paragraph, where what is `shared` by several bends is said elsewhere."""
+        is_alone = self.unexplained[:1] and self.unexplained[0] not in shared
+        left = [*(self.unexplained if is_alone else ()), *filter(None, (self.guess,))]
         return ". ".join([self.text, " ".join(left)]) if left else self.text
 
 
-def _shared(said: Mapping[str, Iterable[_Said]]) -> dict[tuple[str, ...], list[str]]:
-    """What is said of bends of several curves, by the names of these."""
-    whose: dict[str, dict[str, None]] = {}
+def _shared(said: Mapping[str, Iterable[_Said]]) -> dict[str, str]:
+    """What several bends have in common, with their curves and places, by its first sentence."""
+    bends: dict[str, list[tuple[str, _Said]]] = {}
     for name, lines in said.items():
-        for why in itertools.chain.from_iterable(line.unexplained for line in lines):
-            whose.setdefault(why, {})[name] = None
-    found: dict[tuple[str, ...], list[str]] = {}
-    for why, names in whose.items():
-        if len(names) > 1:
-            found.setdefault(tuple(names), []).append(why)
+        for line in lines:
+            if line.unexplained:
+                bends.setdefault(line.unexplained[0], []).append((name, line))
+    found = {}
+    for why, those in bends.items():
+        if len(those) > 1:
+            names = [
+                f"{name} ({', '.join(line.place for _, line in of_curve)})"
+                for name, of_curve in itertools.groupby(those, key=lambda each: each[0])
+            ]
+            every = dict.fromkeys(why for _, line in those for why in line.unexplained)
+            found[why] = f"{', '.join(names)}: {' '.join(every)}"
     return found
 
 
@@ -183,12 +191,13 @@ def _line(line: StraightLine) -> str:
 
 def _of_bend(name: str, found: BendCauses, knows: bool) -> list[_Said]:
     bend = found.bend
-    said = f"{name}: at {span_in_words(bend.low, bend.high)}, {_change(bend)}"
+    place = span_in_words(bend.low, bend.high)
+    said = f"{name}: at {place}, {_change(bend)}"
     if not found.candidates:
-        return [_Said(said, _UNKNOWN) if knows else _Said(f"{said}.")]
+        return [_Said(said, place, _UNKNOWN) if knows else _Said(f"{said}.")]
     named = [each for each in found.candidates if each.is_named]
     if not named:
-        return [_Said(said, _unnamed(found))]
+        return [_Said(said, place, *_unnamed(found))]
     first, *others = named + [each for each in found.candidates if not each.threshold.value]
     lines = [_Said(f"{said}, where {_cause(first)}. {_advice(first)}")]
     if others:
@@ -196,8 +205,9 @@ def _of_bend(name: str, found: BendCauses, knows: bool) -> list[_Said]:
     return lines
 
 
-def _unnamed(found: BendCauses) -> tuple[str, ...]:
-    """What is said of a bend that has candidates, none of which beats chance."""
+def _unnamed(found: BendCauses) -> tuple[tuple[str, ...], str]:
+    """What is said of a bend that has candidates, none of which beats chance, and what it may
+    be."""
     known = [each for each in found.candidates if each.threshold.value]
     said = [_NOT_NEARER if known else _NOTHING]
     if known and found.bend.high > _REFINED * found.bend.low:
@@ -206,8 +216,8 @@ def _unnamed(found: BendCauses) -> tuple[str, ...]:
     if any(is_variable(each) or each.startswith("--") for each in settings):
         said.append(_PROVE)
     unknown = [each for each in found.candidates if not each.threshold.value]
-    said += [f"It may be {_cause(each)}. {_advice(each)}" for each in unknown[:1]]
-    return tuple(said)
+    guess = f"It may be {_cause(unknown[0])}. {_advice(unknown[0])}" if unknown else ""
+    return tuple(said), guess
 
 
 def span_in_words(low: int, high: int) -> str:

@@ -34,7 +34,11 @@ def sentence(document: Document, variants: Mapping[Variant, str] = MappingProxyT
     """``8 B: shm is 2.1 (1.9 to 2.4) times as fast as mpi; from 256 KiB on ...``; empty where there
     is nothing to compare, and of a run against an earlier one, which is a comparison. `variants`
     are called so."""
-    idle = [row for row in document.rows if row.configuration.background == NO_BACKGROUND]
+    idle = [
+        row
+        for row in document.rows
+        if row.configuration.background == NO_BACKGROUND and not row.configuration.delay
+    ]
     document = document._replace(rows=idle)
     found = rankings(document.rows)
     pairs = {frozenset(row.configuration.pair) for row in document.rows}

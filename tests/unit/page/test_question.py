@@ -1,5 +1,7 @@
 """The section of a report that answers the question of its runs."""
 
+import msgspec
+
 from harness import runs
 from harness.curves import run_of
 from harness.pages import report_of, section
@@ -16,6 +18,11 @@ def test_the_section_that_answers_the_question_comes_first():
     assert "## The answer\n\nSlow host: n3: 2.0 x" in section(made, "answer")
     assert "All pairs: tcp" in section(made, "pairs")
     assert "All pairs" not in section(made, "curves")
+    sound = runs.between_hosts(["n1", "n2", "n3", "n4"], pattern="stream").measurements
+    both = msgspec.structs.replace(hosts, measurements=(*sound, *hosts.measurements))
+    slow, none = section(report_of(both), "answer").partition("answer\n\n")[2].split("\n\n")[:2]
+    assert slow.startswith("Slow host: n3")
+    assert none.startswith("No host and no link is slow (tcp stream")
     before, after = (
         runs.run(*runs.in_launches("shm", 8, 100.0, 3), *runs.in_launches("tcp", 8, half_ns, 3))
         for half_ns in (5000.0, 7500.0)

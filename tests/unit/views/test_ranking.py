@@ -291,3 +291,15 @@ def test_mpi_may_be_faster_and_the_fastest_way_to_wait_counts():
     assert ": 2.0 times as fast)" in told
     content = document(runs.run(*slices("mpi", 8, 400.0), *slices("shm", 8, 200.0)))
     assert "what MPI adds to shm: " in text_of(first_screen(content), 100)
+
+
+def test_what_computes_in_between_neither_counts_nor_lengthens_names():
+    delayed = [
+        runs.measurement(name, 8, seed=n, slice=n, delay=delay)
+        for name in ("shm", "tcp")
+        for delay in (0, 2000)
+        for n in range(6)
+    ]
+    said = sentence(document(runs.run(*delayed), flags=False))
+    assert said.startswith("8 B: ")
+    assert "delay" not in said
