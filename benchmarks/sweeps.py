@@ -142,7 +142,9 @@ def any_other(sweep: Sweep, jumps: Sequence[tuple[int, float]], seed: int) -> Sc
 def recorded_sweeps(folder: Path) -> list[Claim]:
     """The recipe one-box-two-boxes on the machines that were recorded."""
     machines = [*traces(folder), jumping(TWO, 1.0)]
-    return _claims([Sweep(each, 40.0, 1.5, 0.02, 2, ONE_BOX, _BRIEF_MS) for each in machines])
+    return _claims(
+        [Sweep(each, slower=0.02, slices=2, sizes=ONE_BOX, slice_ms=_BRIEF_MS) for each in machines]
+    )
 
 
 def sweeps() -> list[Claim]:

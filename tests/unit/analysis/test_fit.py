@@ -62,6 +62,18 @@ def test_a_sweep_on_a_machine_that_moves_has_the_jumps_that_are_there_and_no_oth
         assert sweeps.any_other(sweep, (), 1).hits == 0
 
 
+def test_a_slice_shorter_than_the_clock_can_tell_says_nothing():
+    sizes = range(100, 1600, 100)
+    times = {size: (size, 0 if size == 300 else size, size) for size in sizes}
+    found = [
+        runs.measurement("shm", size, samples=[2 * ns] * 20, slice=n, iterations=1)
+        for size in sizes
+        for n, ns in enumerate(times[size])
+    ]
+    (fitted,) = fits(runs.run(*found))
+    assert len(fitted.pieces.pieces) == 1
+
+
 def test_a_curve_is_of_one_state_where_it_goes_with_it():
     moving = jumping((90.0, 280.0), 1.0)
     for sweep, goes in ((sweeps.Sweep(moving), True), (sweeps.Sweep(moving, 20e3, 0.0), False)):
