@@ -234,6 +234,6 @@ def _good_for(rows: Sequence[Row]) -> str:
     without = len(rows) - len(widths)
     but = f"; {counted(without, 'row')} without an interval" if without else ""
     return (
-        f"Within its interval each figure holds all the same ({within}{but}): what differs by more "
-        "does differ."
+        f"As the machine was, each figure holds within its interval ({within}{but}): what differs "
+        "by more does differ."
     )

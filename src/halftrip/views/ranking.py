@@ -14,11 +14,11 @@ from halftrip.analysis.ranking import Change, Slower, rankings
 from halftrip.analysis.rows import Row
 from halftrip.report.document import Document
 from halftrip.report.fields import curve_name, varying_within_patterns
-from halftrip.report.numbers import factor_texts
+from halftrip.report.numbers import factor_alone, factor_texts
 from halftrip.results.configuration import NO_BACKGROUND, UNKNOWN
 from halftrip.results.patterns import ROUND_TRIP
 from halftrip.results.reported import Variant
-from halftrip.units import significant, size_in_words
+from halftrip.units import size_in_words
 
 # Of more others than these, the nearest are named, and the slowest.
 _MOST_OTHERS = 4
@@ -113,7 +113,7 @@ def _times(slower: Slower) -> str:
     """``2.1 (1.9 to 2.4)``."""
     factor = slower.factor
     if not (math.isfinite(factor.low) and math.isfinite(factor.high)):
-        return f"{significant(factor.value, 2)} (no interval)"
+        return factor_alone(factor.value)
     times, low, high = factor_texts(factor)
     return f"{times} ({low} to {high})"
 

@@ -98,6 +98,8 @@ def test_ratios_of_one_launch_have_a_caveat_and_what_is_not_told_apart_is_said()
     assert wide == "8 B: shm is not told apart from mpi and unix, within one launch"
     alone = sentence(made({"shm": {8: 100.0}, "mpi": {8: 300.0}}, slices=1))
     assert alone == "8 B: shm is 3.0 (no interval) times as fast as mpi"
+    far = sentence(made({"shm": {8: 100.0}, "tcp": {8: 2_364_700.0}}, slices=1))
+    assert far == "8 B: shm is 24,000 (no interval) times as fast as tcp"
     assert sentence(made({"shm": {8: 100.0, 64: 200.0}})) == ""
     assert sentence(made({"shm": {8: 100.0}, "mpi": {64: 300.0}})) == ""
     many = sentence(made({name: {8: 100.0 * 2**n} for n, name in enumerate(PATHS)}))
