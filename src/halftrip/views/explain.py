@@ -54,9 +54,9 @@ def explain(run: Run, found: Sequence[CurveCauses], at: int | None = None) -> Vi
     if not any(each.knows for each in found):
         blocks += [Paragraph(NO_THRESHOLDS, style="yellow"), SPACE]
     named.sort(key=lambda each: (*_place(each[1].fit.curve), each[0]))
-    said = {name: _said(name, each, at) for name, each in named if each.fit.found is not None}
-    shared = _shared(said)
-    for lines in said.values():
+    paragraphs = {name: _said(name, each, at) for name, each in named if each.fit.found is not None}
+    shared = _shared(paragraphs)
+    for lines in paragraphs.values():
         blocks += [*(Paragraph(line.text_beside(shared)) for line in lines), SPACE]
     if shared:
         blocks += [Items([*shared.values()]), SPACE]
