@@ -19,7 +19,7 @@ from halftrip.stats.median import median
 from halftrip.units import significant, size_in_words
 from halftrip.views import pairs, ranking, states
 from halftrip.views import under_load as views
-from halftrip.views.why import groups
+from halftrip.views.why import groups, is_of_sweep
 
 # The size that people compare, bytes.
 _SMALL = 8
@@ -218,6 +218,8 @@ def _trusted(document: Document) -> str:
         left = len(causes) - len(named)
         named += [f"{counted(left, 'other cause')}"] * (left > 0)
         said += f": {', '.join(named)}"
+    if first is not None and is_of_sweep(first, document):
+        return f"{said}. All sizes of this sweep together tell its curve: see the model."
     return f"{said}. {_good_for(rows)}".rstrip()
 
 

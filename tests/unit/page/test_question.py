@@ -59,6 +59,12 @@ def test_the_section_that_answers_the_question_comes_first():
     assert names(paths)[1] == "trust"
 
 
+def test_the_sizes_of_a_sweep_tell_its_curve_together():
+    made = report_of(run_of(sizes=range(8, 8 + 4 * 201, 4), slices=2))
+    assert "All sizes of this sweep together tell its curve" in section(made, "answer")
+    assert "halftrip fit tells the curve from all sizes together" in section(made, "trust")
+
+
 def test_runs_that_cannot_be_compared_say_why():
     one, other = (
         runs.run(*runs.in_launches("shm", 8, 100.0)),
