@@ -40,10 +40,12 @@ def sentence(document: Document, variants: Mapping[Variant, str] = MappingProxyT
         if row.configuration.background == NO_BACKGROUND and not row.configuration.delay
     ]
     document = document._replace(rows=idle)
-    found = rankings(document.rows)
     pairs = {frozenset(row.configuration.pair) for row in document.rows}
     # Of more pairs, those that are slow are named.
-    if found is None or len(pairs) > _MOST_PAIRS or document.run.base_file is not None:
+    if len(pairs) > _MOST_PAIRS or document.run.base_file is not None:
+        return ""
+    found = rankings(document.rows)
+    if found is None:
         return ""
     ranking, changes = found
     name = partial(_called, document=document, variants=variants)
