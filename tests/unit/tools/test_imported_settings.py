@@ -51,7 +51,8 @@ ROWS = [
         "variant": (("connection", "UD"),),
     }),
     # Of commands: a part in another line, and a size of which figures can be.
-    ("ucx-perftest", "old-latency", (("-t put_lat", "\\\n  -t put_lat -m host,cuda"),), PING | {
+    ("ucx-perftest", "old-latency", (("-t put_lat", "\\\n  -t put_lat -m host,cuda"),), {
+        "pattern": "put-pingpong",
         "variant": (("test", "put latency"),), "responder_memory": "cuda",
     }),
     *(
