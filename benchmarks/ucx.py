@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 
 from comparison import Comparison, Contender, Figure, Times, latency, throughput
-from contenders import LOOPBACK, halftrip, mean_ns, require, run, server
+from contenders import IN_ONE_GO, LOOPBACK, halftrip, mean_ns, require, run, server
 
 SIZES = (8, 1024, 65536, 1 << 20)
 WAYS = ("posix,cma", "tcp")
@@ -59,6 +59,6 @@ def comparisons(_: ExitStack) -> Iterator[Comparison]:
         for test, pattern, options, goal in kinds:
             sizes = ("-s", ",".join(map(str, SIZES)))
             where = ("-t", "ucx", "--ucx-tls", tls.replace(",", "+"))
-            ours = halftrip(*where, *pattern, *sizes, statistic=mean_ns)
+            ours = halftrip(*where, *pattern, *sizes, *IN_ONE_GO, statistic=mean_ns)
             name = f"ucx, {tls}, ucx_perftest {test}"
             yield Comparison(name, ours, perftest(test, tls, *options), goal)

@@ -61,7 +61,8 @@ class ProcessContext:
     rank talk. `timeout` is how long a reply to a datagram may take, s. `network` says how
     other hosts reach this one. `ucx_library` is the UCX that was asked for, if one was.
     `path_model` is the path that the transport ``simulated`` simulates, in the launch of number
-    `launch`. `chooses_staging`: the plan says how messages in a device's memory are sent. Ranks that are `absent` do not talk; each has the name of its host, which was lost.
+    `launch`. `chooses_staging`: the plan says how messages in a device's memory are sent. Ranks
+    that are `absent` do not talk; each has the name of its host, which was lost.
     """
 
     rank: int

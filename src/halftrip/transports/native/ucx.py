@@ -77,9 +77,11 @@ class UcxTransport(Transport):
             # of this process.
             return "ucx has no put and get with --peer, since UCX does not check what they reach"
         memory = pair.end_of(configuration).memory
+        if is_of_host(memory):
+            return None
         is_asked = self.process.chooses_staging
         is_staged = configuration.staging is not None
-        if is_of_host(memory) or (is_staged and is_asked):
+        if is_staged and is_asked:
             return None
         reason = self._takes_not(memory, dict(configuration.extra).get("ucx_api"))
         advice = "-t ucx --staging whole sends by way of the host's memory"
