@@ -31,6 +31,7 @@ def shortest(measurements):
             ("tcp,shm,unix,pipe", "cuda,cuda:host,host:cuda", BOTH_WAYS,
              ("--staging", "whole,chunk=4K")),
             # What a library does not take is staged for it.
+            ("ucx", "cuda,host:cuda", "pingpong,stream", ()),
             ("ucx", "cuda,host:cuda", "pingpong,stream", ("--staging", "whole,chunk=4K")),
             ("libfabric", "cuda,cuda:host", BOTH_WAYS, ()),
             ("nccl", "cuda@0:cuda@1", BOTH_WAYS, ()),
@@ -86,7 +87,7 @@ def test_planted_delays_come_out(shell, cuda):
         ),
         (("--memory", "cuda", "-t", "nccl"), {}, "--memory cuda: NCCL has no two ranks on one"),
         (
-            ("--memory", "cuda", "-t", "ucx"),
+            ("--memory", "cuda", "-t", "ucx", "--staging", "none"),
             {},
             "does not take it; -t ucx --staging whole sends by",
         ),
