@@ -1,6 +1,5 @@
 """Simulated paths, whose truth is known: measured, fitted, and judged by an earlier run."""
 
-
 import pytest
 
 from halftrip.analysis.summaries import summarize_configuration
