@@ -69,6 +69,8 @@ def test_json_has_every_figure_with_its_interval(path, capsys):
     assert bend["time_ratio_low"] < bend["time_ratio"] < bend["time_ratio_high"]
     first, second = bent["pieces"]
     assert (first["last_size_bytes"], second["first_size_bytes"]) == (2048, 4096)
+    assert [each["start_ns"] for each in (first, second)] == pytest.approx([1000, 3000], rel=0.02)
+    assert second["per_byte_ns"] == pytest.approx(0.1, rel=0.02)
 
 
 def test_of_many_curves_the_answer_counts_and_none_that_may_bend_is_called_straight(
