@@ -26,6 +26,7 @@ from halftrip.views.matrix import table_of
 from halftrip.views.notes import at_once, bandwidth_of_link
 
 # Matrices of more transports or patterns than these would fill the screen.
+_NONE_SLOW = "no host and no link is slow"
 _MOST_MATRICES = 4
 # Without room for a matrix: so many of the slowest pairs.
 _MOST_SLOW = 10
@@ -138,7 +139,8 @@ def slow(document: Document) -> list[str]:
             by_line.setdefault(line, []).append(group.title.partition(":")[0])
     if len(by_line) < 2:
         return [*by_line]
-    return [f"{line} ({', '.join(titles)})" for line, titles in by_line.items()]
+    lines = sorted(by_line.items(), key=lambda each: each[0] == _NONE_SLOW)
+    return [f"{line} ({', '.join(titles)})" for line, titles in lines]
 
 
 def _hidden(document: Document, shown: Sequence[_Pairs]) -> str:
@@ -273,7 +275,7 @@ def _at_fault(document: Document, group: _Pairs, names: Names) -> list[str] | No
         lines.append(f"{what} ({within}){again}")
     if len(found) > _MOST_SLOW:
         lines.append(f"and {len(found) - _MOST_SLOW} more")
-    return lines or ["no host and no link is slow"]
+    return lines or [_NONE_SLOW]
 
 
 def _slowest(group: _Pairs, names: Names) -> Sequence[str]:

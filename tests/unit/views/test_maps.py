@@ -6,6 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from halftrip.page.asked import asked
 from halftrip.render.blocks import Table
 from halftrip.report.document import document
 from halftrip.results.records import Failure
@@ -162,6 +163,7 @@ def test_cores_stand_in_order_of_what_they_share():
         assert each.groups[1][1] == [["0", "4", "1", "5"], ["2", "6", "3", "7"]]
         assert each.is_missing("3", "2")
         assert not each.is_missing("1", "2")
+    assert "27 pairs of cores." in asked(document(core_run(), flags=False))[0]
     view = matrix(document(core_run(), flags=False))
     records = view.records()
     assert (records[0]["host"], records[0]["other_host"]) == ("core 0", "core 1")
