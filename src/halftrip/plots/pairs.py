@@ -41,17 +41,13 @@ _MOST_MARKS = 64
 # So many fields without an answer are hatched; if there are more, it is those that stand out.
 _MOST_HATCHED = 500
 _FIELD, _LEAST, _MOST = 44, 160, 620
-<<<<<<< HEAD
 # The scale of hues beside a map, and the room that its title takes.
 _HUES, _HUES_TITLE = 200, 50
-_DARK, _LEAST_RANGE = 0.55, 1.2
-=======
 # A letter of a label is about so wide, in pixels.
 _LETTER = 6.5
 _DARK = 0.55
 # A pair that is less slow than this, beside the median pair, is not pointed out.
 _LEAST_SLOW = 1.05
->>>>>>> maps
 # A hatched square, from -1 to 1.
 _HATCHED = "M-1,0L0,-1M-1,1L1,-1M0,1L1,0"
 _WIDTHS = (1.0, 2.0, 3.0, 4.0)
@@ -142,17 +138,12 @@ def _chart(subject: Subject, name: str, matrix: Matrix) -> Chart:
     )
 
 
-<<<<<<< HEAD
 def _height(matrix: Matrix) -> int:
     return max(_LEAST, min(_MOST, _FIELD * len(matrix.hosts)))
 
 
-def _legend(matrix: Matrix, has_missing: bool) -> str:
-    said = "Framed in white: the slowest pair. Yellow: slow."
-=======
 def _legend(matrix: Matrix, has_slowest: bool, has_missing: bool) -> str:
     said = f"{'Framed in white: the slowest pair. ' if has_slowest else ''}Yellow: slow."
->>>>>>> maps
     if matrix.groups:
         names = [with_article(name) for name, _ in matrix.groups]
         said += f" Boxes, from thin to thick: cores that share {', '.join(names)}."
@@ -255,23 +246,16 @@ def _view(matrix: Matrix, has_missing: bool) -> View:
     hues = alt.Color(
         "value:Q",
         scale=scale,
-<<<<<<< HEAD
-        legend=alt.Legend(
-            title=[matrix.figure.name, matrix.figure.unit],
-            format=".3~r",
-            gradientLength=min(_HUES, _height(matrix) - _HUES_TITLE),
-        ),
-=======
         # In a log scale, few ticks that Vega chooses are within a narrow range, or none.
         legend=alt.Legend(
             title=[matrix.figure.name, matrix.figure.unit],
             format=".3~r",
             values=[low, math.sqrt(low * high), high],
+            gradientLength=min(_HUES, _height(matrix) - _HUES_TITLE),
         ),
     )
     x = alt.X(
         "other:N", sort=columns, scale=_band(columns), axis=axis(named_columns, _angle(columns))
->>>>>>> maps
     )
     y = alt.Y("one:N", sort=lines, scale=_band(lines), axis=axis(named_lines))
     base = alt.Chart(named("pairs"))

@@ -12,7 +12,8 @@ def names(made):
 
 
 def test_the_section_that_answers_the_question_comes_first():
-    made = report_of(runs.between_hosts(["n1", "n2", "n3", "n4"], slow=["n3"]))
+    hosts = runs.between_hosts(["n1", "n2", "n3", "n4"], slow=["n3"])
+    made = report_of(hosts)
     assert names(made)[:3] == ["answer", "pairs", "trust"]
     assert "## The answer\n\nSlow host: n3: 2.0 x" in section(made, "answer")
     assert "All pairs: tcp" in section(made, "pairs")
