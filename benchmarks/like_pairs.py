@@ -25,7 +25,7 @@ CHANGED = ("slower", "faster")
 
 class Called(NamedTuple):
     """How many of so many `rows`, each in each state, are called changed, and in how many of the
-    pairs; and how many of the `planted` ones are called slower."""
+    pairs; and how many of the `planted` ones are called so, slower or faster."""
 
     rows: int
     changed: int
@@ -39,17 +39,17 @@ def called(sides: Sequence[ComparedRun], path: str = "", factor: float = 1.0) ->
     total = Called(0, 0, 0, 0, 0)
     for base, new in itertools.combinations(sides, 2):
         (found,) = compare(base, [new._replace(rows=slower(new.rows, path, factor))])
-        own = _called(found, path)
+        own = _called(found, path, CHANGED[0] if factor > 1 else CHANGED[1])
         total = Called(*(a + b for a, b in zip(total, own, strict=True)))
     return total
 
 
-def _called(found: Comparison, path: str) -> Called:
+def _called(found: Comparison, path: str, word: str) -> Called:
     planted = [each for each in found.rows if each.configuration.transport == path]
     rest = [each for each in found.rows if each.configuration.transport != path]
     changed = sum(each.word in CHANGED for each in rest)
-    slower = sum(each.word == "slower" for each in planted)
-    return Called(len(rest), changed, int(changed > 0), len(planted), slower)
+    right = sum(each.word == word for each in planted)
+    return Called(len(rest), changed, int(changed > 0), len(planted), right)
 
 
 def slower(rows: Rows, path: str, factor: float) -> Rows:
@@ -77,7 +77,7 @@ def main(options: Mapping[str, Sequence[str]]) -> None:
     for factor, path in itertools.product(map(float, options["planted"]), paths):
         own = called(sides, path, factor)
         print(
-            f"{path} {factor:g} times as long: {own.found} of {own.planted} rows slower "
+            f"{path} {factor:g} times as long: {own.found} of {own.planted} rows found "
             f"({own.found / own.planted:.1%}); {own.changed} of {own.rows} others changed"
         )
 

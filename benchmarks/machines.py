@@ -150,12 +150,13 @@ def seen(
     launches: int = 10,
     slices: int = 2,
     rows: int = 40,
-    launch_spread: float = 0.0,
+    launch_spread: float | Floats = 0.0,
     noise: float = 0.02,
     probe_noise: float = 0.01,
 ) -> SeenRun:
     """A run of so many rows, the first of which follow these `lines`. Launches of a row differ by
-    `launch_spread` (a standard deviation of logarithms), anew in each of the states; a slice by
+    `launch_spread` (a standard deviation of logarithms; one for each row: of shape (rows, 1)), anew
+    in each of the states; a slice by
     `noise`, and a probe by `probe_noise`."""
     random = np.random.default_rng(seed)
     turn = _SLICE + _GAP

@@ -61,9 +61,9 @@ def traces(folder: Path) -> list[Machine]:
     ]
 
 
-def run_of(found: SeenRun, seed: int) -> Run:
-    """A run whose first rows have these slices; the round trips of all others are those of one
-    more row, so that the run has seen as much of the machine."""
+def run_of(found: SeenRun, seed: int, paths: Sequence[str] = ()) -> Run:
+    """A run whose first rows have these slices, of these `paths` (default: of one); the round trips
+    of all others are those of one more row, so that the run has seen as much of the machine."""
     random = np.random.default_rng([seed, 1])
     measurements = []
     own = [probe for row in found.rows for pair in row.probes for probe in pair]
@@ -74,7 +74,8 @@ def run_of(found: SeenRun, seed: int) -> Run:
         ):
             noise = np.exp(_NOISE * random.normal(size=_SAMPLES))
             times = np.rint(2 * _ITERATIONS * median * noise).astype(np.int64)
-            measurements.append(_measurement(place, number, launch, times, probes))
+            path = paths[place] if paths else "shm"
+            measurements.append(_measurement(place, number, launch, times, probes, path))
     one = np.full(1, 2 * _ITERATIONS * 1000, dtype=np.int64)
     measurements += [
         _measurement(len(found.rows), number, 0, one, probes)
@@ -90,9 +91,14 @@ def _others(probes: Sequence[float], own: Sequence[float]) -> list[float]:
 
 
 def _measurement(
-    place: int, number: int, launch: int, times: np.ndarray, probes: tuple[float, float]
+    place: int,
+    number: int,
+    launch: int,
+    times: np.ndarray,
+    probes: tuple[float, float],
+    path: str = "shm",
 ) -> Measurement:
-    configuration = Configuration(transport="shm", size=8 << place, initiator=_END, responder=_END)
+    configuration = Configuration(transport=path, size=8 << place, initiator=_END, responder=_END)
     return Measurement(
         configuration=configuration,
         slice=number,

@@ -23,6 +23,7 @@ from halftrip.analysis.row_change import Rounds, RowChange, Spread, judged, row_
 from halftrip.errors import UsageError
 from halftrip.results.configuration import Configuration
 from halftrip.results.records import Measurement
+from halftrip.results.usage import add_both_ends
 from halftrip.stats.distributions import adjusted_p_values
 from halftrip.stats.median import median
 
@@ -146,26 +147,38 @@ def compare(
 
 def _changes(pairs: _Pairs, spread: Spread, rounds: Rounds | None) -> list[RowChange]:
     """The rows of two runs, not judged yet."""
-    found = [
-        row_change(
-            each.configuration,
-            each.base,
-            each.new,
-            spread,
-            rounds,
-            with_rtt=not each.is_of_any_state,
-        )._replace(state=each.state, apart=each.apart, hardly=each.hardly, left_out=each.left_out)
-        for each in pairs.rows
-    ]
+    found = [_change(each, spread, rounds) for each in pairs.rows]
     # What is measured in turn has the same machine.
     return found if rounds is not None else allowing_for_others(found)
+
+
+def _change(pair: _Pair, spread: Spread, rounds: Rounds | None) -> RowChange:
+    with_rtt = not pair.is_of_any_state
+    found = row_change(pair.configuration, pair.base, pair.new, spread, rounds, with_rtt=with_rtt)
+    others = (0.0, 0.0)
+    if rounds is None and found.difference.significant:
+        base, new = (_taken_by_others(each) for each in pair.measured)
+        others = (base, new)
+    return found._replace(
+        state=pair.state,
+        apart=pair.apart,
+        hardly=pair.hardly,
+        others=others,
+        left_out=pair.left_out,
+    )
+
+
+def _taken_by_others(measurements: Sequence[Measurement]) -> float:
+    """The share of the core of an end that other programs had; 0 where it is not much."""
+    ends = add_both_ends(each.usage for each in measurements)
+    return max((end.taken_by_others for end in ends or ()), default=0.0)
 
 
 class _Pair(NamedTuple):
     """The repeats of a row in both runs, in one `state` where there are several; `apart` says which
     ones they were in, where these are not the same, `hardly` which one was hardly seen, and
     `is_of_any_state` that they do not go with it. `left_out` is why launches and slices of either
-    do not count."""
+    do not count, and `measured` are the slices of each."""
 
     configuration: Configuration
     base: Repeats
@@ -175,6 +188,7 @@ class _Pair(NamedTuple):
     hardly: str
     is_of_any_state: bool
     left_out: frozenset[LeftOut]
+    measured: tuple[Sequence[Measurement], Sequence[Measurement]]
 
     @property
     def has_intervals(self) -> bool:
@@ -287,6 +301,7 @@ def _by_state(base: MeasuredRow, new: MeasuredRow, quantile: float | None) -> li
                     hardly,
                     common.is_of_any,
                     left_out,
+                    (common.base.measurements, common.new.measurements),
                 )
             )
     return [pair for pair in found if pair.has_intervals] or found

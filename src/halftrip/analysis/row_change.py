@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from halftrip.analysis.flags.flag import us
+from halftrip.analysis.flags.flag import percent, us
 from halftrip.analysis.flags.table import NO_INTERVAL
 from halftrip.analysis.repeats import LeftOut, Repeats
 from halftrip.results.configuration import Configuration
@@ -24,6 +24,8 @@ ChangeWord = Literal["slower", "faster", "same", "cannot tell"]
 LEVEL = 0.05
 # Core-to-core round trips of two runs that differ by no more than this factor are the same.
 _SAME_RTT = 1.1
+# Of a core, other programs had as much in both runs where their shares are no farther apart.
+_AS_BUSY = 0.1
 # Launches are at two levels where the largest gap between them is at least this factor, and that
 # many times as wide as any other gap.
 _LEVEL_GAP = math.log(1.3)
@@ -52,10 +54,13 @@ class RowChange(NamedTuple):
     of the base had to be multiplied to be at the core-to-core round trip of the new run (None: they
     were left as they are). `state` is what the state of the machine is called in which both were
     measured, where there are several, `apart` says where it was not the same, and `hardly` that a
-    run was hardly in it, so that nothing but that they are the same can be told. `elsewhere` is the
-    factor by which other paths changed as a whole, where that explains the row's own. `p_adjusted`
+    run was hardly in it, so that nothing but that they are the same can be told; so it is where
+    `others`, the shares of a core that other programs had in each run (0: not much), are far apart.
+    `elsewhere` is the factor by which other paths changed as a whole, where that explains the row's
+    own, and `moved` says that a small change of the core-to-core round trip does. `p_adjusted`
     allows for the number of rows. `reason` says why it cannot be told, its figures behind a colon,
-    and `launches` how many of each side it would take (None: no number would do)."""
+    and `launches` how
+    many of each side it would take (None: no number would do)."""
 
     configuration: Configuration
     base: Repeats
@@ -67,7 +72,9 @@ class RowChange(NamedTuple):
     state: str = ""
     apart: str = ""
     hardly: str = ""
+    others: tuple[float, float] = (0.0, 0.0)
     elsewhere: float | None = None
+    moved: str = ""
     p_adjusted: float = 1.0
     word: ChangeWord = "cannot tell"
     reason: str = ""
@@ -77,6 +84,15 @@ class RowChange(NamedTuple):
     @property
     def is_one_launch_each(self) -> bool:
         return self.base.launches == self.new.launches == 1
+
+    @property
+    def beside(self) -> str:
+        """That other programs ran beside one run alone, in words; empty where they did not."""
+        one, other = self.others
+        if abs(one - other) <= _AS_BUSY:
+            return ""
+        had, now = map(share_of_core, self.others)
+        return f"other programs ran beside one run alone: they had {had} of a core, now {now}"
 
     @property
     def cause(self) -> str:
@@ -129,6 +145,11 @@ class RowChange(NamedTuple):
         return each.directions * each.payload * arrived / time * 1e9 if time else math.nan
 
 
+def share_of_core(share: float) -> str:
+    """What other programs had of a core, as one of `RowChange.others`."""
+    return percent(share) if share else "hardly any"
+
+
 # The round of each launch, of both sides, whose launches are pairs that were measured together.
 Rounds = Mapping[int, int]
 
@@ -164,7 +185,10 @@ def row_change(
     if levels is not None:
         reason = f"launches are at two levels: {_at(levels[0])} and {_at(levels[1])}"
     effect, times = _effect(base, new), _shown_times(*shown, in_turn)
-    return RowChange(configuration, base, new, found, effect, times, adjusted, reason=reason)
+    moved = _said_moved(base, new, found)
+    return RowChange(
+        configuration, base, new, found, effect, times, adjusted, moved=moved, reason=reason
+    )
 
 
 def judged(change: RowChange, p_adjusted: float, threshold: float, spread: Spread) -> RowChange:
@@ -180,8 +204,8 @@ def judged(change: RowChange, p_adjusted: float, threshold: float, spread: Sprea
         low, middle, high = (math.log(each) for each in (found.low, found.ratio, found.high))
         if -most <= low and high <= most:
             word = "same"
-        elif moved := _said_moved(change) or _said_elsewhere(change):
-            reason, launches = moved, None
+        elif elsewhere := _said_elsewhere(change) or change.moved:
+            reason, launches = elsewhere, None
         elif p_adjusted <= LEVEL and found.significant and abs(middle) > most:
             word = "slower" if middle > 0 else "faster"
         elif found.significant:
@@ -190,11 +214,12 @@ def judged(change: RowChange, p_adjusted: float, threshold: float, spread: Sprea
             reason = "its interval is too wide"
     elif not reason:
         reason, launches = NO_INTERVAL, None
-    if change.hardly and word != "same":
+    unlike = change.beside or change.hardly
+    if unlike and word != "same":
         word = "cannot tell"
-    if word == "cannot tell" and (change.apart or change.hardly):
+    if word == "cannot tell" and (change.apart or unlike):
         # More launches would not be in the state of the other run, either.
-        reason, launches = change.apart or change.hardly, None
+        reason, launches = change.apart or unlike, None
     return change._replace(
         p_adjusted=p_adjusted,
         word=word,
@@ -210,15 +235,16 @@ def _said_elsewhere(change: RowChange) -> str:
     return f"other paths changed as much: {change.elsewhere:.3f} times as long"
 
 
-def _said_moved(change: RowChange) -> str:
+def _said_moved(base: Repeats, new: Repeats, found: Difference) -> str:
     """That a small difference of the core-to-core round trips, at which `_at_same_rtt` leaves times
-    as they are, explains that they differ, in words; empty where it does not."""
-    base, new = change.base.rtt, change.new.rtt
-    if not (change.difference.significant and _is_same_rtt(base, new)):
+    as they are, explains that they differ, in words; empty where it does not. What other paths have
+    in common is no more than another way to see the same."""
+    one, other = base.rtt, new.rtt
+    if not (found.significant and _is_same_rtt(one, other)):
         return ""
-    if change.difference.allowing_for(base / new).significant:
+    if found.allowing_for(one / other).significant:
         return ""
-    return f"the core-to-core round trip changed as much: {base:.3g} ns, now {new:.3g} ns"
+    return f"the core-to-core round trip changed as much: {one:.3g} ns, now {other:.3g} ns"
 
 
 def _is_same_rtt(base: float, new: float) -> bool:

@@ -160,6 +160,12 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return share if share > _MUCH else 0.0
 
     @property
+    def taken_by_others(self) -> float:
+        """The same, where what had the core belongs neither to this run nor to interrupts."""
+        task = None if self.core is None else self.core.busiest_task
+        return self.taken_share if task is None or task.owner is None else 0.0
+
+    @property
     def has_others(self) -> bool:
         """Whether other tasks had this end's core for much of the time, whether or not it shows in
         so short a time what that did to it."""

@@ -93,6 +93,7 @@ def answer(comparison: Comparison) -> list[str]:
         *_missing(comparison),
         *_largest(comparison),
         *_untold(comparison),
+        *_beside(comparison),
         *_in_common(comparison),
         *_single(comparison),
         *_holds(comparison),
@@ -190,16 +191,25 @@ def _untold(comparison: Comparison) -> list[str]:
     """Why rows cannot be told, but for those of which more is said."""
     by_cause: dict[str, list[RowChange]] = {}
     for row in comparison.having("cannot tell"):
-        if row.difference.is_known and not row.apart and row.elsewhere is None:
+        if row.difference.is_known and not (row.apart or row.beside) and row.elsewhere is None:
             by_cause.setdefault(row.cause, []).append(row)
     counts = sorted(((_rows(rows), cause) for cause, rows in by_cause.items()), reverse=True)
     said = [f"{cause} ({counted(count, 'row')})" for count, cause in counts]
     return [f"Not told: {', '.join(said)}."] if said else []
 
 
+def _beside(comparison: Comparison) -> list[str]:
+    """Which rows cannot be told as other programs ran beside one of the runs, and what to do."""
+    rows = [row for row in comparison.having("cannot tell") if row.beside and not row.apart]
+    if not rows:
+        return []
+    which = f"Cannot tell of {counted(_rows(rows), 'row')}"
+    return [f"{which}: {rows[0].cause}. Stop them, and measure that run again."]
+
+
 def _in_common(comparison: Comparison) -> list[str]:
     """Which rows cannot be told as other paths changed alike, and what tells."""
-    rows = [row for row in comparison.rows if row.elsewhere is not None]
+    rows = [row for row in comparison.rows if row.elsewhere is not None and not row.beside]
     if not rows:
         return []
     factors = [significant(each(row.elsewhere or 1 for row in rows), 3) for each in (min, max)]

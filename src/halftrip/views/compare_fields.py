@@ -8,14 +8,24 @@ from typing import Any
 from halftrip.analysis.comparison import Comparison
 from halftrip.analysis.environments import Change, changes
 from halftrip.analysis.figure import as_written
-from halftrip.analysis.row_change import RowChange
+from halftrip.analysis.row_change import RowChange, share_of_core
 from halftrip.analysis.setting_figures import configuration_fields
 
 
 def differences(comparison: Comparison) -> list[Change]:
     """What differs between the environments of both runs; sides of one run have the same."""
     base, new = comparison.base.run, comparison.new.run
-    return [] if base is new else changes(base, new)
+    return [] if base is new else [*_other_programs(comparison), *changes(base, new)]
+
+
+def _other_programs(comparison: Comparison) -> list[Change]:
+    """What other programs had of a core, where they ran beside one run alone: in the row in which
+    that differs most."""
+    apart = [row.others for row in comparison.rows if row.beside]
+    if not apart:
+        return []
+    had, now = max(apart, key=lambda shares: abs(shares[0] - shares[1]))
+    return [Change("other programs had of a core", share_of_core(had), share_of_core(now))]
 
 
 def content(comparison: Comparison, answer: Sequence[str]) -> dict[str, Any]:

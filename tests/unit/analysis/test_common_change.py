@@ -10,15 +10,19 @@ from harness.compared import launches, side
 MANY = [8 << n for n in range(8)]
 
 
-def of_paths(factors, seed=0):
-    """A run of paths whose times are multiplied by these factors, as those of a machine are."""
+def of_paths(factors, seed=0, rtt=150.0):
+    """A run of paths whose times are multiplied by these factors, as those of a machine are, at a
+    core-to-core round trip of `rtt` ns."""
     generator = np.random.default_rng(seed)
     return [
         each
         for transport, factor in factors.items()
         for size in MANY
         for each in launches(
-            factor * 100 * generator.normal(1, 0.003, 8), size=size, transport=transport
+            factor * 100 * generator.normal(1, 0.003, 8),
+            size=size,
+            transport=transport,
+            rtts=(rtt, rtt),
         )
     ]
 
@@ -68,3 +72,13 @@ def test_two_runs_have_the_same_in_common_either_way():
     assert [row.elsewhere for row in there.rows] == pytest.approx(
         [row.elsewhere and 1 / row.elsewhere for row in back.rows]
     )
+
+
+def test_the_round_trip_and_the_other_paths_do_not_explain_a_change_twice():
+    names = ("shm", "mpi", "tcp")
+    base = side(of_paths(dict.fromkeys(names, 1.0), rtt=100.0))
+    factors = dict(zip(names, (1.07, 1.04, 1.04), strict=True))
+    new = side(of_paths(factors, seed=1, rtt=104.0), name="b")
+    (found,) = compare(base, [new])
+    slower = {row.configuration.transport for row in found.rows if row.word == "slower"}
+    assert (slower, found.counts["slower"]) == ({"shm"}, len(MANY))

@@ -14,6 +14,7 @@ from halftrip.errors import UsageError
 from halftrip.results.configuration import Tuning
 from halftrip.results.records import Launch
 from halftrip.stats.interval import SliceMedian
+from halftrip.views.compare import answer, around
 from harness import runs
 from harness.compared import launches, side
 
@@ -164,7 +165,7 @@ def test_what_was_measured_on_other_cores_is_the_same():
 
 def test_rows_measured_otherwise_are_refused_with_what_differs():
     base, new = side(launches(NEAR_100, pattern="stream", window=4)), side(launches(NEAR_100))
-    said = r"they differ in pattern: stream, pingpong; window: 4, 1; --anyway"
+    said = r"they differ in pattern: stream, pingpong; --anyway"
     with pytest.raises(UsageError, match=said):
         compare(base, [new])
     (found,) = compare(base, [new], anyway=True)
@@ -363,3 +364,25 @@ def test_a_ratio_is_that_of_the_figures_beside_it(base, new, in_turn, rtt, is_ra
     # Only of few launches that are far apart the interval is of other means than the median.
     if min(len(base), len(new)) >= 4 or in_turn:
         assert row.factor == pytest.approx(exact)
+
+
+@pytest.mark.parametrize(
+    ("others", "word"),
+    [((0.4, 0.02), "cannot tell"), ((0.02, 0.4), "cannot tell"), ((0.4, 0.36), "slower")],
+)
+def test_what_ran_beside_one_run_alone_may_explain_a_change(others, word):
+    def run_beside(levels, share, name):
+        end = runs.usage(core={"others": share})
+        return side(launches(levels, usage=(end, end)), name=name)
+
+    base = run_beside(NEAR_100, others[0], "a")
+    new = run_beside([1.3 * level for level in NEAR_100], others[1], "b")
+    (found,) = compare(base, [new])
+    (row,) = found.rows
+    assert (row.word, row.launches) == (word, None)
+    assert bool(row.beside) == (word == "cannot tell")
+    if row.beside:
+        assert row.cause == "other programs ran beside one run alone"
+        had, now = ("40 %", "hardly any")[:: 1 if others[0] > others[1] else -1]
+        assert around(found)[0] == f"differs: other programs had of a core: {had} -> {now}"
+        assert any(each.startswith(f"Cannot tell of 1 row: {row.cause}") for each in answer(found))

@@ -132,14 +132,8 @@ def taken_ends(row: Evidence) -> list[tuple[int, Usage]]:
     return [
         (rank, usage)
         for rank, usage in row.usage_by_rank
-        if usage.taken_share and rank not in shared and not _is_own(usage)
+        if usage.taken_by_others and rank not in shared
     ]
-
-
-def _is_own(usage: Usage) -> bool:
-    """Whether what had the core belongs to this run, or to interrupts: these are other causes."""
-    task = None if usage.core is None else usage.core.busiest_task
-    return task is not None and task.owner is not None
 
 
 def steal_ends(row: Evidence) -> list[tuple[int, CoreUse, float]]:
