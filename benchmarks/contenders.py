@@ -73,6 +73,10 @@ def run(*command: str | Path, **environment: str) -> str:
 
 
 PINNED = ("--cores", f"{CORES[0]},{CORES[1]}")
+# As a program that measures one pair of processes in one go: by default halftrip starts several,
+# and comes back to each row for some ms, at whose beginning caches and TCP's windows are not yet as
+# they will be: 1 to 5 % of a mean.
+IN_ONE_GO = ("--launches", "1", "--slices", "4", "--time", "0.5s")
 # A figure of all slices of a configuration, ns.
 Statistic = Callable[[Sequence[Measurement]], float]
 

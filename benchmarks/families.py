@@ -28,6 +28,7 @@ from comparison import (
 from contenders import (
     BIN,
     IMB,
+    IN_ONE_GO,
     best_of_trials_ns,
     fi_pingpong,
     halftrip,
@@ -207,7 +208,7 @@ def libfabric_comparisons(_: ExitStack) -> Iterator[Comparison]:
     require("fi_pingpong")
     sizes = ("-s", ",".join(map(str, LATENCY_SIZES)))
     for provider in ("shm", "tcp;ofi_rxm"):
-        ours = ("-t", "libfabric", "--provider", provider, *sizes)
+        ours = ("-t", "libfabric", "--provider", provider, *sizes, *IN_ONE_GO)
         peer = fi_pingpong(provider, LATENCY_SIZES)
         name = f"libfabric {provider}, fi_pingpong"
         yield Comparison(name, halftrip(*ours, statistic=mean_ns), peer, latency(1.0))

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from multiprocessing import Pool
+from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -51,7 +52,7 @@ from simulated_paths import (
     changed,
 )
 from states import states
-from sweeps import sweeps
+from sweeps import recorded_sweeps, sweeps
 
 # Flags on flawed paths
 
@@ -247,14 +248,18 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=500)
     usual = [group for group in GROUPS if group != "early"]
     parser.add_argument("--only", default=",".join(usual), help=", ".join(GROUPS))
+    parser.add_argument("--traces", type=Path, help="the folder of what --only recorded takes")
     parser.add_argument("--processes", type=int, default=1)
     arguments = parser.parse_args()
+    groups = dict(GROUPS)
+    if arguments.traces:
+        groups["recorded"] = partial(recorded_sweeps, arguments.traces)
     began = time.monotonic()
     missed = 0
     print("| what | path | trials | % | 95 % interval | promised |\n|---|---|---|---|---|---|")
     with Pool(arguments.processes) as pool:
         for group in arguments.only.split(","):
-            for claim in GROUPS[group]():
+            for claim in groups[group]():
                 score = total(pool.map(claim.trial, range(1, arguments.runs + 1)))
                 missed += not kept(claim, score)
                 print(_line(claim, score), flush=True)

@@ -1,5 +1,5 @@
 """halftrip over UCX beside ucx_perftest, by its mean: tagged messages in turn and in a stream, and
-puts, of which ucx_perftest's end when the peer has seen them, halftrip's when they are flushed."""
+puts in turn."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 
-from comparison import Comparison, Contender, Figure, Times, same_latency, same_throughput
-from contenders import LOOPBACK, halftrip, mean_ns, require, run, server
+from comparison import Comparison, Contender, Figure, Times, latency, throughput
+from contenders import IN_ONE_GO, LOOPBACK, halftrip, mean_ns, require, run, server
 
 SIZES = (8, 1024, 65536, 1 << 20)
 WAYS = ("posix,cma", "tcp")
@@ -46,19 +46,19 @@ def comparisons(_: ExitStack) -> Iterator[Comparison]:
     """Within a host, over shared memory and over TCP, with the UCX that ucx_perftest has."""
     require("ucx_perftest")
     kinds = (
-        ("tag_lat", ("-p", "pingpong"), (), same_latency),
+        ("tag_lat", ("-p", "pingpong"), (), latency(1.0)),
         (
             "tag_bw",
             ("-p", "stream", "-c", "nonblocking", "--window", str(WINDOW), "--places", "same"),
             ("-O", str(WINDOW)),
-            same_throughput,
+            lambda size: throughput()(size)._replace(target=1.0),
         ),
-        ("ucp_put_lat", ("-p", "put"), (), same_latency),
+        ("ucp_put_lat", ("-p", "put-pingpong"), (), latency(1.0)),
     )
     for tls in WAYS:
         for test, pattern, options, goal in kinds:
             sizes = ("-s", ",".join(map(str, SIZES)))
             where = ("-t", "ucx", "--ucx-tls", tls.replace(",", "+"))
-            ours = halftrip(*where, *pattern, *sizes, statistic=mean_ns)
+            ours = halftrip(*where, *pattern, *sizes, *IN_ONE_GO, statistic=mean_ns)
             name = f"ucx, {tls}, ucx_perftest {test}"
-            yield Comparison(name, ours, perftest(test, tls, *options), goal())
+            yield Comparison(name, ours, perftest(test, tls, *options), goal)

@@ -59,6 +59,18 @@ concept OneSidedEndpoint =
       { e.synchronize() } -> std::same_as<void>;
     };
 
+// A OneSidedEndpoint whose ends poll what the other puts into their memory. begin_put() returns
+// before its message has left; complete() when it may be written again. wait_until() makes progress
+// until ready() is true, which looks at memory.
+template <class E>
+concept PolledEndpoint =
+    OneSidedEndpoint<E> &&
+    requires(E& e, const std::byte* out, std::size_t offset, std::size_t size, bool (*ready)()) {
+      { e.begin_put(out, offset, size) } -> std::same_as<void>;
+      { e.complete() } -> std::same_as<void>;
+      { e.wait_until(ready) } -> std::same_as<void>;
+    };
+
 // An endpoint that has limits says so, once, before the first message: check(buffers) before a call
 // into timed code, check_message(size) before a single message. Both throw std::invalid_argument,
 // and check(buffers) std::runtime_error where requests of a failed call are still active. Loops do

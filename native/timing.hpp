@@ -117,6 +117,11 @@ constexpr bool has_arrivals = requires(E& endpoint, Buffers& buffers, void (*rec
 template <class Pattern>
 constexpr bool is_passive = requires { Pattern::passive; };
 
+// Whether both ends of a pattern have to prepare their memory before the first iteration, and to
+// wait for each other after the last one.
+template <class Pattern>
+constexpr bool is_prepared = requires { Pattern::prepared; };
+
 // Whether both ends do the same.
 template <class Pattern>
 constexpr bool is_symmetric = requires { Pattern::symmetric; };
@@ -134,9 +139,13 @@ void initiate(E& endpoint, Buffers& buffers, const Timing& timing) {
     if (!timing.receive_times.empty())
       return timed_with_receive_times<Pattern>(endpoint, buffers, timing);
   }
-  if constexpr (is_passive<Pattern>) recv_ack(endpoint);
+  if constexpr (is_prepared<Pattern>) Pattern::prepare(buffers);
+  if constexpr (is_passive<Pattern> || is_prepared<Pattern>) recv_ack(endpoint);
   timed(timing, [&] { Pattern::initiate(endpoint, buffers); });
-  if constexpr (is_passive<Pattern>) send_ack(endpoint);
+  if constexpr (is_prepared<Pattern>) endpoint.flush();
+  if constexpr (is_passive<Pattern> || is_prepared<Pattern>) send_ack(endpoint);
+  // A flush may need the other end in a call.
+  if constexpr (is_prepared<Pattern>) recv_ack(endpoint);
 }
 
 // The responder's part with arrivals.
@@ -167,11 +176,20 @@ void respond(E& endpoint, Buffers& buffers, const Timing& timing) {
     if constexpr (has_arrivals<Pattern, E>) {
       if (timing.arrivals) return respond_with_arrivals<Pattern>(endpoint, buffers, timing);
     }
+    if constexpr (is_prepared<Pattern>) {
+      Pattern::prepare(buffers);
+      send_ack(endpoint);
+    }
     auto iteration = [&] { Pattern::respond(endpoint, buffers); };
     if constexpr (Pattern::responder_timed) {
       timed(timing, iteration);
     } else {
       repeat(iteration_count(timing), iteration);
+    }
+    if constexpr (is_prepared<Pattern>) {
+      endpoint.flush();
+      recv_ack(endpoint);
+      send_ack(endpoint);
     }
   }
 }

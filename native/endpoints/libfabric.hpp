@@ -132,29 +132,31 @@ class LibfabricPath {
     });
   }
 
-  // Reads or writes the peer's memory. A write is done when the peer would see it.
-  void begin_rma(bool writes, std::byte* own, std::size_t size, std::uint64_t address,
-                 std::uint64_t key, LibfabricOperation& operation) {
-    operation.done = false;
-    const iovec local{own, size};
-    const ofi::RmaIov remote{address, size, key};
-    const ofi::RmaMessage message{&local, nullptr, 1, peer_, &remote, 1, &operation, 0};
-    if (writes) {
-      again("fi_writemsg", [&] {
-        return endpoint_->rma->writemsg(endpoint_, &message,
-                                        ofi::kCompletion | ofi::kDeliveryComplete);
-      });
-    } else {
-      again("fi_readmsg",
-            [&] { return endpoint_->rma->readmsg(endpoint_, &message, ofi::kCompletion); });
-    }
+  // Writes the peer's memory. With ofi::kDeliveryComplete in `flags` it is done when the peer would
+  // see it, else when `own` may be written again.
+  void begin_put(const std::byte* own, std::size_t size, std::uint64_t address, std::uint64_t key,
+                 std::uint64_t flags, LibfabricOperation& operation) {
+    begin_rma("fi_writemsg", endpoint_->rma->writemsg, const_cast<std::byte*>(own), size, address,
+              key, flags, operation);
+  }
+
+  // Reads it.
+  void begin_get(std::byte* own, std::size_t size, std::uint64_t address, std::uint64_t key,
+                 LibfabricOperation& operation) {
+    begin_rma("fi_readmsg", endpoint_->rma->readmsg, own, size, address, key, 0, operation);
   }
 
   void wait(const LibfabricOperation& operation) {
+    wait_until([&] { return operation.done; });
+  }
+
+  // Makes progress until ready().
+  template <class Ready>
+  void wait_until(Ready ready) {
     constexpr int kPolls = 4096, kPollsOnSharedCore = 32;
     const int polls = yields_ ? kPollsOnSharedCore : kPolls;
-    while (!operation.done) {
-      for (int i = 0; i < polls && !operation.done; ++i)
+    while (!ready()) {
+      for (int i = 0; i < polls && !ready(); ++i)
         if (!progress() && descriptor_ >= 0) sleep();
       check_stop();
       if (yields_) sched_yield();
@@ -163,6 +165,17 @@ class LibfabricPath {
 
  private:
   static constexpr std::uint64_t kTag = 1;
+
+  template <class Call>
+  void begin_rma(const char* name, Call call, std::byte* own, std::size_t size,
+                 std::uint64_t address, std::uint64_t key, std::uint64_t flags,
+                 LibfabricOperation& operation) {
+    operation.done = false;
+    const iovec local{own, size};
+    const ofi::RmaIov remote{address, size, key};
+    const ofi::RmaMessage message{&local, nullptr, 1, peer_, &remote, 1, &operation, 0};
+    again(name, [&] { return call(endpoint_, &message, flags | ofi::kCompletion); });
+  }
 
   template <class Object>
   Object* kept(Object* object) {

@@ -31,14 +31,24 @@ class LibfabricWindow {
   }
 
   void put(const std::byte* out, std::size_t offset, std::size_t size) {
-    path_.begin_rma(true, const_cast<std::byte*>(out), size, address_ + offset, key_,
-                    begun_.next());
+    write(out, offset, size, ofi::kDeliveryComplete);
   }
   void get(std::byte* in, std::size_t offset, std::size_t size) {
-    path_.begin_rma(false, in, size, address_ + offset, key_, begun_.next());
+    path_.begin_get(in, size, address_ + offset, key_, begun_.next());
   }
 
-  void flush() { begun_.finish(); }
+  // The peer sees what comes, and says so by its reply.
+  void begin_put(const std::byte* out, std::size_t offset, std::size_t size) {
+    write(out, offset, size, 0);
+  }
+  void complete() { begun_.finish(); }
+
+  template <class Ready>
+  void wait_until(Ready ready) {
+    path_.wait_until(ready);
+  }
+
+  void flush() { complete(); }
   void synchronize() {}
 
   // The peer sits in a receive meanwhile: most providers move nothing unless both ends call them.
@@ -46,6 +56,10 @@ class LibfabricWindow {
   void recv_ack() { messages_.recv_ack(); }
 
  private:
+  void write(const std::byte* out, std::size_t offset, std::size_t size, std::uint64_t flags) {
+    path_.begin_put(out, size, address_ + offset, key_, flags, begun_.next());
+  }
+
   LibfabricPath& path_;
   LibfabricMessages messages_;
   LibfabricBegun begun_;

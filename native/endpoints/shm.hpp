@@ -90,6 +90,12 @@ class Shm {
     load(states_[segment_]);
   }
 
+  // Polls as for a message.
+  template <class Ready>
+  void wait_until(Ready ready) {
+    spin_until(yields_, ready);
+  }
+
   // What a message of one chunk needs is forced inline, and the loop of a larger one is kept out:
   // left to itself, a compiler makes calls of the former, and 8 bytes take a third longer.
   [[gnu::always_inline]] void send(const std::byte* out, std::size_t size) {

@@ -35,6 +35,16 @@ class ShmWindow {
     asm volatile("" ::: "memory");
   }
 
+  void begin_put(const std::byte* out, std::size_t offset, std::size_t size) {
+    put(out, offset, size);
+  }
+  void complete() {}
+
+  template <class Ready>
+  void wait_until(Ready ready) {
+    messages_.wait_until(ready);
+  }
+
   // No later access of this core is done before the other core can see all that was put (aarch64:
   // dmb ish). Seq_cst, since loads that follow count, too: of the clock, and of what a get reads.
   void flush() { std::atomic_thread_fence(std::memory_order_seq_cst); }

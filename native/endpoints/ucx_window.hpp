@@ -96,10 +96,24 @@ class UcxWindow {
     leave(get_(worker_.peer, in, size, address_ + offset, key_, &kPlain));
   }
 
+  void begin_put(const std::byte* out, std::size_t offset, std::size_t size) {
+    const ucp::RequestParam param = ucx_param(operation_, &UcxCompleted::sent);
+    worker_.begin(operation_, put_(worker_.peer, out, size, address_ + offset, key_, &param));
+  }
+  void complete() {
+    worker_.finish(operation_, [] {});
+  }
+
+  template <class Ready>
+  void wait_until(Ready ready) {
+    worker_.until(ready);
+  }
+
   void flush() {
+    complete();
     const ucp::RequestParam param = ucx_param(operation_, &UcxCompleted::sent);
     worker_.begin(operation_, flush_(worker_.peer, &param));
-    worker_.finish(operation_, [] {});
+    complete();
   }
 
   void synchronize() { std::atomic_thread_fence(std::memory_order_seq_cst); }

@@ -5,6 +5,7 @@
 // touches its memory between windows has it in its own core's cache.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -75,6 +76,62 @@ struct Get : OneSided {
   static void initiate(E& endpoint, Buffers& buffers) {
     window(endpoint, buffers.in, buffers.window,
            [&](auto... message) { endpoint.get(message...); });
+  }
+};
+
+// A ping-pong of puts: each end polls the last byte of its own memory, as ib_write_lat and
+// ucp_put_lat do. Nobody is told of what was put, so this is all that a target can wait for; the
+// bytes before it may come later.
+//
+// Here `in` is the memory that this end exposes. Messages and replies are marked alike by their
+// last byte, which differs from that of the message before it in the same buffer.
+struct PutPingPong {
+  static constexpr std::string_view name = "put-pingpong";
+  template <class E>
+  static constexpr bool possible = PolledEndpoint<E>;
+  static constexpr bool responder_timed = false;
+  static constexpr bool prepared = true;
+
+  static void prepare(Buffers& buffers) {
+    for (const Ring* ring : {&buffers.out, &buffers.in})
+      for (std::size_t slot = 0; slot < ring->slots(); ++slot)
+        ring->at(slot)[ring->size() - 1] = std::byte{};
+  }
+
+  template <class E>
+  static void initiate(E& endpoint, Buffers& buffers) {
+    const std::byte mark = next_mark(buffers.out);
+    send(endpoint, buffers.out, mark);
+    receive(endpoint, buffers.in, mark);
+  }
+
+  template <class E>
+  static void respond(E& endpoint, Buffers& buffers) {
+    const std::byte mark = next_mark(buffers.out);
+    receive(endpoint, buffers.in, mark);
+    send(endpoint, buffers.out, mark);
+  }
+
+ private:
+  static std::byte next_mark(const Ring& out) {
+    const std::byte* message = out.at(0) + out.offset();
+    return static_cast<std::byte>(std::to_integer<unsigned>(message[out.size() - 1]) + 1);
+  }
+
+  template <class E>
+  static void send(E& endpoint, Ring& out, std::byte mark) {
+    // The put before this one may be of the same buffer.
+    endpoint.complete();
+    const std::size_t offset = out.offset();
+    std::byte* const message = out.next();
+    message[out.size() - 1] = mark;
+    endpoint.begin_put(message, offset, out.size());
+  }
+
+  template <class E>
+  static void receive(E& endpoint, Ring& in, std::byte mark) {
+    const std::atomic_ref<std::byte> last(in.next()[in.size() - 1]);
+    endpoint.wait_until([&] { return last.load(std::memory_order_acquire) == mark; });
   }
 };
 

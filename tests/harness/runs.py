@@ -268,7 +268,16 @@ def run(*measurements, **changes):
 
 
 def between_hosts(
-    names, slow=(), by=2.0, sizes=(8,), wait="block", pairs=None, slices=8, concurrency=1, **changes
+    names,
+    slow=(),
+    by=2.0,
+    sizes=(8,),
+    wait="block",
+    pairs=None,
+    slices=8,
+    concurrency=1,
+    pattern="pingpong",
+    **changes,
 ):
     """A run over TCP of the rank on each of these hosts with each other one, or of these pairs: one
     way in 20 us, or `by` times as long over a link of which both hosts, or the only one, are in
@@ -281,7 +290,7 @@ def between_hosts(
         found += [
             measurement(
                 "tcp", size, wait, 20_000.0 * (by if is_slow else 1.0), seed=number, slice=number,
-                pair=(first, second), concurrency=concurrency,
+                pair=(first, second), concurrency=concurrency, pattern=pattern,
             )
             for size in sizes
             for number in range(slices)

@@ -187,6 +187,15 @@ class Victim:
             assert ended.run.problems == ()
         return ended
 
+    def kill_rank(self, number):
+        """Kills a rank that a launcher of this host has started: the command names it alone."""
+        pid = self.rank(number)
+        ended = self.kill(pid)
+        said = f"rank {number} (process {pid}) was killed by SIGKILL"
+        assert (ended.status, ended.err) == (1, f"halftrip: {said}\n")
+        assert ended.run.interrupted == said
+        return ended
+
     def interrupt(self):
         """Sends SIGINT to the command, as a terminal does."""
         return self.kill(self.process.pid, signal.SIGINT)

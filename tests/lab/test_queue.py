@@ -4,7 +4,7 @@ import pytest
 
 from halftrip.analysis.under_load import under_load
 from halftrip.report.document import document
-from harness.choice import TRIALS
+from harness.choice import FULL, TRIALS
 from lab.hosts import FIRST
 
 pytestmark = pytest.mark.extended
@@ -43,7 +43,7 @@ def measured(lab, shell, background, *more):
     return under_load(made.rows, made.run.names)
 
 
-@pytest.mark.parametrize("flows", [4, 8, 14])
+@pytest.mark.parametrize("flows", [4, 8, 14] if FULL else [4, 14])
 def test_the_length_of_a_queue_is_told(three, shell, flows):
     """Within 10 %. Each flow has one message on its way, and its next is at the tail of the queue
     as soon as the reply has come: all take turns, so that what is timed waits for one of each flow.

@@ -1,21 +1,10 @@
 """Simulated paths, whose truth is known: measured, fitted, and judged by an earlier run."""
 
-import json
-
 import pytest
 
 from halftrip.analysis.summaries import summarize_configuration
 
 MODEL = ("-t", "simulated", "-s", "8,64K", "--time", "50ms", "--launches", "5")
-BENT = """
-transport = "simulated"
-sizes = "1..4M"
-[simulated]
-latency = "2us"
-bandwidth = "10GB"
-segments = [{ from = "64K", latency = "8us", bandwidth = "20GB" }]
-noise = { kind = "ar1", spread = 0.02, correlation = 0.6 }
-"""
 
 
 def test_a_simulated_path_needs_no_table_and_no_machine(shell):
@@ -32,22 +21,6 @@ def test_a_simulated_path_needs_no_table_and_no_machine(shell):
     assert result.show("--cost").out.startswith("no cost: ")
     shown = result.show("--system-log").out
     assert shown == "no system log: what is simulated is on no host\n"
-
-
-def test_a_planted_bend_is_found_with_its_lines(shell):
-    (shell.directory / "plan.toml").write_text(BENT)
-    shell.measure("plan.toml", "--refine")
-    fitted = shell.call("fit", "run.jsonl", "--format", "json")
-    assert fitted.status == 0
-    (curve,) = json.loads(fitted.out)["curves"]
-    (bend,) = curve["bends"]
-    assert bend["low_size_bytes"] < 65536 <= bend["high_size_bytes"]
-    assert bend["kind"] == "jump"
-    assert bend["high_size_bytes"] - bend["low_size_bytes"] <= 0.02 * 65536
-    for piece, start, per_byte in zip(curve["pieces"], (2e3, 8e3), (0.1, 0.05), strict=True):
-        assert piece["start_ns"] == pytest.approx(start, rel=0.02)
-        assert piece["per_byte_ns"] == pytest.approx(per_byte, rel=0.02)
-    assert all(line["unfit"] for line in curve["hockney"])
 
 
 @pytest.mark.extended

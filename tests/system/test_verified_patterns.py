@@ -144,14 +144,15 @@ def spoil(self, slots, seeds):
     fill(self, slots, seeds)
     if self._configuration.size > {offset}:
         sent = slots[seeds >> 48 == {rank}]
-        self.region.bytes[sent * self._layout.stride + {offset}] ^= 0x40
+        last = {offset} - self._configuration.shape.is_polled
+        self.region.bytes[sent * self._layout.stride + last] ^= 0x40
 Ring.fill = spoil
 """
 
 
 def spoiled(shell, rank, offset):
     """An environment in which the byte at `offset` of every message that `rank` sends is not what
-    it should be."""
+    it should be; the one before where that tells that the message has come."""
     return shell.patched(_SPOIL.format(rank=rank, offset=offset))
 
 
@@ -200,8 +201,8 @@ def test_a_wrong_byte_fails_every_row_in_which_it_is_received(shell, transports,
     assert kinds(failure.configuration for failure in run.failures) == failed
     assert len(run.failures) == len(failed)
     for failure in run.failures:
-        check_failure(failure, rank, size - 1)
         configuration = failure.configuration
+        check_failure(failure, rank, size - 1 - configuration.shape.is_polled)
         assert configuration.size == size
         kind = f"{configuration.transport} {configuration.pattern} {configuration.mode}"
         assert f"failed: {kind} {size_name(size)}, ranks 0-1: {failure.reason}" in result.out

@@ -157,6 +157,36 @@ def test_one_sided_patterns_reach_into_the_peer_s_memory(size, window):
     release()
 
 
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("slots", [1, 3, 256])
+def test_a_ping_pong_of_puts_sees_each_message(size, slots):
+    """Also where marks are as they were: 256 messages later, and where a batch before has left
+    them."""
+    slots = min(slots, 1 + 400_000 // size)
+    ends, windows, release = window_pair(slots * size)
+    outs = [messages(slots, size, end) for end in (1, 2)]
+    rings = [
+        [_native.Ring(rows) for rows in (out, window.reshape(slots, size))]
+        for out, window in zip(outs, windows, strict=True)
+    ]
+    timestamps = [np.zeros(301, dtype=np.int64) for _ in ends]
+
+    def part(call, end):
+        call(ends[end], "put-pingpong", *rings[end], 1, 1, 2, timestamps[end], CLOCK)
+
+    for window in windows:
+        window[:] = 1
+    for _ in range(2):
+        finish = in_thread(lambda: part(_native.respond, 1))
+        part(_native.initiate, 0)
+        assert finish() is None
+        assert (np.diff(timestamps[0]) > 0).all()
+        assert not timestamps[1].any()
+    for window, out in zip(windows, outs[::-1], strict=True):
+        assert np.array_equal(window.reshape(slots, size), out)
+    release()
+
+
 @pytest.mark.parametrize("pattern", ["put", "get"])
 def test_buffers_that_do_not_fit_the_window_are_refused(pattern):
     """Before anything is copied, and before the call waits for the peer."""

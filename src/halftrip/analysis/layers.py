@@ -126,7 +126,10 @@ def steps(
 
 def layered(run: Run, configurations: Iterable[Configuration]) -> set[str]:
     """The transports of configurations of a run that have another one below or above."""
-    found = steps(configurations, partial(below_in, run))
+    known = [*configurations]
+    if not related(each.transport for each in known):
+        return set()
+    found = steps(known, partial(below_in, run))
     return {each.transport for step in found for each in step}
 
 

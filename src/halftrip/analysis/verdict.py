@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Literal, NamedTuple
 
-from halftrip.analysis.flags.flag import Evidence, Flag, together
+from halftrip.analysis.flags.flag import OK_WIDTH, Evidence, Flag, together
 from halftrip.analysis.flags.machine_causes import IMPOSSIBLE
 from halftrip.analysis.flags.table import CAUSES, found_by, largest_first
 from halftrip.stats.summary import relative_width
@@ -19,9 +19,8 @@ NOT_OK: tuple[Word, ...] = ("caution", "no")
 
 # The advice if another tool has measured, which does not have halftrip's options.
 _TO_OTHERS = "measure it again, several times"
-# The interval's wider side, as a share of the latency, up to which a row is ok, and up to which it
-# may be used with caution.
-OK_WIDTH = 0.02
+# The interval's wider side, as a share of the latency, up to which a row that is not ok may be used
+# with caution.
 CAUTION_WIDTH = 0.1
 
 

@@ -71,7 +71,7 @@ def explain(
         put_view(views.explain(bent, found, size), format_)
         return 0
     from halftrip.cli import explain_prove
-    from halftrip.views.explain import proof
+    from halftrip.views.proofs import proof
 
     curve, bend = _one_bend(found, size, "--prove" if moved is None else "--moved")
     if moved is not None:

@@ -33,7 +33,8 @@ from halftrip.results.run import Run
 from halftrip.results.run_file import default_name, load
 from halftrip.results.threshold import Threshold
 from halftrip.texts import printable
-from halftrip.views.explain import Proven, is_variable, state_of
+from halftrip.views.explain import is_variable, state_of
+from halftrip.views.proofs import Proven
 
 # The exit status of each outcome.
 OUTCOMES: dict[Outcome, int] = {"moved": 0, "stayed": 1, "unknown": 3}

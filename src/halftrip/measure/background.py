@@ -30,8 +30,9 @@ from halftrip.results.configuration import Configuration
 from halftrip.results.counts import Delivery
 
 # Messages are timed after so many iterations of each flow, or so long, s: TCP takes some round
-# trips to find out what it may send, and again after each pause.
-_LEAD_ITERATIONS, _LEAD_SECONDS = 10, 5.0
+# trips to find out what it may send, and again after each pause. Within a host there is nothing
+# between the ends that has to fill up.
+_LEAD_ITERATIONS, _LEAD_WITHIN_HOST, _LEAD_SECONDS = 10, 2, 5.0
 # A sample takes about this long, ns, and a batch this long, or as long as one iteration.
 _SAMPLE_NS, _BATCH_NS = 1e6, 3e7
 # Nothing is timed beside traffic that stood still for more than the rest of the time.
@@ -138,6 +139,7 @@ class _Flow:
 
     def _lead(self) -> None:
         link, batch = self.pair.link, NextBatch(samples=1)
+        fewest = _LEAD_WITHIN_HOST if self.pair.context.same_host else _LEAD_ITERATIONS
         link.send(batch)
         began = due = time.monotonic()
         done = 0
@@ -146,7 +148,7 @@ class _Flow:
             link.send(following)
             self._take_part(batch)
             done += batch.iterations * batch.samples
-            is_steady = self._seconds is not None or done >= _LEAD_ITERATIONS
+            is_steady = self._seconds is not None or done >= fewest
             if is_steady or time.monotonic() - began > _LEAD_SECONDS:
                 self._running.set()
             if self._seconds is not None:

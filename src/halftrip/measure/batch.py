@@ -72,6 +72,30 @@ class Batch(msgspec.Struct, frozen=True):
         return self.untimed + self.iterations * self.samples
 
 
+class MeanTimes:
+    """The mean time of an iteration, ns, of the latest batch and of all of a slice that were warm:
+    where times are of two levels, the latest batch may have been at the fast one only."""
+
+    def __init__(self) -> None:
+        self._latest = self._ns = 0.0
+        self._iterations = 0
+
+    def begin_slice(self) -> None:
+        self._latest, self._ns, self._iterations = self.longest, 0.0, 0
+
+    def take(self, times: Times, held: int, is_warm: bool) -> None:
+        """Takes the samples of a batch, at least one, each of so many iterations."""
+        self._latest = float(times.mean()) / held
+        if is_warm:
+            self._ns += float(times.sum())
+            self._iterations += times.size * held
+
+    @property
+    def longest(self) -> float:
+        """The longer one of both."""
+        return max(self._latest, self._ns / max(self._iterations, 1))
+
+
 class Sampled:
     """The result of a batch: the times of its samples, shape (n,), ns, and the time spent waiting
     for replies that did not come, ns; `elapsed` is the sum of both."""

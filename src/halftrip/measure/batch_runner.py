@@ -105,7 +105,8 @@ class BatchRunner:
         if self._endpoint.exposed is not None:
             region = self._endpoint.exposed
             # First touched by this rank's core, if the peer accesses it.
-            if not self._context.initiates and region.bytes is not None:
+            is_reached = self.configuration.shape.is_polled or not self._context.initiates
+            if is_reached and region.bytes is not None:
                 region.bytes[self.configuration.align :] = 0xA5
             exposed = Ring(region, self._layout, self.configuration)
         if self.configuration.verify:

@@ -21,6 +21,7 @@ from halftrip.measure.batch import (
     UNTIMED_ITERATIONS,
     Arrivals,
     Batch,
+    MeanTimes,
     Sampled,
     Stopping,
     untimed_iterations,
@@ -102,9 +103,9 @@ class Sampler:
             )
         # The time of a sample, as far as it is known.
         self._sample_ns = 1.0
-        # The mean time of an iteration of the latest batch: where samples are of two levels, the
-        # median may be of the fast one, and most of the time be that of the slow one.
-        self._mean_ns = 0.0
+        # Where samples are of two levels, the median may be of the fast one, and most of the time
+        # be that of the slow one.
+        self._means = MeanTimes()
         # Of all batches: the time spent waiting for lost replies, and how many samples they gave.
         self._timed_out_ns = 0.0
         self._taken = 0
@@ -129,6 +130,7 @@ class Sampler:
         self._warm = WarmUpBlocks(is_first, self._ci, self._allowed_ns, self._warm_up_count)
         # Samples requested, of a fixed count.
         self._requested = 0
+        self._means.begin_slice()
         self._kept = KeptBlocks(self._lengths, self._allowed_ns, self._ci, spread, least * 1e9)
 
     @property
@@ -240,7 +242,8 @@ class Sampler:
         self._taken += batch.times.size
         if batch.times.size:
             is_fixed = self._phase == "warm up" and self._warm.left is not None
-            self._mean_ns = float(batch.times.mean()) / (1 if is_fixed else self.iterations)
+            is_warm = self._phase in ("warm up", "sample")
+            self._means.take(batch.times, 1 if is_fixed else self.iterations, is_warm)
 
     # How many samples the next batch has.
 
@@ -258,7 +261,7 @@ class Sampler:
     @property
     def _longest_samples(self) -> float:
         """How many samples of the present number of iterations the longest call may have."""
-        return LONGEST_CALL_NS / max(self._turn_ns, self._mean_ns * self.iterations)
+        return LONGEST_CALL_NS / max(self._turn_ns, self._means.longest * self.iterations)
 
     def _batch(self, samples: float) -> Batch:
         most = min(max(1, int(self._longest_samples)), self._most_samples)

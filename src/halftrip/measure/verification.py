@@ -68,7 +68,7 @@ def _source(
     shape = configuration.shape
     if not (shape.responder if initiates else shape.initiator):
         return None
-    if shape.is_one_sided and not initiates:
+    if shape.is_one_sided and not initiates and not shape.is_polled:
         return exposed
     return out if initiates or configuration.buffers == "separate" else None
 
@@ -80,4 +80,4 @@ def _target(
     shape = configuration.shape
     if not (shape.initiator if initiates else shape.responder):
         return None
-    return exposed if shape.is_one_sided and not initiates else in_
+    return exposed if shape.is_polled or (shape.is_one_sided and not initiates) else in_

@@ -117,11 +117,12 @@ class Ring:
 
     def check(self, slots: Numbers, seeds: Numbers, header: int = 0) -> None:
         """Raises WrongByte unless these buffers hold the messages of `seeds`; the first `header`
-        bytes of each are not compared."""
+        bytes of each are not compared, nor a last one by which its arrival is told."""
         if self.region.bytes is None:
             self.region.read(self._image)
+        size = self._configuration.size - self._configuration.shape.is_polled
         found = _native.first_difference(
-            self._buffers, self._configuration.size, self._layout.step, slots, seeds, header
+            self._buffers, size, self._layout.step, slots, seeds, header
         )
         if found is not None:
             raise WrongByte(*found)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from halftrip.analysis import under_load
+from halftrip.analysis.flags.flag import percent
 from halftrip.analysis.flags.machine_causes import IMPOSSIBLE
 from halftrip.analysis.flags.table import NO_INTERVAL
 from halftrip.analysis.rows import Row
@@ -14,14 +15,17 @@ from halftrip.page.asked import counted
 from halftrip.report.document import Document
 from halftrip.report.numbers import digits_of, number
 from halftrip.results.configuration import NO_BACKGROUND
+from halftrip.stats.median import median
 from halftrip.units import significant, size_in_words
 from halftrip.views import pairs, ranking, states
 from halftrip.views import under_load as views
-from halftrip.views.why import groups
+from halftrip.views.why import groups, is_of_sweep
 
 # The size that people compare, bytes.
 _SMALL = 8
 _NONE = "Nothing was measured"
+# So many causes are named, the most frequent first.
+_MOST_CAUSES = 3
 
 
 def answer(document: Document) -> list[str]:
@@ -194,10 +198,11 @@ def _trusted(document: Document) -> str:
             f"How far to trust {'it' if len(rows) == 1 else f'these {total}'} cannot be told: the "
             "source gives single figures, without intervals."
         )
-    why = "" if first is None else first.cause.name
+    causes = [(group.cause.name, len(group.rows)) for group in groups(document)]
     if len(rows) == 1:
         how = "can be used with caution" if counts["caution"] else "cannot be trusted"
-        return f"The only row {how}{f': {why}' if why else ''}."
+        why = "".join(f": {name}" for name, _ in causes)
+        return f"The only row {how}{why}. {_good_for(rows)}".rstrip()
     parts = [
         f"{counts[word]:,} {said}"
         for word, said in (
@@ -208,6 +213,29 @@ def _trusted(document: Document) -> str:
         if counts[word]
     ]
     said = f"Of {total}, {', '.join(parts)}"
-    if first is not None:
-        said += f"; the most common cause: {why} ({counted(len(first.rows), 'row')})"
-    return f"{said}."
+    if causes:
+        named = [f"{name} ({count})" for name, count in causes[:_MOST_CAUSES]]
+        left = len(causes) - len(named)
+        named += [f"{counted(left, 'other cause')}"] * (left > 0)
+        said += f": {', '.join(named)}"
+    if first is not None and is_of_sweep(first, document):
+        return f"{said}. All sizes of this sweep together tell its curve: see the model."
+    return f"{said}. {_good_for(rows)}".rstrip()
+
+
+def _good_for(rows: Sequence[Row]) -> str:
+    """What figures can tell that are not ok: how near they are known; empty where none of those
+    that are possible has an interval."""
+    possible = [row.verdict.width for row in rows if not _is_impossible(row)]
+    widths = sorted(filter(math.isfinite, possible))
+    if not widths:
+        return ""
+    half = f"half within {percent(median(widths))}"
+    worst = "beyond 100 %" if widths[-1] > 1 else f"within {percent(widths[-1])}"
+    within = worst if len(widths) == 1 else f"{half}, the widest {worst}"
+    without = len(rows) - len(widths)
+    but = f"; {counted(without, 'row')} without an interval" if without else ""
+    return (
+        f"As the machine was, each figure holds within its interval ({within}{but}): what differs "
+        "by more does differ."
+    )

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from halftrip.analysis.core_map import cores_of
 from halftrip.analysis.environments import facts
 from halftrip.errors import UsageError
 from halftrip.plan.layers import make_plan, python_layer
@@ -75,7 +76,9 @@ def _what(document: Document, begins: str) -> str:
         said.append(f"{counted(len(sizes), 'size')}, {ends}" if len(sizes) > 1 else f"of {ends}")
     pairs = {frozenset(each.pair) for each in configurations}
     if len(pairs) > 1:
-        said.append(counted(len(pairs), "pair") + " of ranks")
+        of = "hosts" if document.run.names.are_hosts else "ranks"
+        of = "cores" if cores_of(document.run) else of
+        said.append(f"{counted(len(pairs), 'pair')} of {of}")
     return ", ".join(said) + "."
 
 

@@ -13,8 +13,9 @@ from halftrip.registry import MEMORIES
 from halftrip.results.memory_name import both_memories, parse_memory
 from halftrip.units import parse_size
 
-# What a transport can do: take a device's pointers as they are, or send from the host's memory.
-StagingKind = Literal["none", "staged"]
+# What a transport can do: take a device's pointers as they are, or send from the host's memory;
+# "as-needed": the latter by itself, where its library does not take the pointers.
+StagingKind = Literal["none", "staged", "as-needed"]
 _CHUNK = "chunk="
 _NODE = re.compile(r"\d{1,5}", re.ASCII)
 # Nodes to compare, and ends.

@@ -90,12 +90,15 @@ def delays(point: Point) -> tuple[int, ...]:
 
 def stagings(point: Point) -> tuple[int | None, ...]:
     """How messages between the memory of both ends are staged: none are where the processor reaches
-    both, and a transport that knows a single way has it for all that was asked."""
+    both, and a transport that knows a single way has it for all that was asked. Of one that stages
+    as needed, its rank refuses either."""
     kinds = point.own
     if not kinds or all(map(is_of_host, memory.both_of(point.chosen["memory"]))):
         return (None,)
     asked = [memory.staging_bytes(text) for text in point.asked]
     possible = [each for each in asked if ("none" if each is None else "staged") in kinds]
+    if not possible and kinds[0] == "as-needed":
+        return (None, 0)
     return tuple(possible) or (None if kinds[0] == "none" else 0,)
 
 

@@ -88,6 +88,7 @@ _TABLE = (
     Setting("window", parsing.windows,
             f"Messages in flight. [{SHAPES[STREAM].window}; 1 for {', '.join(ONE_SIDED)}]", ("-W",),
             group="what", values=windows, usual="1", kind="whole", placeholder="N",
+            applies=lambda configuration: configuration.shape.window is not None,
             says="Messages in flight"),
     Setting("places", parsing.some_of(_requested(Places)),
             "Where the messages of a window are: each in its own place, or in the same. [own]",

@@ -18,13 +18,13 @@ _COUNTING_SHARE = 0.2
 # A curve of more sizes is a sweep, whose sizes tell the curve together. Each has a few slices, of
 # so many seconds, in passes of random order: a state of the machine that lasts does not fall on
 # neighbours.
-_SWEEP_SIZES = 200
+SWEEP_SIZES = 200
 _SWEEP_SLICES, _SWEEP_SLICE_SECONDS = 3, 0.002
 
 
 def shared_by_sizes(plan: Plan) -> Plan:
     """A plan that says not how long anything takes, with the slices of a sweep, if it is one."""
-    if max(len(part.sizes) for part in plan.part_plans) <= _SWEEP_SIZES:
+    if max(len(part.sizes) for part in plan.part_plans) <= SWEEP_SIZES:
         return plan
     seconds = _SWEEP_SLICES * _SWEEP_SLICE_SECONDS
     return msgspec.structs.replace(plan, slices=_SWEEP_SLICES, time=seconds)

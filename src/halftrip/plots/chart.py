@@ -104,6 +104,10 @@ class Bars(NamedTuple):
     bars: Sequence[Bar]
 
 
+# The colours of a heat map, or its characters, are of values that differ by this factor at least.
+LEAST_RANGE = 1.2
+
+
 class Grid(NamedTuple):
     """A heat map for a terminal: the names of its lines, and a figure for each column; NaN where
     there is none to be, infinite where it is missing. A group begins at each of the `breaks`."""

@@ -13,13 +13,24 @@ import altair as alt
 import numpy as np
 
 from halftrip.errors import UsageError
-from halftrip.plots.chart import Chart, Grid, Record, Subject, View, layered, named, slug, text
+from halftrip.plots.chart import (
+    LEAST_RANGE,
+    Chart,
+    Grid,
+    Record,
+    Subject,
+    View,
+    layered,
+    named,
+    slug,
+    text,
+)
 from halftrip.plots.theme import CIVIDIS
 from halftrip.report.document import Document
 from halftrip.report.numbers import number
 from halftrip.results.configuration import Configuration
-from halftrip.views.maps import said_of
-from halftrip.views.matrices import Matrix, by_setting, cache_lines, of_memories
+from halftrip.views.maps import said_of, way_of, with_article
+from halftrip.views.matrices import Matrix, cache_lines, of_configurations
 
 # Of each transport and pattern, the smallest and the largest of more sizes than these.
 _MOST_SIZES = 2
@@ -30,7 +41,13 @@ _MOST_MARKS = 64
 # So many fields without an answer are hatched; if there are more, it is those that stand out.
 _MOST_HATCHED = 500
 _FIELD, _LEAST, _MOST = 44, 160, 620
-_DARK, _LEAST_RANGE = 0.55, 1.2
+# The scale of hues beside a map, and the room that its title takes.
+_HUES, _HUES_TITLE = 200, 50
+# A letter of a label is about so wide, in pixels.
+_LETTER = 6.5
+_DARK = 0.55
+# A pair that is less slow than this, beside the median pair, is not pointed out.
+_LEAST_SLOW = 1.05
 # A hatched square, from -1 to 1.
 _HATCHED = "M-1,0L0,-1M-1,1L1,-1M0,1L1,0"
 _WIDTHS = (1.0, 2.0, 3.0, 4.0)
@@ -43,8 +60,7 @@ def pairs(subjects: Sequence[Subject]) -> list[Chart]:
     for run, subject in enumerate(subjects):
         document = subject.document
         least = 1 if _is_asked(document) else 2
-        every = [each for each in by_setting(document) if len(each[1][0].values) >= least]
-        every += of_memories(document)
+        every = [each for each in of_configurations(document) if len(each[1][0].values) >= least]
         chosen = _outermost(every)
         drawn = [*cache_lines(document), *(made[0] for _, made in chosen)]
         made = [
@@ -89,13 +105,18 @@ def _chart(subject: Subject, name: str, matrix: Matrix) -> Chart:
     (one, other), slowest = max(matrix.values.items(), key=lambda each: matrix.slowness(each[1]))
     factor = matrix.slowness(slowest)
     unit = matrix.figure.unit
+    both = " and ".join(map(matrix.called, (one, other)))
+    who = way_of(matrix, (one, other)) if matrix.across else both
     said = (
-        f"Slowest: {text(matrix.called(one))} and {text(matrix.called(other))}, {number(slowest)} "
-        f"{unit}, {number(factor)} times as slow as the median pair."
+        f"Slowest: {text(who)}, {number(slowest)} {unit}, {number(factor)} times as slow as the "
+        "median pair."
     )
+    if factor < _LEAST_SLOW:
+        said = f"No pair is {100 * (_LEAST_SLOW - 1):.0f} % slower than the median pair."
     if len(matrix.values) == 1:
         said = ""
     title, what = map(text, matrix.title.rsplit(": ", 1))
+    what += f"; across: {matrix.across_head}" if matrix.across else ""
     told = [f"{line[0].upper()}{line[1:]}." for line in map(text, said_of(matrix))]
     missing = [*_missing(matrix)]
     places = max(len(matrix.hosts), len(matrix.columns))
@@ -103,7 +124,7 @@ def _chart(subject: Subject, name: str, matrix: Matrix) -> Chart:
         name=name,
         title=f"All pairs: {title}",
         lines=[*filter(None, [f"{what}. run {subject.name}", said, *told, matrix.state])],
-        marks=[_legend(matrix, bool(missing))],
+        marks=[_legend(matrix, factor >= _LEAST_SLOW, bool(missing))],
         view=_view(matrix, bool(missing)),
         data={
             "pairs": _records(matrix, as_image=places > _MOST_MARKS),
@@ -113,14 +134,18 @@ def _chart(subject: Subject, name: str, matrix: Matrix) -> Chart:
         },
         text=" ".join([f"All pairs of {places}: {title}. {said}", *told]),
         drawing=_grid(matrix),
-        height=max(_LEAST, min(_MOST, _FIELD * len(matrix.hosts))),
+        height=_height(matrix),
     )
 
 
-def _legend(matrix: Matrix, has_missing: bool) -> str:
-    said = "Framed in white: the slowest pair. Yellow: slow."
+def _height(matrix: Matrix) -> int:
+    return max(_LEAST, min(_MOST, _FIELD * len(matrix.hosts)))
+
+
+def _legend(matrix: Matrix, has_slowest: bool, has_missing: bool) -> str:
+    said = f"{'Framed in white: the slowest pair. ' if has_slowest else ''}Yellow: slow."
     if matrix.groups:
-        names = [name for name, _ in matrix.groups]
+        names = [with_article(name) for name, _ in matrix.groups]
         said += f" Boxes, from thin to thick: cores that share {', '.join(names)}."
     return f"{said} Hatched: no answer." if has_missing else said
 
@@ -145,13 +170,16 @@ def _records(matrix: Matrix, as_image: bool) -> list[Record]:
     """The fields; of an image those with the most and the least, which a legend is made of."""
     slowness = {value: matrix.slowness(value) for value in {*matrix.values.values()}}
     worst, best = max(slowness.values()), min(slowness.values())
-    least, span = math.log(best), math.log(worst / best)
+    low, high = _ends(matrix)
+    slowest = max(matrix.values, key=lambda link: slowness[matrix.values[link]])
+    framed = {slowest} if matrix.across else {slowest, slowest[::-1]}
     found: list[Record] = []
     for one, other, value in _cells(matrix):
         is_outermost = slowness[value] in (worst, best)
         if as_image and not is_outermost:
             continue
-        place = (math.log(slowness[value]) - least) / span if span > 0 else 0.0
+        place = math.log(value / low) / math.log(high / low)
+        hue = 1.0 - place if matrix.figure.more_is_better else place
         found.append(
             {
                 "one": text(one),
@@ -160,8 +188,8 @@ def _records(matrix: Matrix, as_image: bool) -> list[Record]:
                 "slowness": slowness[value],
                 "figure": f"{number(value)} {matrix.figure.unit}",
                 "short": number(value, 2),
-                "is_worst": slowness[value] == worst,
-                "is_dark": place < _DARK,
+                "is_worst": (one, other) in framed and worst >= _LEAST_SLOW,
+                "is_dark": hue < _DARK,
             }
         )
     return found
@@ -190,21 +218,27 @@ def _grid(matrix: Matrix) -> Grid:
     )
 
 
+def _ends(matrix: Matrix) -> tuple[float, float]:
+    """The values at both ends of the colour scale: less is no difference to be shown, and what
+    differs by less is fast."""
+    low, high = min(matrix.values.values()), max(matrix.values.values())
+    if matrix.figure.more_is_better:
+        return min(low, high / LEAST_RANGE), high
+    return low, max(high, LEAST_RANGE * low)
+
+
 def _view(matrix: Matrix, has_missing: bool) -> View:
     lines, columns = ([*map(text, each)] for each in (matrix.hosts, matrix.columns))
-    values = [*matrix.values.values()]
-    ends = [min(values), max(values)]
-    # Less is no difference to be shown.
-    ends[1] = max(ends[1], _LEAST_RANGE * ends[0])
+    low, high = ends = _ends(matrix)
     scale = alt.Scale(
         type="log",
-        domain=ends,
+        domain=[*ends],
         nice=False,
         range=[*CIVIDIS[:: -1 if matrix.figure.more_is_better else 1]],
     )
 
-    def axis(title: str) -> alt.Axis:
-        return alt.Axis(title=title, labelOverlap="greedy", labelAngle=0, labelLimit=120)
+    def axis(title: str, angle: int = 0) -> alt.Axis:
+        return alt.Axis(title=title, labelOverlap="greedy", labelAngle=angle, labelLimit=120)
 
     named_lines, named_columns = ("", "") if matrix.head == "host" else (matrix.head, matrix.head)
     if matrix.across:
@@ -212,9 +246,17 @@ def _view(matrix: Matrix, has_missing: bool) -> View:
     hues = alt.Color(
         "value:Q",
         scale=scale,
-        legend=alt.Legend(title=[matrix.figure.name, matrix.figure.unit], format=".3~r"),
+        # In a log scale, few ticks that Vega chooses are within a narrow range, or none.
+        legend=alt.Legend(
+            title=[matrix.figure.name, matrix.figure.unit],
+            format=".3~r",
+            values=[low, math.sqrt(low * high), high],
+            gradientLength=min(_HUES, _height(matrix) - _HUES_TITLE),
+        ),
     )
-    x = alt.X("other:N", sort=columns, scale=_band(columns), axis=axis(named_columns))
+    x = alt.X(
+        "other:N", sort=columns, scale=_band(columns), axis=axis(named_columns, _angle(columns))
+    )
     y = alt.Y("one:N", sort=lines, scale=_band(lines), axis=axis(named_lines))
     base = alt.Chart(named("pairs"))
     tip = [
@@ -244,6 +286,12 @@ def _view(matrix: Matrix, has_missing: bool) -> View:
         ink = alt.condition("datum.is_dark", alt.value("#FFFFFF"), alt.value("#1B1F24"))
         marks.append(base.mark_text(fontSize=10).encode(x=x, y=y, text="short:N", color=ink))
     return layered(*marks)
+
+
+def _angle(names: Sequence[str]) -> int:
+    """That of labels below the fields: as wide as these, they would hide each other."""
+    longest = max(map(len, names), default=0)
+    return -45 if longest * len(names) * _LETTER > _MOST and len(names) <= _MOST_MARKS else 0
 
 
 def _band(names: Sequence[str]) -> alt.Scale:

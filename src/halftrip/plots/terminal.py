@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import plotext
 
-from halftrip.plots.chart import BYTES, Bar, Bars, Chart, Curve, Drawing, Grid
+from halftrip.plots.chart import BYTES, LEAST_RANGE, Bar, Bars, Chart, Curve, Drawing, Grid
 from halftrip.render.terminal import wrapped
 from halftrip.stats.quantile import Floats
 from halftrip.units import format_size, significant
@@ -169,6 +169,7 @@ def _grid(grid: Grid, width: int) -> str:
     values = np.array(grid.values)
     known = values[np.isfinite(values)]
     low, high = (float(known.min()), float(known.max())) if known.size else (1.0, 1.0)
+    high = max(high, LEAST_RANGE * low)
     longest = min(max(map(len, grid.names)), width // 2)
     room = max(width - longest - 2 - len(grid.breaks), 1)
     step = -(-values.shape[1] // room)
@@ -178,7 +179,7 @@ def _grid(grid: Grid, width: int) -> str:
         found = fields[np.isfinite(fields)]
         if not found.size:
             return "/" if np.isinf(fields).any() else " "
-        position = (float(found.max()) - low) / (high - low) if high > low else 0.0
+        position = (float(found.max()) - low) / (high - low)
         return _SHADES[round(position * (len(_SHADES) - 1))] if position > 0 else "."
 
     lines = []

@@ -7,6 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
+import msgspec
+
 from halftrip.plan.setting import Setting
 from halftrip.plan.settings import WITH_FIELDS, extra_setting
 from halftrip.plan.vary import label
@@ -42,8 +44,9 @@ def _of(setting: Setting) -> Field:
     )  # fmt: skip
 
 
-# The field that says which ranks talk.
+# The field that says which ranks talk, and all that say who does.
 _RANKS = "ranks"
+_WHO = (_RANKS, "thread", "concurrent pairs")
 
 # Buffers begin at multiples of it.
 _CACHE_LINE = 64
@@ -104,19 +107,22 @@ def varying(configurations: Iterable[Configuration]) -> list[Field]:
 @lru_cache(maxsize=8)
 def _varying(distinct: tuple[Configuration, ...]) -> tuple[Field, ...]:
     fields = _fields(distinct)
-    found = {
-        field
-        for field in fields
-        if len(_values(field, distinct)) > 1
-        or (field.is_label and not all(map(field.of, distinct)))
-    }
+    # Of a map of pairs, there are few without who talks.
+    alike = dict.fromkeys(
+        msgspec.structs.replace(each, pair=(0, 1), thread=0, concurrency=1) for each in distinct
+    )
+    found = set()
+    for field in fields:
+        every = distinct if field.name in _WHO else alike
+        if len(_values(field, every)) > 1 or (field.is_label and not all(map(field.of, every))):
+            found.add(field)
     seen: dict[tuple[str, ...], list[Configuration]] = {}
     for each in distinct:
-        alike = (each.transport, str(each.known_size), *(field.of(each) for field in found))
-        seen.setdefault(alike, []).append(each)
-    for same in seen.values():
-        if len(same) > 1:
-            found |= {field for field in fields if len({field.of(each) for each in same}) > 1}
+        same = (each.transport, str(each.known_size), *(field.of(each) for field in found))
+        seen.setdefault(same, []).append(each)
+    for several in seen.values():
+        if len(several) > 1:
+            found |= {field for field in fields if len({field.of(each) for each in several}) > 1}
     return tuple(field for field in fields if field in found)
 
 

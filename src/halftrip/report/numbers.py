@@ -115,6 +115,11 @@ def with_interval(estimate: Estimate | None, scale: float) -> str:
     return f"{value} [{low}, {high}]"
 
 
+def factor_alone(value: float) -> str:
+    """How many times as much, where there is no interval: two digits."""
+    return f"{number(float(f'{value:.1e}'), 2)} (no interval)"
+
+
 def factor_texts(factor: Estimate) -> tuple[str, str, str]:
     """How many times as much, and the ends of its interval, all with the decimals that this
     supports: it shows in the last one. If all of it is on one side of 1, but its end would be

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-Pattern = Literal["pingpong", "stream", "bidirectional", "exchange", "pingping", "put", "get"]
+Pattern = Literal[
+    "pingpong", "stream", "bidirectional", "exchange", "pingping", "put", "get", "put-pingpong"
+]
 Mode = Literal["blocking", "nonblocking", "persistent", "ssend", "onesided"]
 
 _TWO_SIDED_CALLS: tuple[Mode, ...] = ("blocking", "nonblocking", "persistent", "ssend")
@@ -34,6 +36,11 @@ class Shape(NamedTuple):
     def is_one_sided(self) -> bool:
         """Whether the initiator reaches into memory that the responder exposes."""
         return self.modes == _ONE_SIDED_CALLS
+
+    @property
+    def is_polled(self) -> bool:
+        """Whether each end reaches into the other's memory, which polls the last byte of it."""
+        return self.is_one_sided and self.replies
 
     @property
     def is_stream(self) -> bool:
@@ -65,6 +72,7 @@ SHAPES: dict[Pattern, Shape] = {
     "pingping": Shape(_SYMMETRIC_CALLS, None, initiator=True, responder=True),
     "put": Shape(_ONE_SIDED_CALLS, 1, initiator=False, responder=True),
     "get": Shape(_ONE_SIDED_CALLS, 1, initiator=True, responder=False),
+    "put-pingpong": Shape(_ONE_SIDED_CALLS, None, initiator=True, responder=True, replies=True),
 }
 
 # The pattern that is measured by default, which has a latency, and the one that has a bandwidth.
@@ -81,8 +89,10 @@ BOTH_WAYS: tuple[Pattern, ...] = tuple(
 
 def uses_buffers(pattern: Pattern, initiates: bool) -> tuple[bool, bool]:
     """Whether an end of a pattern sends from buffers of its own, and whether it receives into some.
-    Memory that the responder exposes to one-sided calls is not among them."""
+    Memory that an end exposes to one-sided calls is not among them."""
     shape = SHAPES[pattern]
+    if shape.is_polled:
+        return True, False
     if shape.is_one_sided:
         return initiates and shape.responder, initiates and shape.initiator
     if initiates:

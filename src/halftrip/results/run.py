@@ -34,6 +34,7 @@ from halftrip.results.records import (
 )
 from halftrip.results.reported import BASE, NEW, SIDE, Source, Variant
 from halftrip.results.threshold import Threshold
+from halftrip.stats.slices import medians
 
 _Slice = TypeVar("_Slice", Measurement, CountedSlice)
 
@@ -216,6 +217,17 @@ class Run(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         """When it was measured, ISO 8601; None where it was imported, and nothing says when."""
         is_known = not self.sources or any(source.date is not None for source in self.sources)
         return self.header.started if is_known else None
+
+    @cached_property
+    def core_to_core_of(self) -> dict[tuple[int, int], list[float]]:
+        """The core-to-core round trips of each pair of ranks that was probed, ns: the median of
+        each slice."""
+        probed = [(each, rtts) for each in self.measurements if (rtts := each.core_to_core_rtts)]
+        middles = medians(rtts for _, rtts in probed)
+        found: dict[tuple[int, int], list[float]] = {}
+        for (each, _), middle in zip(probed, middles, strict=True):
+            found.setdefault(each.configuration.pair, []).append(middle)
+        return found
 
     @cached_property
     def by_configuration(self) -> dict[Configuration, list[Measurement]]:

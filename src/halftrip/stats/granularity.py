@@ -64,23 +64,17 @@ def granularity_of_ordered(ordered: Samples) -> float:
     return float(widths[0])
 
 
-def most_granularity(ordered: Samples) -> float:
-    """The largest step that `ordered`, shape (n,), ascending, n >= 1, can have: no less than
-    `granularity_of_ordered`, in a fraction of its time."""
-    reach = float(ordered[-1]) - float(ordered[0])
-    if not reach:
-        return abs(float(ordered[0]))
-    different = 1 + np.count_nonzero(ordered[1:] != ordered[:-1])
-    return most_step(reach, int(different), ordered.size)
-
-
-def most_step(reach: float, different: int, count: int) -> float:
-    """The same of `count` samples with so many different values, at least two, from whose least to
-    whose largest it is `reach`."""
+def most_granularities(ordered: Samples) -> Floats:
+    """The largest step that each of these rows, shape (m, n), ascending, n >= 1, can have, shape
+    (m,): no less than `granularity_of_ordered`, in a fraction of its time."""
+    n = ordered.shape[1]
+    reach = (ordered[:, -1] - ordered[:, 0]).astype(np.float64)
+    different = 1 + np.count_nonzero(ordered[:, 1:] != ordered[:, :-1], axis=1)
     # Each of the values that do not count has a sample.
-    gaps = max(1, different - 1 - math.ceil((1 - _COMMON) * count + 1e-6))
+    gaps = np.maximum(1, different - 1 - math.ceil((1 - _COMMON) * n + 1e-6))
     # The step is the mean of this share of the gaps, or the narrowest one, or their median.
-    return (1 + 1e-9) * reach / (_TYPICAL * gaps)
+    steps = (1 + 1e-9) * reach / (_TYPICAL * gaps)
+    return np.where(reach > 0, steps, np.abs(ordered[:, 0]))
 
 
 def counted(ordered: Samples) -> tuple[Samples, npt.NDArray[np.intp]]:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from halftrip.stats.distributions import upper_tail
 from halftrip.stats.median import median
-from halftrip.stats.quantile import Floats
+from halftrip.stats.quantile import Floats, quantile_of_ordered
 
 Places = npt.NDArray[np.intp]
 
@@ -102,7 +102,7 @@ def levels(series: Sequence[Sequence[float]]) -> list[Level]:
     ]
     found = []
     for group, (low, high) in zip(groups, itertools.pairwise(cuts), strict=True):
-        lower, upper = np.quantile(group, [0.25, 0.75]).tolist()
+        lower, upper = (quantile_of_ordered(group, share) for share in (0.25, 0.75))
         fence = math.exp(min(_WIDEST, _FAR_OUT * math.log(upper / lower)))
         found.append(
             Level(

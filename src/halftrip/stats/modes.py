@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from halftrip.stats.granularity import counted, granularity_of_ordered, most_granularity
-from halftrip.stats.median import median, median_of_ordered
-from halftrip.stats.quantile import Floats, Samples, in_order, quantiles_of_ordered
+from halftrip.stats.granularity import counted, granularity_of_ordered, most_granularities
+from halftrip.stats.median import median_of_ordered
+from halftrip.stats.quantile import Floats, Samples, quantiles_of_ordered
+
+Places = npt.NDArray[np.intp]
 
 _FEWEST = 20
 # At most this many quantiles stand for all samples.
@@ -26,6 +29,8 @@ _LEAST_DIP = 0.01
 _LEAST_SHARE = 0.05
 # ... and they differ by this share of the median.
 LEAST_DISTANCE = 0.05
+# Beforehand, samples are cut at so many places, evenly spread.
+_CUTS = 33
 # What excludes modes beforehand does so by this margin, for rounding.
 _SURELY = 1 - 1e-9
 # The less dense mode is denser than the valley between them by this factor.
@@ -53,23 +58,49 @@ def two_modes(
     samples are rarer between them. Samples of a coarse clock are spread over its steps first: ties
     would pass for modes.
     """
-    n = samples.size
-    ties = in_order(samples)
-    if n < _FEWEST or _are_near(ties, least, apart):
-        return None
-    ordered = spread_ties(ties.astype(np.float64), granularity_of_ordered(ties))
+    return two_modes_of_each(samples[np.newaxis], least, apart)[0]
+
+
+def two_modes_of_each(
+    samples: Samples, least: float = LEAST_DISTANCE, apart: float = 0.0
+) -> list[TwoModes | None]:
+    """As `two_modes`, of m series of equally many samples, shape (m, n): of short ones numpy takes
+    longer to be called than to compute."""
+    n = samples.shape[1]
+    found: list[TwoModes | None] = [None] * len(samples)
+    if n < _FEWEST:
+        return found
+    ties = samples.copy()
+    ties.sort(axis=1)
+    far = np.flatnonzero(~_are_near(ties, least, apart)).tolist()
+    if not far:
+        return found
+    # Where no two are equal there is nothing to spread.
+    have_ties = (ties[far, 1:] == ties[far, :-1]).any(axis=1).tolist()
+    ordered = ties[far].astype(np.float64)
+    for row, (place, has_ties) in enumerate(zip(far, have_ties, strict=True)):
+        if has_ties:
+            ordered[row] = spread_ties(ordered[row], granularity_of_ordered(ties[place]))
     count = min(n, _POINTS)
     points = quantiles_of_ordered(ordered, (np.arange(count) + 0.5) / count)
-    found = _valley(points)
-    if found is None:
-        return None
-    valley, depth = found
+    valleys, depths = _valleys(points)
+    for row in np.flatnonzero(depths >= _LEAST_DEPTH).tolist():
+        found[far[row]] = _beside(ordered[row], points[row], float(valleys[row]), least, apart)
+    return found
+
+
+def _beside(
+    ordered: Floats, points: Floats, valley: float, least: float, apart: float
+) -> TwoModes | None:
+    """The two modes of samples, shape (n,), ascending, on both sides of this valley, if they are
+    two; `points` stand for all samples."""
+    n = ordered.size
     below = int(np.searchsorted(ordered, valley))
     share = below / n
-    if depth < _LEAST_DEPTH or not _LEAST_SHARE <= share <= 1 - _LEAST_SHARE:
+    if not _LEAST_SHARE <= share <= 1 - _LEAST_SHARE:
         return None
-    low, high = median(ordered[:below]), median(ordered[below:])
-    if high - low <= max(least * abs(median(ordered)), apart):
+    low, high = (median_of_ordered(part) for part in (ordered[:below], ordered[below:]))
+    if high - low <= max(least * abs(median_of_ordered(ordered)), apart):
         return None
     # Last, since it takes the longest.
     if not has_dip(points, max(_LEAST_DIP, _CRITICAL / math.sqrt(n))):
@@ -77,16 +108,27 @@ def two_modes(
     return TwoModes(low, high, share, 1.0 - share)
 
 
-def _are_near(ordered: Samples, least: float, apart: float) -> bool:
-    """Whether no two modes of these samples, shape (n,), ascending, can be far enough apart, as is
-    told without looking for them: the median of a mode has half of the least share beyond it."""
-    n = ordered.size
-    step = most_granularity(ordered)
-    beyond = (max(1, int(_LEAST_SHARE * n)) - 1) // 2
+def _are_near(ordered: Samples, least: float, apart: float) -> npt.NDArray[np.bool_]:
+    """Of which rows, shape (m, n), each ascending, no two modes can be far enough apart, as is told
+    without looking for them: wherever a row is cut in two, the medians of both parts are near."""
+    n = ordered.shape[1]
+    below, above = _around_cuts(n)
+    farthest = (ordered[:, above] - ordered[:, below]).max(axis=1).astype(np.float64)
     # Ties are spread over a step.
-    farthest = float(ordered[n - 1 - beyond]) - float(ordered[beyond]) + step
-    middle = max(0.0, abs(median_of_ordered(ordered)) - step / 2)
-    return farthest <= _SURELY * max(least * middle, apart)
+    steps = most_granularities(ordered)
+    middles = np.abs(ordered[:, [(n - 1) // 2, n // 2]].sum(axis=1) / 2)
+    far = np.maximum(least * np.maximum(0.0, middles - steps / 2), apart)
+    return np.asarray(farthest + steps <= _SURELY * far)
+
+
+@lru_cache(maxsize=64)
+def _around_cuts(n: int) -> tuple[Places, Places]:
+    """Where n samples that ascend are cut in two, each part with its least share: from one of some
+    cuts to the next, the median of the lower part is no less than the sample at the first place,
+    and that of the upper part no more than the one at the second."""
+    fewest = max(1, int(_LEAST_SHARE * n))
+    cuts = np.linspace(fewest, n - fewest, min(n, _CUTS)).astype(np.intp)
+    return (cuts[:-1] - 1) // 2, (n + cuts[1:]) // 2
 
 
 def spread_ties(ordered: Floats, step: float) -> Floats:
@@ -169,27 +211,31 @@ def _minorant(x: Floats) -> npt.NDArray[np.intp]:
     return places
 
 
-def _valley(points: Floats) -> tuple[float, float] | None:
-    """The deepest valley, and its depth: the densest places on either side are denser than the
-    valley by at least this factor. None where there is no room for a valley.
+def _valleys(points: Floats) -> tuple[Floats, Floats]:
+    """The deepest valley of each row, shape (m,), and its depth: the densest places on either side
+    are denser than the valley by at least this factor; 0 where there is no room for a valley.
 
-    `points` has shape (m,), ascending: quantiles that stand for the samples. The density comes from
-    the width of a fixed number of neighbours (Loftsgaarden and Quesenberry, Annals of Mathematical
-    Statistics 36, 1965).
+    `points` has shape (m, k), each row ascending: quantiles that stand for the samples. The density
+    comes from the width of a fixed number of neighbours (Loftsgaarden and Quesenberry, Annals of
+    Mathematical Statistics 36, 1965).
     """
-    neighbours = max(3, points.size // 40)
-    widths = points[neighbours:] - points[:-neighbours]
-    edge = max(1, int(_LEAST_SHARE * points.size) - neighbours // 2)
-    if widths.size <= 2 * edge or widths.min() < 0:
-        return None
+    m, k = points.shape
+    neighbours = max(3, k // 40)
+    widths = points[:, neighbours:] - points[:, :-neighbours]
+    edge = max(1, int(_LEAST_SHARE * k) - neighbours // 2)
+    if widths.shape[1] <= 2 * edge:
+        return np.zeros(m), np.zeros(m)
     # The width of the densest place on either side, beside the width here.
-    left = np.minimum.accumulate(widths)
-    right = np.minimum.accumulate(widths[::-1])[::-1]
+    left = np.minimum.accumulate(widths, axis=1)
+    right = np.minimum.accumulate(widths[:, ::-1], axis=1)[:, ::-1]
     peaks = np.maximum(left, right)
     with np.errstate(divide="ignore", invalid="ignore"):
-        depths = np.nan_to_num(widths / peaks, nan=1.0, posinf=np.inf)[edge:-edge]
-    place = edge + int(np.argmax(depths))
+        depths = np.nan_to_num(widths / peaks, nan=1.0, posinf=np.inf)[:, edge:-edge]
+    rows, deepest = np.arange(m), np.argmax(depths, axis=1)
     # The valley is in the widest gap between these neighbours.
-    inside = points[place : place + neighbours + 1]
-    gap = int(np.argmax(np.diff(inside)))
-    return float((inside[gap] + inside[gap + 1]) / 2), float(depths.max())
+    inside = points[
+        rows[:, np.newaxis], (edge + deepest)[:, np.newaxis] + np.arange(neighbours + 1)
+    ]
+    gap = np.argmax(inside[:, 1:] - inside[:, :-1], axis=1)
+    depth = np.where(widths.min(axis=1) < 0, 0.0, depths[rows, deepest])
+    return (inside[rows, gap] + inside[rows, gap + 1]) / 2, depth

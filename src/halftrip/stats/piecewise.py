@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from halftrip.stats.distributions import NORMAL_50, NORMAL_95
 from halftrip.stats.median import median
@@ -22,6 +23,8 @@ UNKNOWN_SPREAD = 0.25
 # A further piece must lower the sum of squared errors by this much, in squared standard deviations.
 # A piece has two more parameters and the best of all places: by chance, about once in 10**4 curves.
 PIECE_COST = 25.0
+# So many points before or behind one tell how it scatters, where there are twice as many.
+_NEIGHBOURS = 100
 # The rounding of sums of squares, which are of the order of the square of 1 / STRAIGHTNESS.
 _ROUNDING = 1e-6
 
@@ -90,22 +93,33 @@ def deviations(size: Floats, time: Floats, spread: Floats) -> Floats:
     return deviation * _scatter(size, time, deviation)
 
 
-def _scatter(size: Floats, time: Floats, deviation: Floats) -> float:
-    """The factor by which points scatter about the curve more than `deviation` (ns), at least 1.
+def _scatter(size: Floats, time: Floats, deviation: Floats) -> Floats:
+    """The factor by which each point scatters about the curve more than `deviation` (ns), at least
+    1, shape (n,) or a single one.
 
     An interval shows how a configuration varied while it was measured, not how it would differ in
     another hour. Neighbours show that: the distance of each point from the line between the points
     beside it; the median of these, as bends are few (Gasser, Sroka and Jennen-Steinmetz, Biometrika
-    73, 1986). All arrays: shape (n,).
+    73, 1986). Where there are many points, some sizes may scatter more than others: there it is the
+    larger one of the medians before and behind a point. All arrays: shape (n,).
     """
     if size.size < 3:
-        return 1.0
+        return np.ones(1)
     share = (size[1:-1] - size[:-2]) / (size[2:] - size[:-2])
     departure = time[1:-1] - (1 - share) * time[:-2] - share * time[2:]
     expected = np.hypot(
         deviation[1:-1], np.hypot((1 - share) * deviation[:-2], share * deviation[2:])
     )
-    return max(1.0, median(np.abs(departure) / expected) / NORMAL_50)
+    ratio = np.abs(departure) / expected / NORMAL_50
+    overall = max(1.0, median(ratio))
+    if ratio.size < 2 * _NEIGHBOURS:
+        return np.full(1, overall)
+    windows = np.median(sliding_window_view(ratio, _NEIGHBOURS), axis=-1)
+    # Point n is in the middle of departure n - 1.
+    behind = np.clip(np.arange(-1, size.size - 1), 0, windows.size - 1)
+    before = np.clip(behind - _NEIGHBOURS + 1, 0, None)
+    found: Floats = np.maximum(overall, np.maximum(windows[before], windows[behind]))
+    return found
 
 
 class _Lines:

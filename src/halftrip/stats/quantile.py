@@ -108,13 +108,16 @@ def quantile_of_ordered(ordered: Samples, q: float) -> float:
 
 
 def quantiles_of_ordered(ordered: Samples, shares: Floats) -> Floats:
-    """As `quantile_of_ordered`, for each of `shares`, shape (m,)."""
-    places = (ordered.size - 1) * shares
+    """As `quantile_of_ordered`, for each of `shares`, shape (m,); of several series, shape (k, n),
+    those of each, shape (k, m)."""
+    n = ordered.shape[-1]
+    places = (n - 1) * shares
     below = np.floor(places).astype(np.intp)
     weights = places - below
-    low, high = ordered[below], ordered[np.minimum(below + 1, ordered.size - 1)]
+    low, high = ordered[..., below], ordered[..., np.minimum(below + 1, n - 1)]
     gaps = high - low
-    return np.where(weights >= 0.5, high - gaps * (1 - weights), low + gaps * weights)
+    between: Floats = np.where(weights >= 0.5, high - gaps * (1 - weights), low + gaps * weights)
+    return between
 
 
 def quantile_interval(

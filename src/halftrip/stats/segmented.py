@@ -185,12 +185,17 @@ def _have_few_repeats(curve: CurveTimes) -> bool:
 
 def _pooled_spreads(curve: CurveTimes) -> Floats:
     """The half widths of the 95 % intervals of the times, relative to them, shape (n,), if repeats
-    vary alike at all sizes; 0 where no size was measured more than once.
+    vary alike at all sizes; 0 where no size was measured more than once. A repeat of 0, which
+    the clock cannot tell, says nothing.
 
     The deviation is robust: one repeat in many was disturbed. What all sizes of a launch have in
     common is no distance from a line.
     """
-    logarithms = [np.log(each) - np.log(each).mean() for each in curve.repeats if len(each) > 1]
+    logarithms = [
+        np.log(each) - np.log(each).mean()
+        for each in curve.repeats
+        if len(each) > 1 and each.min() > 0
+    ]
     if not logarithms:
         return np.zeros_like(curve.times)
     counts = np.array([len(each) for each in curve.repeats])

@@ -8,7 +8,8 @@ out is to the last bit that of `interval.of_samples`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Protocol
 
 import numpy as np
@@ -21,6 +22,8 @@ from halftrip.stats.summary import SliceTimes
 
 # So many slices are worth an array of their own.
 _FEWEST = 3
+# So many series are in memory at once.
+_AT_ONCE = 1024
 
 
 class SampledSlice(Protocol):
@@ -55,6 +58,23 @@ def slice_times(series: Iterable[SampledSlice], within: bool = True) -> list[Sli
             rtt = median_if_known(rtts) if rtts else math.nan
             found[place] = SliceTimes(times, middle, rtt)
     return found
+
+
+def medians(series: Iterable[Sequence[float] | Floats]) -> Iterator[float]:
+    """The median of each of these series, none of them empty or with NaN: that of `median`."""
+    every = iter(series)
+    while some := [*islice(every, _AT_ONCE)]:
+        found = [0.0] * len(some)
+        by_size: dict[int, list[int]] = {}
+        for place, each in enumerate(some):
+            by_size.setdefault(len(each), []).append(place)
+        for size, places in by_size.items():
+            ordered = np.array([some[place] for place in places], dtype=np.float64)
+            ordered.sort(axis=1)
+            middles = ordered[:, [(size - 1) // 2, size // 2]].sum(axis=1) / 2
+            for place, middle in zip(places, middles.tolist(), strict=True):
+                found[place] = middle
+        yield from found
 
 
 def slice_medians(times: Floats, within: bool = True) -> list[SliceMedian]:

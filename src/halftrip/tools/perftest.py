@@ -34,7 +34,7 @@ TOOL = "perftest"
 
 
 class _Test(NamedTuple):
-    """What a test measures. The verb of a ping-pong is a variant: halftrip's sends."""
+    """What a test measures. The verb of both ways is a variant: halftrip's sends."""
 
     pattern: Pattern
     mode: Mode
@@ -43,7 +43,7 @@ class _Test(NamedTuple):
 
 _TESTS = {
     "Send Latency Test": _Test("pingpong", "blocking"),
-    "RDMA_Write Latency Test": _Test("pingpong", "blocking", (("verb", "write"),)),
+    "RDMA_Write Latency Test": _Test("put-pingpong", "onesided"),
     "RDMA_Read Latency Test": _Test("get", "onesided"),
     "Send BW Test": _Test("stream", "nonblocking"),
     "Send Bidirectional BW Test": _Test("bidirectional", "nonblocking"),

@@ -25,7 +25,7 @@ from typing import Any
 
 from halftrip.results.bounds import LARGEST_WINDOW
 from halftrip.results.configuration import Configuration, not_said
-from halftrip.results.patterns import Mode, Pattern
+from halftrip.results.patterns import SHAPES, Mode, Pattern
 from halftrip.results.reported import Spread
 from halftrip.tools.commands import Program, told
 from halftrip.tools.lines import Lines, last_place, number, quoted, size_by, whole, wrong
@@ -161,7 +161,7 @@ def _configuration(said: dict[str, tuple[int, str]], kind: str | None) -> Config
     modes: dict[Pattern, Mode] = {"pingpong": "blocking", "stream": "nonblocking"}
     # The window of a stream is none that all have.
     fields: dict[str, Any] = {"window": None} if pattern in ("stream", "put") else {}
-    if "Window size" in said and pattern != "pingpong":
+    if "Window size" in said and not SHAPES[pattern].replies:
         at, cell = said["Window size"]
         window = whole(at, cell)
         if not 1 <= window <= LARGEST_WINDOW:
@@ -185,7 +185,9 @@ def _pattern(line: int, title: str) -> Pattern:
         wrong(line, f"{quoted(title)} is not read here: latency, bandwidth and get are")
     if kind[0] == " bandwidth":
         return "put" if title.startswith("put ") else "stream"
-    return "pingpong" if kind[0] == " latency" else "get"
+    if kind[0] == " latency":
+        return "put-pingpong" if title.startswith("put ") else "pingpong"
+    return "get"
 
 
 def _row(
@@ -207,13 +209,13 @@ def _row(
     # Both are rounded: a figure that has lost digits fits no longer. Some versions count the round
     # trips of a latency, not its messages.
     off = 0.01 + last_place(cells[7]) / rate + last_place(cells[3]) / overall
-    counted = (1, 2) if configuration.pattern == "pingpong" else (1,)
+    counted = (1, 2) if configuration.shape.replies else (1,)
     if all(abs(1e-6 * overall * rate * each - 1) > off for each in counted):
         wrong(line, f"messages that take {cells[3]} us each are not {cells[7]} a second")
     size, facts = _size(said, cells)
     figures = dict(zip(("# iterations", time, *_FIGURES), cells, strict=True))
     ns, step = 1e3 * overall, 1e3 * last_place(cells[3])
-    if configuration.pattern in ("pingpong", "get"):
+    if configuration.shape.replies or configuration.pattern == "get":
         spread = {_SPREADS[time]: 1e3 * typical} if time in _SPREADS else {}
         iterations = count if configuration.window == 1 else None
         return TableRow(line, size, ns, figures, iterations, spread=spread, step=step), facts

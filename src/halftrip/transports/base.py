@@ -61,7 +61,8 @@ class ProcessContext:
     rank talk. `timeout` is how long a reply to a datagram may take, s. `network` says how
     other hosts reach this one. `ucx_library` is the UCX that was asked for, if one was.
     `path_model` is the path that the transport ``simulated`` simulates, in the launch of number
-    `launch`. Ranks that are `absent` do not talk; each has the name of its host, which was lost.
+    `launch`. `chooses_staging`: the plan says how messages in a device's memory are sent. Ranks
+    that are `absent` do not talk; each has the name of its host, which was lost.
     """
 
     rank: int
@@ -73,6 +74,7 @@ class ProcessContext:
     timeout: float = 1.0
     network: Network = ANY
     ucx_library: str = ""
+    chooses_staging: bool = False
     path_model: PathModel | None = None
     launch: int = 0
     absent: Mapping[int, str] = field(default_factory=dict)
@@ -102,6 +104,7 @@ class ProcessContext:
             timeout=plan.timeout,
             network=Network(plan.interface, plan.data_ports) if network is None else network,
             ucx_library=plan.ucx_library or "",
+            chooses_staging=any(part.staging for part in plan.part_plans),
             path_model=plan.simulated,
             launch=launch,
             absent=absent,

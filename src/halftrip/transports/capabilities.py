@@ -113,6 +113,8 @@ class Capabilities(NamedTuple):
     def _no_setting(self, configuration: Configuration) -> str | None:
         """Why a setting of the configuration, or of one of its ends, is not possible, or None."""
         for end in configuration.ends:
+            if configuration.shape.is_polled and end.wait != "spin":
+                return f"--wait {end.wait}: what is put wakes nobody; its target polls"
             if end.wait not in self.waits:
                 reason = (
                     self.no_other_wait or f"{configuration.transport} has {', '.join(self.waits)}"
@@ -132,7 +134,8 @@ class Capabilities(NamedTuple):
         lacking = self._lacking(configuration)
         refusals = (
             (
-                configuration.buffers == "same" and not configuration.is_in_turn,
+                configuration.buffers == "same"
+                and (not configuration.is_in_turn or configuration.is_one_sided),
                 f"--buffers same: {_SAME}",
             ),
             (
@@ -147,7 +150,8 @@ class Capabilities(NamedTuple):
             (bool(no_delay), no_delay),
             (bool(no_staging), no_staging),
             (
-                configuration.touch != "none" and not configuration.is_one_sided,
+                configuration.touch != "none"
+                and (not configuration.is_one_sided or configuration.shape.is_polled),
                 (
                     f"--touch {configuration.touch}: "
                     "only put and get leave the peer's memory to be touched"
@@ -186,7 +190,9 @@ class Capabilities(NamedTuple):
     @staticmethod
     def _is_window(end: EndSettings, configuration: Configuration) -> bool:
         """Whether the peer reaches into this end's memory, which its transport allocates."""
-        return configuration.is_one_sided and end is configuration.responder
+        return configuration.is_one_sided and (
+            configuration.shape.is_polled or end is configuration.responder
+        )
 
     def _takes(self, memory: str, configuration: Configuration) -> bool:
         """Whether messages can be in an end's memory."""
@@ -217,6 +223,8 @@ class Capabilities(NamedTuple):
         name = configuration.transport
         if self.byte_stream and configuration.size == 0:
             return "a byte stream has no empty messages"
+        if configuration.shape.is_polled and configuration.size == 0:
+            return f"an empty {configuration.pattern} leaves no byte to poll"
         if configuration.size < self.smallest:
             return self.too_small or f"{name} has no messages below {self.smallest} bytes"
         if self.largest is not None and configuration.size > self.largest:

@@ -1,18 +1,16 @@
-"""Why the curves of a run bend: each bend, and its causes, in words and as values for programs; and
-whether a bend moved with what is said to cause it."""
+"""Why the curves of a run bend: each bend, and its causes, in words and as values for programs."""
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterable, Sequence
-from functools import partial
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from halftrip.analysis.bend_causes import BendCauses, Candidate, CurveCauses, bend_at
-from halftrip.analysis.bend_kinds import KINDS, Prediction
+from halftrip.analysis.bend_kinds import KINDS
 from halftrip.analysis.figure import as_written
 from halftrip.analysis.fit import Bend, StraightLine
-from halftrip.analysis.proof import Proof
 from halftrip.analysis.states import State
 from halftrip.registry import TRANSPORTS
 from halftrip.render.blocks import SPACE, Block, Items, Paragraph, View
@@ -23,10 +21,10 @@ from halftrip.results.names import Names
 from halftrip.results.run import Run
 from halftrip.results.threshold import Threshold
 from halftrip.stats.estimate import Estimate
-from halftrip.texts import printable
 from halftrip.units import significant, size_in_words
 from halftrip.views import single_copies
-from halftrip.views.states import in_state, of_curve
+from halftrip.views.fit import sizes_in_words
+from halftrip.views.states import of_curve
 
 NO_THRESHOLDS = (
     "The run has no thresholds: it was imported, or measured by a halftrip that did not record "
@@ -35,12 +33,15 @@ NO_THRESHOLDS = (
 _NOTHING = "Nothing that is known of this run has a threshold there."
 _REFINE = "To know the place better, measure with --refine"
 _UNKNOWN = (
-    f"{_NOTHING} {_REFINE}; what was not recorded, such as a switch on the way, is not excluded."
+    _NOTHING,
+    f"{_REFINE}; what was not recorded, such as a switch on the way, is not excluded.",
 )
 _NOT_NEARER = "No known cause lies nearer than chance would put one."
 _PROVE = "--prove measures whether it moves with a setting that has a threshold there."
 # --refine makes sizes around a bend about as near as this factor.
 _REFINED = 1.02
+# From this factor on, a step is said as one.
+_TIMES = 2.0
 # Sizes of which the larger is at most this many times the smaller are both said in bytes.
 _NEAR = 8
 
@@ -53,9 +54,12 @@ def explain(run: Run, found: Sequence[CurveCauses], at: int | None = None) -> Vi
     if not any(each.knows for each in found):
         blocks += [Paragraph(NO_THRESHOLDS, style="yellow"), SPACE]
     named.sort(key=lambda each: (*_place(each[1].fit.curve), each[0]))
-    for name, each in named:
-        if each.fit.found is not None:
-            blocks += [*map(Paragraph, sentences(name, each, at)), SPACE]
+    paragraphs = {name: _said(name, each, at) for name, each in named if each.fit.found is not None}
+    shared = _shared(paragraphs)
+    for lines in paragraphs.values():
+        blocks += [*(Paragraph(line.text_beside(shared)) for line in lines), SPACE]
+    if shared:
+        blocks += [Items([*shared.values()]), SPACE]
     measured = [each.fit.measured for _, each in named if each.fit.measured is not None]
     if states := dict.fromkeys(said for each in measured if (said := of_curve(each))):
         blocks += [Items([*states]), SPACE]
@@ -102,19 +106,54 @@ def curve_names(curves: Sequence[Configuration], names: Names) -> list[str]:
     return [curve_name(curve, [*pattern, *fields], names) for curve in curves]
 
 
-def sentences(name: str, found: CurveCauses, at: int | None) -> list[str]:
-    """What is said of a curve of this name, a paragraph each."""
-    if found.fit.found is None:
-        return [f"{name}: {found.fit.reason}"]
+class _Said(NamedTuple):
+    """A paragraph on a curve. Of a bend at a `place` whose cause is not told, `unexplained` says
+    so, sentences that bends may have in common, and `guess` what it may be."""
+
+    text: str
+    place: str = ""
+    unexplained: tuple[str, ...] = ()
+    guess: str = ""
+
+    def text_beside(self, shared: Collection[str]) -> str:
+        """The paragraph, where what is `shared` by several bends is said elsewhere."""
+        is_alone = self.unexplained[:1] and self.unexplained[0] not in shared
+        left = [*(self.unexplained if is_alone else ()), *filter(None, (self.guess,))]
+        return ". ".join([self.text, " ".join(left)]) if left else self.text
+
+
+def _shared(said: Mapping[str, Iterable[_Said]]) -> dict[str, str]:
+    """What several bends have in common, with their curves and places, by its first sentence."""
+    bends: dict[str, list[tuple[str, _Said]]] = {}
+    for name, lines in said.items():
+        for line in lines:
+            if line.unexplained:
+                bends.setdefault(line.unexplained[0], []).append((name, line))
+    found = {}
+    for why, those in bends.items():
+        if len(those) > 1:
+            names = [
+                f"{name} ({', '.join(line.place for _, line in of_curve)})"
+                for name, of_curve in itertools.groupby(those, key=lambda each: each[0])
+            ]
+            every = dict.fromkeys(why for _, line in those for why in line.unexplained)
+            found[why] = f"{', '.join(names)}: {' '.join(every)}"
+    return found
+
+
+def _said(name: str, found: CurveCauses, at: int | None) -> list[_Said]:
+    """What is said of a curve of this name."""
     if at is not None:
         bend = bend_at(found.bends, at)
-        return [_straight(name, found, at)] if bend is None else _of_bend(name, bend, found.knows)
+        if bend is None:
+            return [_Said(_straight(name, found, at))]
+        return _of_bend(name, bend, found.knows)
     if not found.bends:
-        return [_straight(name, found, None)]
+        return [_Said(_straight(name, found, None))]
     said = [said for bend in found.bends for said in _of_bend(name, bend, found.knows)]
-    if found.fit.found.outliers:
-        sizes = ", ".join(map(size_in_words, found.fit.found.outliers))
-        said.append(f"{name}: on no straight piece: {sizes}")
+    if found.fit.found is not None and found.fit.found.outliers:
+        sizes = sizes_in_words(found.fit.found.outliers, size_in_words)
+        said.append(_Said(f"{name}: on no straight piece: {sizes}"))
     return said
 
 
@@ -150,23 +189,25 @@ def _line(line: StraightLine) -> str:
     return f"{start} + size / {significant(1 / line.per_byte.value, 3)} GB/s"
 
 
-def _of_bend(name: str, found: BendCauses, knows: bool) -> list[str]:
+def _of_bend(name: str, found: BendCauses, knows: bool) -> list[_Said]:
     bend = found.bend
-    said = f"{name}: at {span_in_words(bend.low, bend.high)}, {_change(bend)}"
+    place = span_in_words(bend.low, bend.high)
+    said = f"{name}: at {place}, {_change(bend)}"
     if not found.candidates:
-        return [f"{said}. {_UNKNOWN}" if knows else f"{said}."]
+        return [_Said(said, place, _UNKNOWN) if knows else _Said(f"{said}.")]
     named = [each for each in found.candidates if each.is_named]
     if not named:
-        return [f"{said}. {_unnamed(found)}"]
+        return [_Said(said, place, *_unnamed(found))]
     first, *others = named + [each for each in found.candidates if not each.threshold.value]
-    lines = [f"{said}, where {_cause(first)}. {_advice(first)}"]
+    lines = [_Said(f"{said}, where {_cause(first)}. {_advice(first)}")]
     if others:
-        lines.append(f"    It could also be {'; '.join(map(_brief, others))}.")
+        lines.append(_Said(f"    It could also be {'; '.join(map(_brief, others))}."))
     return lines
 
 
-def _unnamed(found: BendCauses) -> str:
-    """What is said of a bend that has candidates, none of which beats chance."""
+def _unnamed(found: BendCauses) -> tuple[tuple[str, ...], str]:
+    """What is said of a bend that has candidates, none of which beats chance, and what it may
+    be."""
     known = [each for each in found.candidates if each.threshold.value]
     said = [_NOT_NEARER if known else _NOTHING]
     if known and found.bend.high > _REFINED * found.bend.low:
@@ -175,8 +216,8 @@ def _unnamed(found: BendCauses) -> str:
     if any(is_variable(each) or each.startswith("--") for each in settings):
         said.append(_PROVE)
     unknown = [each for each in found.candidates if not each.threshold.value]
-    said += [f"It may be {_cause(each)}. {_advice(each)}" for each in unknown[:1]]
-    return " ".join(said)
+    guess = f"It may be {_cause(unknown[0])}. {_advice(unknown[0])}" if unknown else ""
+    return tuple(said), guess
 
 
 def span_in_words(low: int, high: int) -> str:
@@ -204,6 +245,8 @@ def _change(bend: Bend) -> str:
     word = "falls" if step.value < 1 else "jumps"
     if not known:
         return f"the time {word}, by how much cannot be told"
+    if step.low >= _TIMES:
+        return f"the time becomes {in_words(step, 2)} times what it was"
     share = Estimate(step.value - 1, step.low - 1, step.high - 1)
     if word == "falls":
         share = Estimate(-share.value, -share.high, -share.low)
@@ -306,77 +349,4 @@ def _cause_content(candidate: Candidate) -> dict[str, Any]:
         "predicted_high_bytes": prediction.high,
         "by_chance": by_chance,
         "named": candidate.is_named,
-    }
-
-
-# Whether a bend moved with the setting that is said to cause it.
-
-
-class Proven(NamedTuple):
-    """What came of moving a threshold: the `values` of its setting, old and new, as they are
-    written, the `places` where they predict the bend, the file of the run that shows it, and the
-    state of the machine that its times are of (None: of all)."""
-
-    threshold: Threshold
-    values: tuple[str, str]
-    places: tuple[Prediction, Prediction]
-    proof: Proof
-    file: str
-    state: State | None = None
-
-
-def proof(name: str, proven: Proven) -> View:
-    """The answer."""
-    found = proven.proof
-    old, new = (span_in_words(round(place.low), round(place.high)) for place in proven.places)
-    match found.outcome:
-        case "moved":
-            said = f"the bend moved from {old} to {new} with it: proved"
-        case "stayed":
-            said = f"the bend at {old} did not move to {new} with it: it has another cause"
-        case "unknown":
-            said = f"whether the bend moves from {old} to {new} with it: cannot tell"
-    setting = proven.threshold.setting or proven.threshold.name
-    values = f"{_written(proven.values[0])} to {_written(proven.values[1])}"
-    reasons = [] if found.reason is None else [found.reason]
-    if found.jump is not None and found.gone is not None and found.come is not None:
-        reasons += [
-            f"old value: times jump there by a factor of {in_words(found.jump, 3)}",
-            (
-                f"new value: a factor of {in_words(found.gone, 3)} of that is gone, and one of "
-                f"{in_words(found.come, 3)} has come to the new place"
-            ),
-        ]
-    if proven.state is not None and found.jump is not None:
-        reasons.append(in_state(proven.state))
-    reasons.append(f"run file: {printable(proven.file)}")
-    blocks: list[Block] = [
-        Paragraph(f"{name}: {setting} from {values}: {said}"),
-        Items(reasons, indent=4),
-    ]
-    content = partial(_proof_content, name, proven)
-    return View(blocks, content, lambda: [content()], "Whether a setting moves a bend")
-
-
-def _written(written: str) -> str:
-    return size_in_words(int(written)) if written.isdecimal() else written
-
-
-def _proof_content(name: str, proven: Proven) -> dict[str, Any]:
-    """The same for programs: sizes in bytes, steps as factors of time."""
-    proof = proven.proof
-    return {
-        "curve": name,
-        "threshold": proven.threshold.name,
-        "setting": proven.threshold.setting or None,
-        "values": list(proven.values),
-        "predicted_bytes": [[place.low, place.high] for place in proven.places],
-        "outcome": proof.outcome,
-        **{
-            name: None if step is None else list(map(as_written, step))
-            for name, step in (("jump", proof.jump), ("gone", proof.gone), ("come", proof.come))
-        },
-        "reason": proof.reason,
-        "state": None if proven.state is None else proven.state.word,
-        "file": proven.file,
     }

@@ -33,6 +33,8 @@ from halftrip.views.states import of_curve
 _OFF_DIGITS = 6
 # Of more curves, the answer counts.
 _MOST_SENTENCES = 4
+# Of more sizes than these it is said how many there are.
+_MOST_SIZES = 8
 _OVER = {
     "launches": "by bootstrap over launches",
     "slices": (
@@ -122,7 +124,7 @@ def answer(fits: Sequence[CurveFit], names: Names) -> list[str]:
         lines.append(f"{whose}: no fit: {reason}")
     left = sorted({size for each in fitted for size in each.curve.left_out})
     if left:
-        lines.append(f"left out, without a time above 0: {', '.join(map(size_name, left))}")
+        lines.append(f"left out, without a time above 0: {sizes_in_words(left)}")
     return [*lines, *dict.fromkeys(said for each in fitted if (said := of_curve(each.curve)))]
 
 
@@ -140,8 +142,15 @@ def _made_of(fit: CurveFit) -> str:
         said += f"; a single line is off by {_share(line.worst.share)} at "
         said += size_name(line.worst.size)
     if pieces.outliers:
-        said += f"; on no piece: {', '.join(map(size_name, pieces.outliers))}"
+        said += f"; on no piece: {sizes_in_words(pieces.outliers)}"
     return said
+
+
+def sizes_in_words(sizes: Sequence[int], name: Callable[[int], str] = size_name) -> str:
+    """These sizes, bytes, or, of many, how many and from where to where."""
+    if len(sizes) <= _MOST_SIZES:
+        return ", ".join(map(name, sizes))
+    return f"{len(sizes):,} sizes from {name(min(sizes))} to {name(max(sizes))}"
 
 
 def bend_in_words(bend: Bend) -> str:

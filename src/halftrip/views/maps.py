@@ -49,7 +49,7 @@ def said_of(matrix: Matrix) -> list[str]:
 def shared_by(matrix: Matrix) -> list[str]:
     """What the places share, as the kernel tells."""
     return [
-        f"by the kernel, these share {_article(name)}: {_groups(groups)}"
+        f"by the kernel, these share {with_article(name)}: {_groups(groups)}"
         for name, groups in matrix.groups
     ]
 
@@ -102,13 +102,15 @@ def _belong(matrix: Matrix, found: Grouping) -> str:
     name = known.get(frozenset(map(frozenset, groups)))
     why = ""
     if matrix.groups:
-        why = f", as they share {_article(name)}" if name else ", which the kernel does not tell"
+        why = (
+            f", as they share {with_article(name)}" if name else ", which the kernel does not tell"
+        )
     factor = _factor(found)
     times = f"{within} {unit} within, {between} {unit} from one to another: {factor} x"
     return f"cores belong together: {_groups(groups)}: {times}{why}"
 
 
-def _article(name: str) -> str:
+def with_article(name: str) -> str:
     """``an L3 cache``; of siblings, what these share."""
     if name == SIBLINGS:
         return "a physical core"
@@ -161,13 +163,14 @@ def _uneven(matrix: Matrix) -> list[str]:
         difference = differ(times[fast].tolist(), times[slow].tolist())
         if difference.low > _UNEVEN and difference.p_value * len(pairs) < _CHANCE:
             factor = Estimate(difference.ratio, difference.low, difference.high)
-            said = f"{_way(matrix, slow)}: {_factor(factor)} x the time of {_way(matrix, fast)}"
+            said = f"{way_of(matrix, slow)}: {_factor(factor)} x the time of {way_of(matrix, fast)}"
             found.append((difference, f"asymmetric: {said}"))
     found.sort(key=lambda each: -each[0].ratio)
     return [said for _, said in found[:_MOST_OFF]]
 
 
-def _way(matrix: Matrix, way: tuple[str, str]) -> str:
+def way_of(matrix: Matrix, way: tuple[str, str]) -> str:
+    """A cell of a map in which each direction has its value, in words."""
     if matrix.head == "initiator":
         return " to ".join(way)
     return f"{matrix.head} {way[0]} with {matrix.across_head} {way[1]}"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache, partial
+from itertools import islice
 from typing import NamedTuple
 
 import msgspec
@@ -20,6 +21,7 @@ from halftrip.results.configuration import Configuration
 from halftrip.results.memory_name import both_memories, parse_memory
 from halftrip.stats.median import median
 from halftrip.stats.quantile import Floats
+from halftrip.stats.slices import medians
 from halftrip.units import size_in_words
 from halftrip.views.notes import at_once, bandwidth_of_link
 from halftrip.views.states import held_most
@@ -28,6 +30,8 @@ from halftrip.views.states import held_most
 Link = tuple[str, str]
 # Fewer cells are no map.
 _FEWEST_CELLS = 3
+# What the lines of a map of NUMA nodes are.
+_RANKS_ON = "ranks on"
 
 
 class MatrixFigure(NamedTuple):
@@ -114,8 +118,28 @@ def matrices(document: Document) -> list[tuple[Configuration | None, list[Matrix
     """All of a run that have a value: of a map of cores, the cache line first; then those of each
     configuration; of several kinds of memory, each with each other, last."""
     lines = [(None, [each]) for each in cache_lines(document)]
-    found = [*lines, *by_setting(document), *of_memories(document)]
+    found = [*lines, *of_configurations(document)]
     return [(setting, [each for each in made if each.values]) for setting, made in found]
+
+
+def of_configurations(document: Document) -> list[tuple[Configuration, list[Matrix]]]:
+    """The maps of each configuration: of its pairs, and last of several kinds of memory, or of NUMA
+    nodes. What is a single cell of these, or pairs that are each of one node, are no map beside."""
+    memories = of_memories(document)
+    known, nodes = {setting for setting, _ in memories}, settings_of_nodes(memories)
+    pairs = []
+    for setting, made in by_setting(document):
+        is_cell = len(made[0].values) == 1 and without_memory(setting) in known
+        if not is_cell and without_memory(setting) not in nodes:
+            pairs.append((setting, made))
+    return [*pairs, *memories]
+
+
+def settings_of_nodes(
+    memories: Iterable[tuple[Configuration, Sequence[Matrix]]],
+) -> set[Configuration]:
+    """The settings of maps of NUMA nodes, among those of memory, as `without_memory` has them."""
+    return {setting for setting, made in memories if made[0].head == _RANKS_ON}
 
 
 def by_setting(document: Document) -> list[tuple[Configuration, list[Matrix]]]:
@@ -226,16 +250,16 @@ def _matrix(
 
 def _slice_medians(of_links: Mapping[Link, Sequence[Row]]) -> dict[Link, Floats]:
     """The median one-way times of the slices of each link, ns."""
-    found = {
-        link: [
-            median(each.one_way_times)
-            for row in rows
-            for each in row.measured.measurements
-            if each.is_sampled
-        ]
+    slices = {
+        link: [each for row in rows for each in row.measured.measurements if each.is_sampled]
         for link, rows in of_links.items()
     }
-    return {link: np.array(times) for link, times in found.items() if times}
+    found = medians(each.one_way_times for of_link in slices.values() for each in of_link)
+    return {
+        link: np.array([*islice(found, len(of_link))])
+        for link, of_link in slices.items()
+        if of_link
+    }
 
 
 def cache_lines(document: Document) -> list[Matrix]:
@@ -245,10 +269,8 @@ def cache_lines(document: Document) -> list[Matrix]:
     if places.head != "core":
         return []
     trips: dict[Link, list[float]] = {}
-    for each in document.run.measurements:
-        if each.core_to_core_rtts:
-            link = places.link(each.configuration.pair)
-            trips.setdefault(link, []).append(median(each.core_to_core_rtts))
+    for pair, found in document.run.core_to_core_of.items():
+        trips.setdefault(places.link(pair), []).extend(found)
     if not trips:
         return []
     values = {link: median(each) for link, each in trips.items()}
@@ -269,11 +291,15 @@ def cache_lines(document: Document) -> list[Matrix]:
 def of_memories(document: Document) -> list[tuple[Configuration, list[Matrix]]]:
     """The memory of the initiator with that of the responder; or, where both are of one NUMA node,
     that node with the one of the ranks. Each direction has its own value."""
+    kinds = {end.memory for row in document.rows for end in row.configuration.ends}
+    if len(kinds) < 2 and not any(parse_memory(each)[1] for each in kinds):
+        # There may be a map of 30,000 pairs of cores.
+        return []
     plan = document.run.header.plan
     nodes = {each.rank: each.node for each in document.run.environments}
     settings: dict[Configuration, list[Row]] = {}
     for row in document.rows:
-        settings.setdefault(_without_memory(row.configuration.setting), []).append(row)
+        settings.setdefault(without_memory(row.configuration), []).append(row)
     fields = varying_within_patterns(settings, ("ranks", "thread"))
     found = []
     for setting, rows in settings.items():
@@ -296,7 +322,7 @@ def of_memories(document: Document) -> list[tuple[Configuration, list[Matrix]]]:
                     lines,
                     {link: value for link, value in values.items() if value > 0},
                     {},
-                    head="ranks on" if is_numa else "initiator",
+                    head=_RANKS_ON if is_numa else "initiator",
                     across=columns,
                     across_head="memory of" if is_numa else "responder",
                     times=partial(_slice_medians, cells),
@@ -336,11 +362,11 @@ def _asked(memory: object) -> Iterable[Link]:
             yield ends
 
 
-def _without_memory(configuration: Configuration) -> Configuration:
-    initiator, responder = (
-        msgspec.structs.replace(end, memory="host") for end in configuration.ends
-    )
-    return msgspec.structs.replace(configuration, initiator=initiator, responder=responder)
+def without_memory(configuration: Configuration) -> Configuration:
+    """Its setting, whatever the memory."""
+    setting = configuration.setting
+    initiator, responder = (msgspec.structs.replace(end, memory="host") for end in setting.ends)
+    return msgspec.structs.replace(setting, initiator=initiator, responder=responder)
 
 
 @lru_cache(maxsize=4096)

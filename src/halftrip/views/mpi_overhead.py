@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from halftrip.analysis.chosen_path import Path, mpi_path
+from halftrip.analysis.chosen_path import Path, mpi_path, transport_below
 from halftrip.analysis.like_states import alike
 from halftrip.analysis.rows import LARGE, Row
 from halftrip.report.document import Document
@@ -16,6 +16,7 @@ from halftrip.units import significant, size_in_words
 _BELOW: tuple[Path, ...] = ("shm", "tcp")
 # The libraries that it may use them by.
 _LIBRARIES = ("ucx", "libfabric")
+_ADDS = "what MPI adds to {}"
 _SMALL = 8
 # Two paths whose times differ by less tell nothing about which of them MPI uses.
 _FAR_APART = 4.0
@@ -25,10 +26,10 @@ _BySize = dict[int, Row]
 
 
 def lines(document: Document) -> list[str]:
-    """What MPI adds to a small and to a large message over a library that it may use, and over the
-    path that it uses, where that is known and was measured, and where it seems to use a longer one
-    than it might, that it does. Nothing where the run has other transports, several pairs, or no
-    ping-pong of both."""
+    """What MPI adds to a small and to a large message over the library and the path that it uses,
+    where that is known and was measured; how it is beside a library that it may use; and, where it
+    seems to use a longer path than it might, that it does. Nothing where the run has other
+    transports, several pairs, or no ping-pong of both."""
     rows = [
         row
         for row in document.latency_rows
@@ -39,16 +40,22 @@ def lines(document: Document) -> list[str]:
     if "mpi" not in names or not names <= {"mpi", *_LIBRARIES, *_BELOW} or len(pairs) > 1:
         return []
     mpi, shm, tcp = (_best(rows, name) for name in ("mpi", *_BELOW))
-    said = [line for name in _LIBRARIES for line in _added(mpi, _best(rows, name), name)]
+    below = transport_below(each for each in document.run.carriers if each.transport == "mpi")
+    said = []
+    for name in _LIBRARIES:
+        other = "" if below is None else ", by which it does not go"
+        whose = _ADDS.format(name) if below == name else f"MPI beside {name}{other}"
+        said += _added(mpi, _best(rows, name), whose)
     said += _path_used(mpi, shm, tcp)
     path = mpi_path(document.run) or _path_by_times(mpi, shm, tcp)
     if path is None:
         return said
-    return [*_added(mpi, shm if path == "shm" else tcp, path), *said]
+    return [*_added(mpi, shm if path == "shm" else tcp, _ADDS.format(path)), *said]
 
 
-def _added(mpi: _BySize, below: _BySize, name: str) -> list[str]:
-    """What MPI adds to what is below it: rows are compared that were in the same state."""
+def _added(mpi: _BySize, below: _BySize, whose: str) -> list[str]:
+    """What MPI adds to what is below it, or beside: rows are compared that were in the same
+    state."""
     both = {size: alike(_states(mpi[size]), _states(below[size])) for size in {*mpi} & {*below}}
     common = {size: rows for size, rows in both.items() if rows is not None}
     if not common:
@@ -58,7 +65,7 @@ def _added(mpi: _BySize, below: _BySize, name: str) -> list[str]:
     largest = max(common)
     if largest > small and largest >= LARGE:
         parts.append(_of_bandwidth(*common[largest]))
-    return [f"what MPI adds to {name}: {'; '.join(parts)}"]
+    return [f"{whose}: {'; '.join(parts)}"]
 
 
 def _states(row: Row) -> tuple[Row, ...]:

@@ -21,11 +21,12 @@ from halftrip.stats.estimate import Estimate
 from halftrip.stats.median import median
 from halftrip.units import significant, size_in_words
 from halftrip.views import notes
-from halftrip.views.matrices import cache_lines
+from halftrip.views.matrices import cache_lines, of_memories, settings_of_nodes, without_memory
 from halftrip.views.matrix import table_of
 from halftrip.views.notes import at_once, bandwidth_of_link
 
 # Matrices of more transports or patterns than these would fill the screen.
+_NONE_SLOW = "no host and no link is slow"
 _MOST_MATRICES = 4
 # Without room for a matrix: so many of the slowest pairs.
 _MOST_SLOW = 10
@@ -80,11 +81,19 @@ def has_pairs(rows: Sequence[Row]) -> bool:
 def blocks(document: Document) -> list[Block]:
     """For each kind of configuration its pairs: the latency of 8 bytes, or of the nearest to them,
     and the bandwidth of the largest messages."""
+    memories = of_memories(document)
+    nodes = settings_of_nodes(memories)
+    rows = [
+        row for row in document.rows if not nodes or without_memory(row.configuration) not in nodes
+    ]
+    document = document._replace(rows=rows)
     found = _groups(document)
     names = _names(document)
-    # What all messages between cores are made of.
+    # What all messages between cores are made of; and ranks with the memory of other nodes, whose
+    # pairs are all of one node.
+    first = [made[0] for setting, made in memories if setting in nodes]
     shown: list[Block] = [
-        block for each in cache_lines(document) for block in (table_of(each), SPACE)
+        block for each in (*cache_lines(document), *first) for block in (table_of(each), SPACE)
     ]
     judged: set[Configuration] = set()
     for group in found[:_MOST_MATRICES]:
@@ -130,7 +139,8 @@ def slow(document: Document) -> list[str]:
             by_line.setdefault(line, []).append(group.title.partition(":")[0])
     if len(by_line) < 2:
         return [*by_line]
-    return [f"{line} ({', '.join(titles)})" for line, titles in by_line.items()]
+    lines = sorted(by_line.items(), key=lambda each: each[0] == _NONE_SLOW)
+    return [f"{line} ({', '.join(titles)})" for line, titles in lines]
 
 
 def _hidden(document: Document, shown: Sequence[_Pairs]) -> str:
@@ -265,7 +275,7 @@ def _at_fault(document: Document, group: _Pairs, names: Names) -> list[str] | No
         lines.append(f"{what} ({within}){again}")
     if len(found) > _MOST_SLOW:
         lines.append(f"and {len(found) - _MOST_SLOW} more")
-    return lines or ["no host and no link is slow"]
+    return lines or [_NONE_SLOW]
 
 
 def _slowest(group: _Pairs, names: Names) -> Sequence[str]:

@@ -14,11 +14,11 @@ from halftrip.analysis.ranking import Change, Slower, rankings
 from halftrip.analysis.rows import Row
 from halftrip.report.document import Document
 from halftrip.report.fields import curve_name, varying_within_patterns
-from halftrip.report.numbers import factor_texts
+from halftrip.report.numbers import factor_alone, factor_texts
 from halftrip.results.configuration import NO_BACKGROUND, UNKNOWN
 from halftrip.results.patterns import ROUND_TRIP
 from halftrip.results.reported import Variant
-from halftrip.units import significant, size_in_words
+from halftrip.units import size_in_words
 
 # Of more others than these, the nearest are named, and the slowest.
 _MOST_OTHERS = 4
@@ -34,12 +34,18 @@ def sentence(document: Document, variants: Mapping[Variant, str] = MappingProxyT
     """``8 B: shm is 2.1 (1.9 to 2.4) times as fast as mpi; from 256 KiB on ...``; empty where there
     is nothing to compare, and of a run against an earlier one, which is a comparison. `variants`
     are called so."""
-    idle = [row for row in document.rows if row.configuration.background == NO_BACKGROUND]
+    idle = [
+        row
+        for row in document.rows
+        if row.configuration.background == NO_BACKGROUND and not row.configuration.delay
+    ]
     document = document._replace(rows=idle)
-    found = rankings(document.rows)
     pairs = {frozenset(row.configuration.pair) for row in document.rows}
     # Of more pairs, those that are slow are named.
-    if found is None or len(pairs) > _MOST_PAIRS or document.run.base_file is not None:
+    if len(pairs) > _MOST_PAIRS or document.run.base_file is not None:
+        return ""
+    found = rankings(document.rows)
+    if found is None:
         return ""
     ranking, changes = found
     name = partial(_called, document=document, variants=variants)
@@ -109,7 +115,7 @@ def _times(slower: Slower) -> str:
     """``2.1 (1.9 to 2.4)``."""
     factor = slower.factor
     if not (math.isfinite(factor.low) and math.isfinite(factor.high)):
-        return f"{significant(factor.value, 2)} (no interval)"
+        return factor_alone(factor.value)
     times, low, high = factor_texts(factor)
     return f"{times} ({low} to {high})"
 

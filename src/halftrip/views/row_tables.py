@@ -126,6 +126,9 @@ _TAILS_SAY = "; p99, max: of single ones (show --tails has more)"
 _ONE_SIDED_SAYS = (
     "put, get: until done at both ends; without --touch timed, core-to-core is no bound of them."
 )
+_POLLED_SAYS = (
+    "put-pingpong: by puts; a message has come when its target, which polls, sees its last byte."
+)
 _DELAY_SAYS = (
     "delay: the initiator computes so long after each send; its time counts, so that the time of a "
     "message is not the path's."
@@ -148,8 +151,11 @@ def _legend(table_rows: Sequence[Row], shown: Sequence[Column], rtt: bool) -> li
         lines = _rate(table_rows, names) if is_rate else _latency(table_rows, names, rtt)
     lines += [column.says for column in shown if column.says]
     lines += filter(None, (states.words(table_rows),))
-    if any(row.configuration.is_one_sided and not row.source for row in table_rows):
+    one_sided = [row for row in table_rows if row.configuration.is_one_sided and not row.source]
+    if any(not row.configuration.shape.is_polled for row in one_sided):
         lines.append(_ONE_SIDED_SAYS)
+    if any(row.configuration.shape.is_polled for row in one_sided):
+        lines.append(_POLLED_SAYS)
     if any(row.delivery is not None for row in table_rows):
         jitter = "; jitter: RFC 3550" if "jitter" in names else ""
         lines.append(

@@ -23,6 +23,7 @@ from halftrip.report.numbers import (
     FARTHEST,
     MARKS_OF_ROWS,
     NOTHING,
+    factor_alone,
     factor_texts,
     in_unit,
     in_words,
@@ -141,7 +142,7 @@ def factor_in_words(found: Estimate | None) -> str:
     if found is None:
         return NOTHING
     if not math.isfinite(found.high - found.low):
-        return f"{number(found.value, 2)} (no interval)"
+        return factor_alone(found.value)
     if found.high > FARTHEST * found.low:
         return f"{number(found.value, 2)} (not told)"
     value, low, high = factor_texts(found)

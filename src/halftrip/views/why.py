@@ -11,9 +11,10 @@ from halftrip.analysis.flags import NAMES
 from halftrip.analysis.flags.cause import KEEP_STATE
 from halftrip.analysis.flags.flag import Flag
 from halftrip.analysis.flags.machine import can_move
-from halftrip.analysis.flags.table import NO_INTERVAL
+from halftrip.analysis.flags.table import FEW_SLICES, NO_INTERVAL
 from halftrip.analysis.rows import Row
 from halftrip.analysis.verdict import NOT_OK
+from halftrip.plan.slices import SWEEP_SIZES
 from halftrip.render.blocks import (
     SPACE,
     Block,
@@ -37,6 +38,9 @@ _FEWEST_ROWS = 10
 _LEAST_CORRELATION = 0.3
 # Of this, the example is a row that names a program.
 _OF_PROGRAMS = "CPU contention"
+_OF_SWEEP = (
+    "halftrip fit tells the curve from all sizes together; of single sizes, -r 10 tells more"
+)
 # Of what was imported, nobody has judged the rows before.
 _MOST_OF_IMPORTED = 3
 
@@ -108,12 +112,21 @@ def trust(document: Document) -> str:
 def advice(document: Document) -> str | None:
     """What to do about the most frequent cause; None where all rows are ok."""
     for group in groups(document)[:1]:
+        if is_of_sweep(group, document):
+            return _OF_SWEEP
         return (
             KEEP_STATE
             if group.cause.name in _OF_LEVEL and _cores_moved(document)
             else group.cause.advice
         )
     return None
+
+
+def is_of_sweep(group: CauseGroup, document: Document) -> bool:
+    """Whether rows have few slices since they are sizes of a sweep, which tell its curve
+    together."""
+    curves = Counter(row.configuration.curve for row in document.rows)
+    return group.cause.name == FEW_SLICES and max(curves.values()) > SWEEP_SIZES
 
 
 def _cores_moved(document: Document) -> str:

@@ -50,7 +50,9 @@ def test_neither_too_few_sizes_nor_less_than_no_time_are_fitted():
 
 
 @pytest.mark.parametrize(
-    "sweep", [*sweeps.SWEEPS[1:4], *sweeps.SWEEPS[5:7]], ids=lambda sweep: sweep.name
+    "sweep",
+    [*sweeps.SWEEPS[1:4], *sweeps.SWEEPS[5:7], sweeps.SWEEPS[-1]],
+    ids=lambda sweep: sweep.name,
 )
 def test_a_sweep_on_a_machine_that_moves_has_the_jumps_that_are_there_and_no_others(sweep):
     """That many runs do is for benchmarks/truth.py to show."""
@@ -58,6 +60,18 @@ def test_a_sweep_on_a_machine_that_moves_has_the_jumps_that_are_there_and_no_oth
     assert sweeps.any_other(sweep, sweeps.JUMPS, 1).hits == 0
     if sweep.slices > 1:
         assert sweeps.any_other(sweep, (), 1).hits == 0
+
+
+def test_a_slice_shorter_than_the_clock_can_tell_says_nothing():
+    sizes = range(100, 1600, 100)
+    times = {size: (size, 0 if size == 300 else size, size) for size in sizes}
+    found = [
+        runs.measurement("shm", size, samples=[2 * ns] * 20, slice=n, iterations=1)
+        for size in sizes
+        for n, ns in enumerate(times[size])
+    ]
+    (fitted,) = fits(runs.run(*found))
+    assert len(fitted.pieces.pieces) == 1
 
 
 def test_a_curve_is_of_one_state_where_it_goes_with_it():

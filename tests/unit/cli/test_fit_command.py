@@ -1,6 +1,7 @@
 """``halftrip fit`` and ``explain``: what they print, and what they say where they cannot."""
 
 import json
+import re
 
 import msgspec
 import numpy as np
@@ -68,6 +69,8 @@ def test_json_has_every_figure_with_its_interval(path, capsys):
     assert bend["time_ratio_low"] < bend["time_ratio"] < bend["time_ratio_high"]
     first, second = bent["pieces"]
     assert (first["last_size_bytes"], second["first_size_bytes"]) == (2048, 4096)
+    assert [each["start_ns"] for each in (first, second)] == pytest.approx([1000, 3000], rel=0.02)
+    assert second["per_byte_ns"] == pytest.approx(0.1, rel=0.02)
 
 
 def test_of_many_curves_the_answer_counts_and_none_that_may_bend_is_called_straight(
@@ -149,12 +152,12 @@ PIPE = Threshold(
 )
 
 
-def rows(jump=1.5, at=4000, sizes=SIZES, slices=10):
-    """A ping-pong over MPI that takes longer by the factor `jump` above a size."""
+def rows(jump=1.5, at=4000, sizes=SIZES, slices=10, transport="mpi"):
+    """A ping-pong, over MPI, that takes longer by the factor `jump` above a size."""
     random = np.random.default_rng(7)
     return [
         measurement(
-            "mpi",
+            transport,
             size,
             half_ns=(1000 + 0.3 * size) * (jump if size > at else 1) * random.normal(1, 0.003),
             slice=number,
@@ -180,6 +183,7 @@ def saved(tmp_path):
 def test_a_bend_is_said_in_two_sentences_with_the_setting_to_try(saved):
     result = saved()
     assert (result.status, result.err) == (0, "")
+    assert "the time becomes 3.0 (" in saved(found=rows(jump=3.0)).out
     first, other = result.out.splitlines()
     assert first.startswith("mpi pingpong: at 4000 to 4104 B, the time jumps by ")
     assert (
@@ -235,6 +239,20 @@ def test_what_is_unknown_is_said(saved):
     assert "No known cause lies nearer than chance would put one. To know the place" in vague
     assert "--prove measures whether it moves with a setting" in vague
     assert "limit" not in vague
+    both = [
+        *sparse,
+        *rows(at=3000, sizes=sorted({each.configuration.size for each in sparse}), transport="shm"),
+    ]
+    said = saved(
+        found=both,
+        thresholds=[
+            each
+            for limit in many
+            for each in (limit, msgspec.structs.replace(limit, transport="shm"))
+        ],
+    ).out
+    assert said.count("No known cause") == 1
+    assert re.search(r"mpi pingpong \(.+\), shm pingpong \(.+\): No known cause", said)
     (bend,) = json.loads(saved("-j", found=sparse, thresholds=many[5:6]).out)["curves"][0]["bends"]
     assert [each["named"] for each in bend["causes"]] == [False]
     older = saved(thresholds=()).out

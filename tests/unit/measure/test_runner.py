@@ -266,6 +266,17 @@ def test_a_configuration_whose_pairs_all_fail_is_over(monkeypatch):
     assert list(slices_by_configuration(records).values()) == [[0, 1, 2]]
 
 
+def test_refined_sizes_are_measured_until_a_bend_is_known():
+    bent = {"from": "64K", "latency": "8us", "bandwidth": "20GB"}
+    path = {"latency": "2us", "bandwidth": "10GB", "segments": [bent]}
+    keys = {"simulated": path, "transport": "simulated", "sizes": "1..4M", "slices": 3}
+    records, _ = walk(**keys, refine=True)
+    sizes = {each.configuration.size for each in records.of(Measurement)}
+    low, high = max(size for size in sizes if size < 65536), min(sizes - set(range(65536)))
+    assert low < 65536 <= high <= 1.02 * low
+    assert all(len(found) >= 3 for found in slices_by_configuration(records).values())
+
+
 def test_pairs_across_need_several_hosts():
     said = "^--pairs across: all ranks are on one host; --hosts a,b names several$"
     with pytest.raises(UsageError, match=said):

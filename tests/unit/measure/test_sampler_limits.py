@@ -174,13 +174,18 @@ def test_a_fixed_warm_up_is_of_answered_iterations():
 
 
 @pytest.mark.parametrize("fixed", [None, 10_000])
-def test_where_times_are_of_two_levels_no_call_is_much_longer_than_it_may(fixed):
-    """One iteration of three takes 5 ms: the median is that of the others."""
+@pytest.mark.parametrize(("fast", "every"), [(2, 3), (60, 120)])
+def test_where_times_are_of_two_levels_no_call_is_much_longer_than_it_may(fixed, fast, every):
+    """Some iterations of so many take 5 ms: the median is that of the others; and where many of one
+    kind follow each other, a batch may have the fast ones only."""
     sampling = Sampling(Stopping(ci=None, time=0.2), single=True, iterations=fixed)
-    longest = []
+    # It begins with slow ones.
+    longest, done = [], fast
 
     def take(batch):
-        times = np.where(np.arange(batch.samples) % 3 == 2, 5_000_000, 100)
+        nonlocal done
+        times = np.where((done + np.arange(batch.samples)) % every < fast, 100, 5_000_000)
+        done += batch.samples
         longest.append(times.sum())
         return times, 0
 

@@ -137,6 +137,7 @@ RINGS = [
     (configuration("bidirectional"), ("out", "out"), ("in_", "in_")),
     (configuration("put", mode="onesided"), ("out", None), (None, "exposed")),
     (configuration("get", mode="onesided"), (None, "exposed"), ("in_", None)),
+    (configuration("put-pingpong", mode="onesided"), ("out", "out"), ("exposed", "exposed")),
 ]
 
 
@@ -161,6 +162,17 @@ def test_each_end_fills_what_it_sends_and_checks_what_it_receives(
         end.flip(getattr(end, target), 2, 17)
         with pytest.raises(WrongByte, match=r"^byte 17 is"):
             check_again(end)
+
+
+def test_the_byte_that_tells_of_an_arrival_does_not_count():
+    initiator, responder = both_ends(configuration("put-pingpong", mode="onesided"))
+    initiator.verification.fill(SLOTS)
+    send(initiator.out, responder.exposed)
+    responder.flip(responder.exposed, 1, SIZE - 1)
+    assert check_again(responder) == SLOTS
+    responder.flip(responder.exposed, 1, SIZE - 2)
+    with pytest.raises(WrongByte, match=rf"^byte {SIZE - 2} is"):
+        check_again(responder)
 
 
 def test_the_gaps_of_a_strided_message_do_not_count():

@@ -223,6 +223,22 @@ def test_a_single_row_is_no_lowest_and_an_empty_run_has_no_answer():
     assert answered() == ["Nothing was measured."]
 
 
+def test_what_cannot_be_trusted_says_why_and_what_it_is_good_for():
+    wide = [
+        runs.measurement(name, 8, half_ns=half_ns * (1 + 0.1 * (n % 5)), seed=n, slice=n)
+        for name, half_ns in (("shm", 100.0), ("tcp", 5000.0))
+        for n in range(10)
+    ]
+    wide.append(runs.measurement("pipe", 8))
+    trust = answered(*wide)[-1]
+    assert re.match(r"Of 3 rows, .*3 cannot be trusted: .* \(2\), .* \(1\)\. ", trust)
+    assert re.search(
+        r"\(half within \d+ %, the widest within \d+ %; 1 row without an interval\)", trust
+    )
+    assert trust.endswith("what differs by more does differ.")
+    assert answered(runs.measurement("pipe", 8))[-1].startswith("The only row cannot be trusted: ")
+
+
 def test_what_another_tool_or_a_model_says_is_said_to_be():
     latency, _, trust = answer(document(imported("mpptest/cit.txt")))
     assert "a single figure without an interval" in latency

@@ -39,6 +39,25 @@ def core_map(cores, failed=()):
     )  # fmt: skip
 
 
+@pytest.mark.parametrize(("apart", "is_bandwidth"), [(1.01, False), (1.01, True), (3.0, False)])
+def test_figures_can_be_read_and_only_a_slow_pair_is_framed(apart, is_bandwidth):
+    """The colours of pairs that are alike are all those of a fast one."""
+    settings = {"pattern": "stream", "window": 8} if is_bandwidth else {}
+    made = [
+        runs.measurement(pair=pair, half_ns=100.0 * (apart if pair == (0, 1) else 1.0), **settings)
+        for pair in combinations(range(4), 2)
+    ]
+    environments = tuple(map(runs.environment, range(4)))
+    run = runs.run(*made, environments=environments)
+    (chart,) = charts_of("pairs", [subject(run)])
+    found = {tuple(sorted((each["one"], each["other"]))): each for each in chart.data["pairs"]}
+    slow = found.pop(("rank 0", "rank 1"))
+    assert all(each["is_dark"] and not each["is_worst"] for each in found.values())
+    assert slow["is_dark"] == (not slow["is_worst"]) == (apart < 1.05)
+    assert ("Framed" in chart.marks[0]) == slow["is_worst"]
+    assert ("No pair is 5" in chart.lines[1]) == (not slow["is_worst"])
+
+
 @pytest.mark.parametrize("cores", [2, 8, *extended(68)])
 def test_cores_are_a_map_with_boxes_and_hatches(cores):
     failed = [(1, 2), (0, 5)] if cores > 2 else []

@@ -11,9 +11,9 @@ from hypothesis.extra import numpy as nps
 from scipy import signal, stats
 
 from halftrip.stats.interval import SliceMedian, between_medians, interval, of_samples
-from halftrip.stats.median import median_interval
+from halftrip.stats.median import median, median_interval
 from halftrip.stats.quantile import long_run_variance, long_run_variances
-from halftrip.stats.slices import slice_medians, slice_times
+from halftrip.stats.slices import medians, slice_medians, slice_times
 from harness.noise import KINDS
 from harness.runs import measurement
 
@@ -60,8 +60,8 @@ def test_slices_that_are_like_their_neighbours_are_known_less_well(k, correlatio
     steps = generator.standard_normal((_TRIALS, k + 50)) * math.sqrt(1 - correlation**2)
     series = signal.lfilter([1.0], [1.0, -correlation], steps)[:, 50:]
     covered = 0
-    for medians in np.exp(0.01 * series):
-        found = interval([SliceMedian(median) for median in medians.tolist()])
+    for each in np.exp(0.01 * series):
+        found = interval([SliceMedian(median) for median in each.tolist()])
         covered += found.low <= 1.0 <= found.high
     least = {0.0: 0.94, 0.3: 0.90, 0.5: 0.84}[correlation]
     assert least - 4 * math.sqrt(0.95 * 0.05 / _TRIALS) <= covered / _TRIALS <= 0.98
@@ -146,6 +146,12 @@ def test_medians_of_many_slices_are_those_of_each(times, messages, within):
     each = times / messages
     expected = [of_samples(row, within=within) for row in each]
     np.testing.assert_array_equal(slice_medians(each, within), expected)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.lists(st.floats(0, 1e6), min_size=1, max_size=9), max_size=30))
+def test_the_medians_of_many_series_are_those_of_each(series):
+    assert [*medians(series)] == [median(each) for each in series]
 
 
 @pytest.mark.parametrize("kind", KINDS)

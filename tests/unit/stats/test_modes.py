@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 
 from halftrip.stats import modes
-from halftrip.stats.granularity import granularity, most_granularity
-from halftrip.stats.modes import has_dip, two_modes
+from halftrip.stats.granularity import granularity, most_granularities
+from halftrip.stats.modes import has_dip, two_modes, two_modes_of_each
 from harness.noise import KINDS, two_kinds
 
 distinct = nps.arrays(
@@ -37,9 +37,19 @@ def test_what_is_excluded_beforehand_has_no_two_modes(n, share, apart, noise, st
         samples = step * np.round(samples / step)
     found = two_modes(samples)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(modes, "_are_near", lambda *_: False)
+        patched.setattr(modes, "_are_near", lambda ordered, *_: np.zeros(len(ordered), bool))
         patched.setattr(modes, "has_dip", lambda points, least: dipstat(points) >= least)
         assert two_modes(samples) == found
+
+
+@settings(max_examples=30)
+@given(st.integers(1, 120), st.floats(0, 12), st.sampled_from([0, 1, 40]), st.integers(0, 1000))
+def test_series_together_have_the_modes_that_each_has_alone(n, apart, step, seed):
+    generator = np.random.default_rng(seed)
+    series = [1000 + 20 * two_kinds(generator, n, share, apart) for share in (0.0, 0.02, 0.1, 0.5)]
+    found = np.array([step * np.round(each / step) if step else each for each in series])
+    for samples in (found, found.astype(np.int64)):
+        assert two_modes_of_each(samples) == [two_modes(each) for each in samples]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -121,11 +131,11 @@ def test_the_step_follows_the_scale_and_is_within_the_range(values, scale):
 @given(st.lists(st.integers(0, 2000), min_size=1, max_size=80), st.integers(1, 9), st.booleans())
 def test_no_step_is_larger_than_the_bound_that_is_known_without_a_search(values, scale, lattice):
     ordered = np.sort(np.array(values) * (scale if lattice else 1)) / scale
-    assert granularity(ordered) <= most_granularity(ordered)
+    assert granularity(ordered) <= most_granularities(ordered[np.newaxis])[0]
 
 
 def test_the_bound_holds_of_more_values_than_are_searched():
     generator = np.random.default_rng(5)
     for n in (600, 3000):
         ordered = np.sort(generator.pareto(1.0, n))
-        assert granularity(ordered) <= most_granularity(ordered)
+        assert granularity(ordered) <= most_granularities(ordered[np.newaxis])[0]

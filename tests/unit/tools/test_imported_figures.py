@@ -149,8 +149,9 @@ ROWS = [
             "p99.9": 5520.0,
         },
     }),
-    ("perftest", "send-lat", 0, (("Send Latency", "RDMA_Write Latency"),), PING | {
-        "variant": (("verb", "write"),),
+    ("perftest", "send-lat", 0, (("Send Latency", "RDMA_Write Latency"),), {
+        "pattern": "put-pingpong", "mode": "onesided", "messages_per_iteration": 2,
+        "one_way": 850.0, "variant": (),
     }),
     # A read is not half of anything.
     ("perftest", "send-lat", 0, (("Send Latency", "RDMA_Read Latency"),), {
@@ -299,8 +300,9 @@ ROWS = [
     ("ucx-perftest", "bandwidth-final-only", 0, (), {
         "unknown": ("window",), "is_rate": True, "message_places": "unknown",
     }),
-    ("ucx-perftest", "old-latency", 0, (), PING | {
-        "size": 8, "one_way": 818.0, "iterations": 1_000_000, "unknown": (),
+    ("ucx-perftest", "old-latency", 0, (), {
+        "pattern": "put-pingpong", "mode": "onesided", "size": 8, "one_way": 818.0,
+        "iterations": 1_000_000, "unknown": (),
         "variant": (("test", "put latency"),),
     }),
     ("ucx-perftest", "old-latency", 0, (("put_lat", "tag_bw"),), STREAM | {

@@ -51,7 +51,8 @@ ROWS = [
         "variant": (("connection", "UD"),),
     }),
     # Of commands: a part in another line, and a size of which figures can be.
-    ("ucx-perftest", "old-latency", (("-t put_lat", "\\\n  -t put_lat -m host,cuda"),), PING | {
+    ("ucx-perftest", "old-latency", (("-t put_lat", "\\\n  -t put_lat -m host,cuda"),), {
+        "pattern": "put-pingpong",
         "variant": (("test", "put latency"),), "responder_memory": "cuda",
     }),
     *(
@@ -63,8 +64,8 @@ ROWS = [
     ),
     # Some versions count round trips. Without a command, nothing tells latency and bandwidth apart.
     ("ucx-perftest", "old-latency",
-     (("1222494", "611247"), ("9.35       9.33", "4.67  4.66")), PING | {
-         "size": 8, "one_way": 818.0,
+     (("1222494", "611247"), ("9.35       9.33", "4.67  4.66")), {
+         "pattern": "put-pingpong", "size": 8, "one_way": 818.0,
      }),
     ("ucx-perftest", "old-latency", (("ucx_perftest", "ucx_perf"),), {
         "known_pattern": "unknown", "size": 8, "variant": (("test", "unknown"),),

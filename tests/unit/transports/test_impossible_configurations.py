@@ -24,7 +24,10 @@ def plan(**options):
     [
         (
             {"transport": "mpi,shm", "mode": "onesided"},
-            "mpi, shm: no onesided pingpong, only put, get",
+            (
+                "mpi: no onesided pingpong, only put, get; "
+                "shm: no onesided pingpong, only put, get, put-pingpong"
+            ),
         ),
         # The widest reason is the first: no size would help.
         ({"transport": "udp", "pattern": "exchange", "sizes": "0,8,1M"},

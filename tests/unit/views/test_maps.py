@@ -6,10 +6,12 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from halftrip.page.asked import asked
+from halftrip.render.blocks import Table
 from halftrip.report.document import document
 from halftrip.results.records import Failure
 from halftrip.results.threshold import Threshold
-from halftrip.views import maps
+from halftrip.views import maps, pairs
 from halftrip.views.matrices import Matrix, MatrixFigure, cache_lines, matrices, of_memories
 from halftrip.views.matrix import matrix, table_of
 from harness.choice import drawn
@@ -161,6 +163,7 @@ def test_cores_stand_in_order_of_what_they_share():
         assert each.groups[1][1] == [["0", "4", "1", "5"], ["2", "6", "3", "7"]]
         assert each.is_missing("3", "2")
         assert not each.is_missing("1", "2")
+    assert "27 pairs of cores." in asked(document(core_run(), flags=False))[0]
     view = matrix(document(core_run(), flags=False))
     records = view.records()
     assert (records[0]["host"], records[0]["other_host"]) == ("core 0", "core 1")
@@ -201,6 +204,8 @@ def test_memory_is_a_map_in_which_each_direction_has_its_value():
     ((_, (latency, _)),) = of_memories(found)
     assert latency.between("host", "cuda") == pytest.approx(0.2, rel=0.02)
     assert latency.between("cuda", "host") == pytest.approx(0.3, rel=0.02)
+    # A pair is a cell of it, and no map of its own.
+    assert len(matrices(found)) == 1
     (said,) = maps.lines(found)
     assert said.startswith("shm pingpong 8 B: asymmetric: cuda to host: 1.")
     assert said.endswith("x the time of host to cuda")
@@ -219,5 +224,9 @@ def test_numa_is_a_map_of_nodes_of_ranks_and_of_memory():
     ((_, (latency, _)),) = of_memories(found)
     assert (latency.hosts, latency.columns) == (["node 0", "node 1"],) * 2
     assert latency.between("node 1", "node 0") == pytest.approx(0.15, rel=0.02)
+    # The pairs are of one node each: the map is in place of theirs, on the first screen, too.
+    assert len(matrices(found)) == 1
+    (shown,) = [each for each in pairs.blocks(found) if isinstance(each, Table)]
+    assert shown.title == ["shm pingpong 8 B: latency, us; across: memory of"]
     (said,) = maps.lines(found)
     assert "asymmetric: ranks on node 0 with memory of node 1: 1.6" in said

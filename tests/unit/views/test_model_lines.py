@@ -11,6 +11,7 @@ from halftrip.render.blocks import View
 from halftrip.results.names import Names
 from halftrip.stats.estimate import Estimate
 from halftrip.views import loggp, models
+from halftrip.views.fit import sizes_in_words
 from harness import runs
 from harness.screens import text_of
 
@@ -130,3 +131,8 @@ def test_the_max_rate_model():
     assert one["R_N_bytes_per_s"] is None
     assert one["R_N_least_bytes_per_s"] == 3.9e9
     assert other["reason"] == "one pair at a time"
+
+
+def test_many_sizes_are_counted():
+    assert sizes_in_words([8, 4096]) == "8 B, 4K"
+    assert sizes_in_words(range(4, 4000, 4)) == "999 sizes from 4 B to 3996 B"

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from halftrip.analysis.ranking import rankings
 from halftrip.page.answer import answer
 from halftrip.report.document import document
+from halftrip.results.carrier import Carrier
 from halftrip.views.mpi_overhead import lines
 from halftrip.views.ranking import sentence
 from halftrip.views.screen import first_screen
@@ -98,6 +99,8 @@ def test_ratios_of_one_launch_have_a_caveat_and_what_is_not_told_apart_is_said()
     assert wide == "8 B: shm is not told apart from mpi and unix, within one launch"
     alone = sentence(made({"shm": {8: 100.0}, "mpi": {8: 300.0}}, slices=1))
     assert alone == "8 B: shm is 3.0 (no interval) times as fast as mpi"
+    far = sentence(made({"shm": {8: 100.0}, "tcp": {8: 2_364_700.0}}, slices=1))
+    assert far == "8 B: shm is 24,000 (no interval) times as fast as tcp"
     assert sentence(made({"shm": {8: 100.0, 64: 200.0}})) == ""
     assert sentence(made({"shm": {8: 100.0}, "mpi": {64: 300.0}})) == ""
     many = sentence(made({name: {8: 100.0 * 2**n} for n, name in enumerate(PATHS)}))
@@ -193,10 +196,11 @@ def slices(transport, size, half_ns, count=8, **changes):
     return runs.slices(transport, size, wait, levels=levels, **changes)
 
 
-def said(*measurements, mpi="Open MPI 4.1.4", **variables):
+def said(*measurements, mpi="Open MPI 4.1.4", way=None, **variables):
+    ways = [Carrier(transport="mpi", rank=0, peer=1, library=mpi, ways=[way])] if way else []
     ranks = tuple(runs.environment(rank, mpi=mpi, variables=variables) for rank in (0, 1))
     measured = (each for found in measurements for each in found)
-    return lines(document(runs.run(*measured, environments=ranks)))
+    return lines(document(runs.run(*measured, environments=ranks, carriers=tuple(ways))))
 
 
 def test_what_it_adds_to_shared_memory_at_a_small_and_a_large_size():
@@ -213,11 +217,20 @@ def test_what_it_adds_to_shared_memory_at_a_small_and_a_large_size():
     assert second.startswith("MPI does not go through a socket, which would take 12.0 us")
 
 
-def test_what_it_adds_to_a_library_that_it_may_use():
-    path, library = said(
-        *(slices(name, 8, ns) for name, ns in (("mpi", 400.0), ("ucx", 250.0), ("shm", 200.0)))
+@pytest.mark.parametrize(
+    ("way", "first"),
+    [
+        ("ucx (pml)", "what MPI adds to ucx: "),
+        ("shm (btl sm)", "MPI beside ucx, by which it does not go: "),
+        (None, "MPI beside ucx: "),
+    ],
+)
+def test_what_it_adds_to_a_library_is_said_of_that_which_it_uses(way, first):
+    measured = (
+        slices(name, 8, ns) for name, ns in (("mpi", 400.0), ("ucx", 250.0), ("shm", 200.0))
     )
-    assert library.startswith("what MPI adds to ucx: a message of 8 B takes 0.15")
+    path, library = said(*measured, way=way)
+    assert library.startswith(f"{first}a message of 8 B takes 0.15")
     assert path.startswith("what MPI adds to shm: ")
 
 
@@ -291,3 +304,15 @@ def test_mpi_may_be_faster_and_the_fastest_way_to_wait_counts():
     assert ": 2.0 times as fast)" in told
     content = document(runs.run(*slices("mpi", 8, 400.0), *slices("shm", 8, 200.0)))
     assert "what MPI adds to shm: " in text_of(first_screen(content), 100)
+
+
+def test_what_computes_in_between_neither_counts_nor_lengthens_names():
+    delayed = [
+        runs.measurement(name, 8, seed=n, slice=n, delay=delay)
+        for name in ("shm", "tcp")
+        for delay in (0, 2000)
+        for n in range(6)
+    ]
+    said = sentence(document(runs.run(*delayed), flags=False))
+    assert said.startswith("8 B: ")
+    assert "delay" not in said

@@ -20,8 +20,6 @@ from harness import runs
 from harness.files import ROOT
 from harness.screens import cells, printed, text
 
-ORIGIN = ("run", "date", "host", "mpi")
-
 
 def a_run():
     return runs.run(

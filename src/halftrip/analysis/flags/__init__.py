@@ -11,7 +11,15 @@ from typing import NamedTuple
 
 from halftrip.analysis.flags import machine, neighbours
 from halftrip.analysis.flags.cause import Cause
-from halftrip.analysis.flags.flag import Evidence, Finding, Flag, evidence, together, typical_rtts
+from halftrip.analysis.flags.flag import (
+    Evidence,
+    Finding,
+    Flag,
+    evidence,
+    find_modes,
+    together,
+    typical_rtts,
+)
 from halftrip.analysis.flags.table import (
     CAUSES,
     COLD_TABLE,
@@ -92,9 +100,9 @@ def evidences_of(
     for begin in range(0, len(rows), _AT_ONCE):
         some = rows[begin : begin + _AT_ONCE]
         times = iter(slice_times(each for _, measurements in some for each in measurements))
-        for configuration, measurements in some:
-            own = [*islice(times, len(measurements))]
-            yield evidence(run, configuration, measurements, rtts, states, own)
+        found = [evidence(run, *row, rtts, states, [*islice(times, len(row[1]))]) for row in some]
+        find_modes(found)
+        yield from found
 
 
 def _are_same(some: Sequence[Measurement], others: Sequence[Measurement]) -> bool:

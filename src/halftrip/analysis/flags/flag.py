@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
@@ -34,16 +34,21 @@ from halftrip.results.run import Run
 from halftrip.results.usage import CoreUse, Usage, add_both_ends, add_cores
 from halftrip.stats.adjustment import Adjusted, Correlation, adjusted, rank_correlation
 from halftrip.stats.median import median
-from halftrip.stats.modes import TwoModes, two_modes
+from halftrip.stats.modes import TwoModes, two_modes, two_modes_of_each
 from halftrip.stats.quantile import Floats
 from halftrip.stats.series import ConfigurationTimes
-from halftrip.stats.summary import Components, SliceTimes, Summary
+from halftrip.stats.summary import Components, SliceTimes, Summary, relative_width
 from halftrip.units import significant
 
 _Found = TypeVar("_Found")
 
 # The rules need this many samples of a slice, as warm-up does.
 FEWEST = 24
+# The interval's wider side, as a share of the latency, up to which a row is ok.
+OK_WIDTH = 0.02
+# The modes of so many rows are found together, of up to so many samples each: of more, numpy takes
+# longer to compute than to be called.
+_FEWEST_TOGETHER, _MOST_TOGETHER = 8, 4096
 
 
 class Flag(NamedTuple):
@@ -99,9 +104,13 @@ class Evidence:
     def found_by(self, rule: Callable[[Evidence], _Found]) -> _Found:
         """What a rule finds. Rules are asked twice: for the flags and for the verdict."""
         if rule not in self._found:
-            self._found[rule] = rule(self)
+            self.know(rule, rule(self))
         found: _Found = self._found[rule]
         return found
+
+    def know(self, rule: Callable[[Evidence], _Found], found: _Found) -> None:
+        """Keeps what a rule has found, or would find."""
+        self._found[rule] = found
 
     @property
     def is_over_all_time(self) -> bool:
@@ -160,15 +169,33 @@ class Evidence:
             [each.rtt for each in slices], [each.median.median for each in slices]
         )
 
-    @cached_property
+    @property
     def modes(self) -> TwoModes | None:
         """The two modes of all slices that count, together."""
-        return two_modes(np.concatenate(self.steady)) if self.steady else None
+        return self.found_by(_modes)
 
     @property
     def steady(self) -> list[Floats]:
         """The times of each slice that counts."""
         return self.times.steady
+
+
+def _modes(row: Evidence) -> TwoModes | None:
+    return two_modes(np.concatenate(row.steady)) if row.steady else None
+
+
+def find_modes(rows: Iterable[Evidence]) -> None:
+    """Finds the modes of rows whose verdict asks for them, of those with equally many samples
+    together, where there are many: as each would find its own."""
+    by_size: dict[int, list[Evidence]] = {}
+    for row in rows:
+        if not relative_width(row.summary) <= OK_WIDTH:
+            by_size.setdefault(sum(each.size for each in row.steady), []).append(row)
+    for size, alike in by_size.items():
+        if 0 < size <= _MOST_TOGETHER and len(alike) >= _FEWEST_TOGETHER:
+            every = np.array([np.concatenate(row.steady) for row in alike])
+            for row, found in zip(alike, two_modes_of_each(every), strict=True):
+                row.know(_modes, found)
 
 
 # A rule finds a cause in what is known of a row, or none.

@@ -14,7 +14,7 @@ from halftrip.analysis.flags.machine import can_move, core_at
 from halftrip.results.block import Times
 from halftrip.stats.autocorrelation import autocorrelation
 from halftrip.stats.drift import change_points, level_change, slice_trend, trend
-from halftrip.stats.granularity import granularity_of_ordered, most_step
+from halftrip.stats.granularity import granularity_of_ordered, most_granularities
 from halftrip.stats.median import FEWEST_FOR_INTERVAL, median, median_of_ordered
 from halftrip.stats.modes import LEAST_DISTANCE, two_modes
 from halftrip.stats.quantile import Floats
@@ -79,16 +79,9 @@ def _have_small_steps(slices: Sequence[Times]) -> bool:
     if len({samples.size for samples in slices}) != 1:
         return False
     ordered = np.sort(np.array(slices), axis=1)
-    count = ordered.shape[1]
-    lowest, reach = ordered[:, 0], ordered[:, -1] - ordered[:, 0]
-    different = 1 + np.count_nonzero(ordered[:, 1:] != ordered[:, :-1], axis=1)
     # Two samples are at most as far apart, and the median is no less than the lowest one.
-    return bool(different.min() > 1) and all(
-        most_step(of_slice, values, count) < _MOST_CLOCK_STEP * low
-        for of_slice, values, low in zip(
-            reach.tolist(), different.tolist(), lowest.tolist(), strict=True
-        )
-    )
+    is_small = most_granularities(ordered) < _MOST_CLOCK_STEP * ordered[:, 0]
+    return bool((ordered[:, 0] < ordered[:, -1]).all() and is_small.all())
 
 
 def few_digits(row: Evidence) -> Finding | None:

@@ -11,6 +11,7 @@ from halftrip.analysis.flags.cause import KEEP_FREQUENCY, KEEP_STATE, OTHERS, SE
 from halftrip.analysis.flags.flag import Evidence, Finding
 
 NO_INTERVAL = "no interval"
+FEW_SLICES = "few slices"
 _MORE_TIME = "allow more time with --time"
 
 CONTRADICTED = Cause(
@@ -317,7 +318,7 @@ CAUSES: tuple[Cause, ...] = (
         advice="take more --launches",
     ),
     Cause(
-        name="few slices",
+        name=FEW_SLICES,
         flag="",
         when="little",
         find=levels.few_slices,

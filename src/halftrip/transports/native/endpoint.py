@@ -143,6 +143,9 @@ class NativeWindow(NativeEndpoint):
 
     def expose(self, memory: Region) -> None:
         self.exposed = memory
+        if self._configuration.shape.is_polled:
+            polled = self._buffers.out.in_memory(memory, self._configuration.size)
+            self._rings = (self._buffers.out.native, polled)
         if self._configuration.touch != "none" and not self._initiates:
             # The responder has nothing to send or receive: it touches its own window.
             touched = self._buffers.out.in_memory(memory)

@@ -52,7 +52,7 @@ class UcxTransport(Transport):
         },
         waits=("spin", "block"),
         settings={"ucx_api": tuple(_KINDS), "ucx_tls": (), "ucx_device": ()},
-        staging=("none", "staged"),
+        staging=("as-needed", "none", "staged"),
         opens_memory=True,
         copied_once=True,
     )
@@ -77,15 +77,25 @@ class UcxTransport(Transport):
             # of this process.
             return "ucx has no put and get with --peer, since UCX does not check what they reach"
         memory = pair.end_of(configuration).memory
-        if configuration.staging is not None or is_of_host(memory):
+        if is_of_host(memory):
             return None
-        found = library(self.process.ucx_library)
+        is_asked = self.process.chooses_staging
+        is_staged = configuration.staging is not None
+        if is_staged and is_asked:
+            return None
+        reason = self._takes_not(memory, dict(configuration.extra).get("ucx_api"))
         advice = "-t ucx --staging whole sends by way of the host's memory"
+        if is_staged:
+            return None if reason else f"--memory {memory}: UCX takes it as it is; {advice}"
+        others = advice if is_asked else "blocking calls are staged"
+        return f"--memory {memory}: {reason}; {others}" if reason else None
+
+    def _takes_not(self, memory: str, api: object) -> str:
+        """Why UCX does not take messages in that memory of a device; empty if it does."""
+        found = library(self.process.ucx_library)
         if parse_memory(memory).kind != "cuda" or not _memory_types(found) & _CUDA:
-            return f"--memory {memory}: UCX {found.version} does not take it; {advice}"
-        if dict(configuration.extra).get("ucx_api") == "am":
-            return f"--memory {memory}: active messages arrive in the host's memory; {advice}"
-        return None
+            return f"UCX {found.version} does not take it"
+        return "active messages arrive in the host's memory" if api == "am" else ""
 
     def path(self, pair: PairContext, settings: PathSettings) -> Path:
         return UcxPath(self.process, pair, settings)
