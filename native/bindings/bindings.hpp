@@ -98,7 +98,8 @@ struct Patterns {
   }
 };
 
-using AllPatterns = Patterns<PingPong, Stream, Bidirectional, Exchange, PingPing, Put, Get, PutPingPong>;
+using AllPatterns =
+    Patterns<PingPong, Stream, Bidirectional, Exchange, PingPing, Put, Get, PutPingPong>;
 
 inline void check_receive_times(const Timing& timing, bool pattern_has_them) {
   if (!pattern_has_them) throw std::invalid_argument("this pattern has no receive times");
