@@ -59,8 +59,7 @@ class RowChange(NamedTuple):
     `elsewhere` is the factor by which other paths changed as a whole, where that explains the row's
     own, and `moved` says that a small change of the core-to-core round trip does. `p_adjusted`
     allows for the number of rows. `reason` says why it cannot be told, its figures behind a colon,
-    and `launches` how
-    many of each side it would take (None: no number would do)."""
+    and `launches` how many of each side it would take (None: no number would do)."""
 
     configuration: Configuration
     base: Repeats
