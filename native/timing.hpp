@@ -122,6 +122,13 @@ constexpr bool is_passive = requires { Pattern::passive; };
 template <class Pattern>
 constexpr bool is_prepared = requires { Pattern::prepared; };
 
+// Returns when all that this end has put is in the other one's memory.
+template <PolledEndpoint E>
+void finish(E& endpoint) {
+  endpoint.complete();
+  endpoint.flush();
+}
+
 // Whether both ends do the same.
 template <class Pattern>
 constexpr bool is_symmetric = requires { Pattern::symmetric; };
@@ -142,7 +149,7 @@ void initiate(E& endpoint, Buffers& buffers, const Timing& timing) {
   if constexpr (is_prepared<Pattern>) Pattern::prepare(buffers);
   if constexpr (is_passive<Pattern> || is_prepared<Pattern>) recv_ack(endpoint);
   timed(timing, [&] { Pattern::initiate(endpoint, buffers); });
-  if constexpr (is_prepared<Pattern>) endpoint.flush();
+  if constexpr (is_prepared<Pattern>) finish(endpoint);
   if constexpr (is_passive<Pattern> || is_prepared<Pattern>) send_ack(endpoint);
   // A flush may need the other end in a call.
   if constexpr (is_prepared<Pattern>) recv_ack(endpoint);
@@ -187,7 +194,7 @@ void respond(E& endpoint, Buffers& buffers, const Timing& timing) {
       repeat(iteration_count(timing), iteration);
     }
     if constexpr (is_prepared<Pattern>) {
-      endpoint.flush();
+      finish(endpoint);
       recv_ack(endpoint);
       send_ack(endpoint);
     }

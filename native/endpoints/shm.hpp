@@ -90,11 +90,7 @@ class Shm {
     load(states_[segment_]);
   }
 
-  // Polls as for a message.
-  template <class Ready>
-  void wait_until(Ready ready) {
-    spin_until(yields_, ready);
-  }
+  bool yields() const { return yields_; }
 
   // What a message of one chunk needs is forced inline, and the loop of a larger one is kept out:
   // left to itself, a compiler makes calls of the former, and 8 bytes take a third longer.

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "../buffers.hpp"
+#include "../wait.hpp"
 #include "shm.hpp"
 
 namespace halftrip {
@@ -42,7 +43,7 @@ class ShmWindow {
 
   template <class Ready>
   void wait_until(Ready ready) {
-    messages_.wait_until(ready);
+    spin_until(messages_.yields(), ready);
   }
 
   // No later access of this core is done before the other core can see all that was put (aarch64:

@@ -109,8 +109,8 @@ class UcxWindow {
     worker_.until(ready);
   }
 
+  // Not between begin_put() and complete(), which have the same operation.
   void flush() {
-    complete();
     const ucp::RequestParam param = ucx_param(operation_, &UcxCompleted::sent);
     worker_.begin(operation_, flush_(worker_.peer, &param));
     complete();

@@ -32,7 +32,7 @@ DEFAULT_THRESHOLD = 0.02
 # a standard deviation, as a share of the time.
 ASSUMED_SPREAD = 0.03
 
-# A larger share of a core, in which other programs have it, moves the median of a rank that spins.
+# What other programs have of a core moves the median of a rank that spins where it is more.
 _MOVES_SPINNING = 0.25
 
 # Which rows of the base have to be in the new run: those that its plan asks for, all, or none.
@@ -175,9 +175,14 @@ def _taken_by_others(measurements: Sequence[Measurement]) -> float:
     """The share of the core of an end that other programs had; 0 where it is not much. While they
     have less than a quarter of a core, they hardly move the median of a rank that spins."""
     ends = add_both_ends(each.usage for each in measurements) or ()
-    shares = [each.taken_by_others for each in ends if not each.hardly_sleeps]
-    shares += [each.taken_by_others for each in ends if each.taken_by_others > _MOVES_SPINNING]
-    return max(shares, default=0.0)
+    return max(
+        (
+            end.taken_by_others
+            for end in ends
+            if end.taken_by_others > (_MOVES_SPINNING if end.hardly_sleeps else 0.0)
+        ),
+        default=0.0,
+    )
 
 
 class _Pair(NamedTuple):

@@ -97,7 +97,7 @@ def stagings(point: Point) -> tuple[int | None, ...]:
         return (None,)
     asked = [memory.staging_bytes(text) for text in point.asked]
     possible = [each for each in asked if ("none" if each is None else "staged") in kinds]
-    if not possible and kinds[0] == "as-needed":
+    if not possible and "as-needed" in kinds:
         return (None, 0)
     return tuple(possible) or (None if kinds[0] == "none" else 0,)
 

@@ -45,7 +45,7 @@ from halftrip.results.configuration import (
     Touch,
     Wait,
 )
-from halftrip.results.patterns import ONE_SIDED, SHAPES, STREAM
+from halftrip.results.patterns import SHAPES, STREAM
 from halftrip.texts import printable
 from halftrip.units import format_size
 
@@ -83,10 +83,13 @@ def _of_ucx_messages(point: Point) -> tuple[str | None, ...]:
     return (None,) if point.chosen["mode"] == "onesided" else of_extra(point)
 
 
+# Patterns of windows that have a single message unless more are asked for.
+_SINGLE = [name for name, shape in SHAPES.items() if shape.window == 1]
+
 # In the order of options, of a plan's keys, and of rows.
 _TABLE = (
     Setting("window", parsing.windows,
-            f"Messages in flight. [{SHAPES[STREAM].window}; 1 for {', '.join(ONE_SIDED)}]", ("-W",),
+            f"Messages in flight. [{SHAPES[STREAM].window}; 1 for {', '.join(_SINGLE)}]", ("-W",),
             group="what", values=windows, usual="1", kind="whole", placeholder="N",
             applies=lambda configuration: configuration.shape.window is not None,
             says="Messages in flight"),

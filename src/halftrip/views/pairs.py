@@ -25,8 +25,8 @@ from halftrip.views.matrices import cache_lines, of_memories, settings_of_nodes,
 from halftrip.views.matrix import table_of
 from halftrip.views.notes import at_once, bandwidth_of_link
 
-# Matrices of more transports or patterns than these would fill the screen.
 _NONE_SLOW = "no host and no link is slow"
+# Matrices of more transports or patterns than these would fill the screen.
 _MOST_MATRICES = 4
 # Without room for a matrix: so many of the slowest pairs.
 _MOST_SLOW = 10
