@@ -178,7 +178,7 @@ class Shell:
         """Runs ``halftrip run -o run.jsonl ARGUMENTS``, which has to go well; if it has to be
         `silent`, without a word about it."""
         result = self.run(*arguments, **options)
-        assert (result.status, result.err if silent else "") == (0, ""), result.err
+        assert (result.status, result.err if silent else "") == (0, ""), result.err or result.out
         return result
 
     def program(self, code):
