@@ -56,7 +56,8 @@ def test_a_path_without_a_bare_loop_is_named(shell):
 
 
 class Interrupting(NoView):
-    """As Ctrl-C does, a signal comes to all, in the second launch."""
+    """A signal comes to all, as that of Ctrl-C, in the second launch: of those that end a run the
+    one that nohup and scripts leave alone."""
 
     visible = True
 
@@ -65,14 +66,14 @@ class Interrupting(NoView):
             every = psutil.Process().children(recursive=True)
             bare = [each for each in every if each.name() == "bare_loops"]
             for each in (*bare, psutil.Process()):
-                each.send_signal(signal.SIGINT)
+                each.send_signal(signal.SIGTERM)
 
 
 def test_a_signal_leaves_the_rows_that_have_two_turns(monkeypatch):
     load = Load(0.2, [CoreLoad(0, 0.9, None, [Program("thief", 9, 0.9)])], [])
     monkeypatch.setattr(doctor_loops, "look", lambda cores: load)
     found = compare(("pipe",), launches=3, slices=2, view=Interrupting())
-    assert (str(found.ended), found.missing) == ("stopped by SIGINT", {})
+    assert (str(found.ended), found.missing) == ("stopped by SIGTERM", {})
     assert len(found.ratios) == 6
     assert {each.turns for each in found.ratios} <= {2, 3}
     assert found.load.startswith("in 2 of 2 looks between launches others had these cores: core 0 ")
