@@ -334,18 +334,18 @@ def sockperf(
     return lambda: {size: measure_one(size) for size in sizes}
 
 
-def fi_pingpong(provider: str, sizes: Sequence[int]) -> Contender:
+def fi_pingpong(provider: str, size: int) -> Contender:
     """fi_pingpong of libfabric, which prints means, between reliable datagram endpoints."""
 
-    def measure_one(size: int) -> Figure:
-        # About a second of each.
+    def measure() -> Times:
+        # About a second.
         messages = max(1000, min(10**6, (1 << 30) // max(size, 1)))
         one = ("-p", provider, "-e", "rdm", "-S", str(size), "-I", str(messages))
         with server(LOOPBACK, "fi_pingpong", *one):
             output = run(*LOOPBACK.client, "fi_pingpong", *one, LOOPBACK.address)
-        return Figure(float(output.splitlines()[-1].split()[-2]))
+        return {size: Figure(float(output.splitlines()[-1].split()[-2]))}
 
-    return lambda: {size: measure_one(size) for size in sizes}
+    return measure
 
 
 def netpipe_tcp(size: int = 64) -> Contender:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import shlex
 import shutil
 import sys
@@ -204,14 +205,14 @@ def tcp_comparisons(_: ExitStack) -> Iterator[Comparison]:
 
 
 def libfabric_comparisons(_: ExitStack) -> Iterator[Comparison]:
-    """libfabric's own ping-pong over the same providers, by mean."""
+    """libfabric's own ping-pong over the same providers, by mean, each size in a run of its own."""
     require("fi_pingpong")
-    sizes = ("-s", ",".join(map(str, LATENCY_SIZES)))
-    for provider in ("shm", "tcp;ofi_rxm"):
-        ours = ("-t", "libfabric", "--provider", provider, *sizes, *IN_ONE_GO)
-        peer = fi_pingpong(provider, LATENCY_SIZES)
+    for provider, size in itertools.product(("shm", "tcp;ofi_rxm"), LATENCY_SIZES):
+        ours = ("-t", "libfabric", "--provider", provider, "-s", str(size), *IN_ONE_GO)
         name = f"libfabric {provider}, fi_pingpong"
-        yield Comparison(name, halftrip(*ours, statistic=mean_ns), peer, latency(1.0))
+        yield Comparison(
+            name, halftrip(*ours, statistic=mean_ns), fi_pingpong(provider, size), latency(1.0)
+        )
 
 
 def udp_comparisons(_: ExitStack) -> Iterator[Comparison]:
