@@ -98,9 +98,9 @@ class Bar(NamedTuple):
 
 
 class Bars(NamedTuple):
-    """Bars for a terminal, which begin at `foot`."""
+    """Bars for a terminal, which begin at `foot`; points on a logarithmic axis where it is None."""
 
-    foot: float
+    foot: float | None
     bars: Sequence[Bar]
 
 

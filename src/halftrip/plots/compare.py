@@ -13,6 +13,8 @@ from halftrip.analysis.comparison import Comparison
 from halftrip.analysis.comparison import compare as compare_sides
 from halftrip.analysis.row_change import RowChange
 from halftrip.errors import UsageError
+from halftrip.plots.bars import interval_says, on_log, only_size
+from halftrip.plots.by_size import by_size
 from halftrip.plots.chart import (
     Chart,
     Record,
@@ -24,15 +26,11 @@ from halftrip.plots.chart import (
 )
 from halftrip.plots.parts import by_few_sizes, said_once
 from halftrip.plots.points import (
-    TEXT_SHARE,
     Axis,
     Level,
     Look,
     Points,
-    by_size,
     ends_of,
-    interval_says,
-    only_size,
     record,
 )
 from halftrip.plots.series import needed
@@ -152,10 +150,7 @@ def _chart(
     ]
     ends = ends_of(records)
     reach = [*ends, 1 - _NARROWEST, 1 + _NARROWEST]
-    if size is not None:
-        # What a logarithmic axis has no place for is left out.
-        span = max(reach) / min(each for each in reach if each > 0)
-        reach.append(max(reach) * span**TEXT_SHARE)
+    axis = ratio_axis("ratio of times", ends)
     return by_size(
         "compare",
         pattern,
@@ -163,7 +158,7 @@ def _chart(
         Points(
             records=records,
             names=names,
-            axis=Axis(log_scale(reach), ratio_axis("ratio of times", ends), foot=1.0),
+            axis=Axis(log_scale(reach), axis) if size is None else on_log(axis, reach, foot=1.0),
             unit="ratio",
             look=Look(size=40, hollow="datum.word === 'cannot tell'"),
             tip=_TIP,

@@ -11,7 +11,16 @@ import altair as alt
 from halftrip.analysis.breakpoints import Breakpoint
 from halftrip.analysis.rows import Row
 from halftrip.errors import UsageError
+from halftrip.plots.bars import (
+    are_far_apart,
+    for_bars,
+    from_zero,
+    interval_says,
+    on_log,
+    only_size,
+)
 from halftrip.plots.bounds import bend_record, bends_of, bounds
+from halftrip.plots.by_size import by_size
 from halftrip.plots.chart import (
     Chart,
     Record,
@@ -27,12 +36,7 @@ from halftrip.plots.points import (
     Look,
     Moment,
     Points,
-    by_size,
     ends_of,
-    for_bars,
-    from_zero,
-    interval_says,
-    only_size,
     record,
 )
 from halftrip.plots.series import DrawnRow, in_common, lines_by_pattern
@@ -165,10 +169,13 @@ def _chart(pattern: str, lines: Sequence[DrawnRow], figure: _Figure, names: Sequ
         "bounds": bounds(lines) if figure is _LATENCY else [],
     }
     size = only_size(records)
+    is_bars = size is not None and not are_far_apart(records)
     others: list[str] = []
     if size is not None:
         # The best first.
-        records = sorted(for_bars(records), key=lambda each: figure.cost(each["y"]))
+        records = sorted(
+            for_bars(records) if is_bars else records, key=lambda each: figure.cost(each["y"])
+        )
     elif len(names) > _MOST_COLOURED:
         others = _others(lines, figure)
         names = [name for name in names if name not in others] + [_OTHERS]
@@ -177,11 +184,15 @@ def _chart(pattern: str, lines: Sequence[DrawnRow], figure: _Figure, names: Sequ
         # What is drawn last lies on top.
         records.sort(key=lambda each: each["series"] != _OTHERS)
     values = [*ends_of(records), *(each["y"] for each in data["bounds"])]
-    axis = si_axis(figure.axis, figure.unit, values, is_log=size is None)
+    axis = si_axis(figure.axis, figure.unit, values, is_log=not is_bars)
+    if size is None:
+        placed = Axis(log_scale(values), axis)
+    else:
+        placed = from_zero(axis, values, records) if is_bars else on_log(axis, values, records)
     points = Points(
         records=records,
         names=names,
-        axis=Axis(log_scale(values), axis) if size is None else from_zero(axis, values, records),
+        axis=placed,
         unit=figure.unit,
         look=_LOOK._replace(faint=f"datum.series === '{_OTHERS}'") if others else _LOOK,
         tip=_TIP,
@@ -199,10 +210,10 @@ def _chart(pattern: str, lines: Sequence[DrawnRow], figure: _Figure, names: Sequ
         lines=[
             *in_common(lines),
             *_states(lines),
-            *_doubts(lines, figure, "point" if size is None else "bar"),
+            *_doubts(lines, figure, "bar" if is_bars else "point"),
             *([f"Grey: {', '.join(others)}."] if others else []),
         ],
-        marks=_says(lines, figure, records, data, size is not None),
+        marks=_says(lines, figure, records, data, size is not None, is_bars),
     )
 
 
@@ -252,6 +263,7 @@ def _says(
     figure: _Figure,
     records: Sequence[Record],
     data: dict[str, list[Record]],
+    is_of_one_size: bool,
     is_bars: bool,
 ) -> list[str]:
     """What the figures are, and what bands, bars and lines mean, as far as there are any."""
@@ -261,9 +273,10 @@ def _says(
     what = "Bars" if is_bars else "Points"
     said = [f"{figure.means} {what}: the {' or '.join(statistics)}."]
     if any(each["low"] is not None for each in records):
-        said.append(f"{interval_says(is_bars, 'Bands and bars')}: its 95 % interval.")
+        marks = "Lines" if is_of_one_size else "Bands and bars"
+        said.append(f"{interval_says(is_bars, marks)}: its 95 % interval.")
     said = [" ".join([*said, "Hollow: the verdict no, or no interval."])]
-    if is_bars:
+    if is_of_one_size:
         return [*said, *(f"Dashed: {each['what']}." for each in data["bounds"])]
     if len({each["piece"] for each in records}) < len(records):
         said.append(_JOINED_SAYS)

@@ -9,6 +9,8 @@ from typing import NamedTuple
 import altair as alt
 
 from halftrip.errors import UsageError
+from halftrip.plots.bars import for_bars, from_zero, interval_says, only_size
+from halftrip.plots.by_size import by_size
 from halftrip.plots.chart import Chart, Record, Subject, known, place_of_size, si_axis, text
 from halftrip.plots.parts import by_few_sizes, said_once
 from halftrip.plots.points import (
@@ -16,12 +18,7 @@ from halftrip.plots.points import (
     Level,
     Look,
     Points,
-    by_size,
     ends_of,
-    for_bars,
-    from_zero,
-    interval_says,
-    only_size,
     record,
 )
 from halftrip.plots.series import needed

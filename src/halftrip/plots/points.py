@@ -1,5 +1,4 @@
-"""Makes charts of figures with intervals: points by message size or in time, or bars where there is
-only one size."""
+"""Draws figures with intervals as points, by message size or in time."""
 
 from __future__ import annotations
 
@@ -9,44 +8,23 @@ from typing import Any, NamedTuple
 import altair as alt
 import numpy as np
 
-from halftrip.plots.chart import (
-    BYTES,
-    Bar,
-    Bars,
-    Chart,
-    Drawing,
-    Record,
-    View,
-    curves_of,
-    known,
-    layered,
-    named,
-    size_axis,
-    slug,
-    visible,
-)
+from halftrip.plots.chart import Record, View, known, layered, named, visible
 from halftrip.plots.series import colour, dash, fill, shape
 from halftrip.plots.thinning import extremes
 from halftrip.report.numbers import FARTHEST
 
-# Pixels of a bar with the space beside it: of few bars, and of many, which take so many together.
-_BAR, _SMALL_BAR, _ALL_BARS = 34, 20, 1000
-# Behind the longest bar, its text needs this share of what the bars take, on a narrow page, too.
-TEXT_SHARE = 0.3
 # Of more figures, those that stand out are drawn: each has three marks or so.
 _MOST_FIGURES = 1500
 # The opacity of what is there only to be compared with.
 _FAINT = 0.3
-# Pixels of the longest name of a bar, of a letter, and of a chart on a narrow page.
-_LONGEST_NAME, _LETTER, _NARROW = 320, 6.5, 340
 
 
 class Axis(NamedTuple):
-    """An axis of figures; bars begin at `foot`."""
+    """An axis of figures; bars begin at `foot` (None: they have nowhere to begin)."""
 
     scale: alt.Scale
     axis: alt.Axis
-    foot: float = 0.0
+    foot: float | None = 0.0
 
 
 class Level(NamedTuple):
@@ -103,10 +81,6 @@ class Points(NamedTuple):
     label: str = "series"
 
 
-# On a linear axis, an interval is drawn up to so many times its figure.
-_FARTHEST_ON_LINEAR = 4.0
-
-
 def record(
     series: str, transport: str, x: float, figure: Sequence[float], text: str, **more: Any
 ) -> Record:
@@ -123,10 +97,10 @@ def record(
         "figure": text,
         **more,
     }
-    return _within(made, FARTHEST)
+    return within(made, FARTHEST)
 
 
-def _within(found: Record, farthest: float) -> Record:
+def within(found: Record, farthest: float) -> Record:
     """The record with an interval that is drawn up to so many times its figure, and down to that
     part of it, as a wider one would set the scale for all others. An end that it goes beyond is
     `open_low` or `open_high`."""
@@ -141,11 +115,6 @@ def _within(found: Record, farthest: float) -> Record:
     )
 
 
-def for_bars(records: Sequence[Record]) -> list[Record]:
-    """The records with intervals that leave the bars of others visible on a linear axis."""
-    return [_within(each, _FARTHEST_ON_LINEAR) for each in records]
-
-
 def open_says(records: Sequence[Record]) -> list[str]:
     """What arrows mean; empty where there are none."""
     is_open = any(end in each for each in records for end in ("open_low", "open_high"))
@@ -156,14 +125,6 @@ def ends_of(records: Sequence[Record]) -> list[float]:
     """All figures, and the known ends of their intervals."""
     found = (each[name] for each in records for name in ("low", "y", "high"))
     return [each for each in found if each is not None]
-
-
-def only_size(records: Sequence[Record], label: str = "series") -> str | None:
-    """The `size` that all records have, where bars can show them; None where they have several, or
-    where two have the same label."""
-    sizes = {each["size"] for each in records}
-    labels = {each[label] for each in records}
-    return next(iter(sizes)) if len(sizes) == 1 and len(labels) == len(records) else None
 
 
 def thinned(points: Points) -> tuple[Points, list[str]]:
@@ -187,81 +148,12 @@ def _standing_out(records: Sequence[Record], most: int) -> list[Record]:
     return [records[n] for n in extremes(np.array([each["y"] for each in records]), most)]
 
 
-def interval_says(is_bars: bool, marks: str = "Bars") -> str:
-    """The marks that are intervals: in a chart of points, they are these."""
-    return "Lines at the ends of bars" if is_bars else marks
-
-
-def from_zero(axis: alt.Axis, values: Sequence[float], records: Sequence[Record] = ()) -> Axis:
-    """A linear axis for bars of these values, with room for their texts, on a narrow page, too,
-    where long names of these `records` leave little."""
-    low, high = min([0.0, *values]), max([0.0, *values])
-    span = high - low or 1.0
-    share = TEXT_SHARE
-    if records:
-        name, text = (
-            _LETTER * max(len(each[of]) for each in records) for of in ("series", "figure")
-        )
-        room = _NARROW - min(name, _LONGEST_NAME) - text
-        share = min(1.0, max(share, text / max(room, text)))
-    return Axis(alt.Scale(domain=[low * 1.05, high + share * span], nice=False), axis)
-
-
-def by_size(
-    kind: str,
-    pattern: str,
-    title: str,
-    points: Points,
-    text: str,
-    lines: Sequence[str] = (),
-    marks: Sequence[str] = (),
-    sizes: Sequence[float] | None = None,
-    height: int = 300,
-) -> Chart:
-    """A chart of the figures of a pattern by message size, and bars where there is one size only;
-    `sizes` are places on the axis (None: those of all figures)."""
-    size = only_size(points.records, points.label)
-    if size is None:
-        points, left_out = thinned(points)
-        lines = [*lines, *left_out]
-    marks = [*marks, *open_says(points.records)]
-    if size is None:
-        title = f"{title}: {pattern}"
-        x = size_axis(sizes or [each["x"] for each in points.records])
-        view = view_of(points, x)
-        labels = [*dict.fromkeys(each[points.label] for each in points.records)]
-        joined = points.look.joined
-        curves = curves_of(points.records, labels, label=points.label, joined=joined)
-        drawing: Drawing | Bars = Drawing(
-            BYTES, points.unit, curves, x_is_log=True, y_is_log=points.is_log, points=joined is None
-        )
-    else:
-        title = f"{title.removesuffix(' by message size')}: {pattern} of {size}"
-        view, drawing = _bars(points), _terminal_bars(points)
-        count = len(points.records)
-        height = count * max(_SMALL_BAR, min(_BAR, _ALL_BARS // count))
-    return Chart(
-        name=slug(kind, pattern, size or ""),
-        title=title,
-        lines=lines,
-        marks=marks,
-        view=view,
-        data={"points": points.records, **points.data},
-        text=f"{title}. {text}",
-        drawing=drawing,
-        height=height,
-    )
-
-
-# Points.
-
-
 def view_of(points: Points, x: alt.X) -> View:
     """The marks of points over this axis."""
     look, hues = points.look, colour(points.names)
     drawn = visible(alt.Chart(named("points")))
-    y, low = (_channel(alt.Y, points.axis, name) for name in ("y", "low"))
-    layers = [*_levels(points, alt.Y, False), *_moments(points, x, False)]
+    y, low = (channel(alt.Y, points.axis, name) for name in ("y", "low"))
+    layers = [*levels_of(points, alt.Y, False), *_moments(points, x, False)]
     if look.has_band:
         band = drawn.mark_area(opacity=0.22, interpolate="linear")
         layers.append(band.encode(x=x, y=low, y2="high:Q", color=hues, detail=f"{look.joined}:N"))
@@ -274,7 +166,7 @@ def view_of(points: Points, x: alt.X) -> View:
     if any(each["low"] is not None for each in points.records):
         interval = drawn.mark_rule(strokeWidth=look.interval_width)
         layers.append(interval.encode(x=x, y=low, y2="high:Q", color=hues))
-        for arrow, end in _arrows(points, alt.Y):
+        for arrow, end in arrows_of(points, alt.Y):
             layers.append(arrow.encode(x=x, y=end, color=hues))
     filled = look.hollow is None
     more: dict[str, Any] = {} if filled else {"fill": fill(points.names, look.hollow or "")}
@@ -284,14 +176,14 @@ def view_of(points: Points, x: alt.X) -> View:
     layers.append(point.encode(x=x, y=y, color=hues, tooltip=[*points.tip], **more))
     if look.faint is not None:
         layers[-1] = layers[-1].encode(opacity=_opacity(look.faint, 1.0))
-    return layered(*layers, *_moments(points, x, True), *_levels(points, alt.Y, True))
+    return layered(*layers, *_moments(points, x, True), *levels_of(points, alt.Y, True))
 
 
 def _opacity(faint: str, otherwise: float) -> Any:
     return alt.condition(faint, alt.value(_FAINT), alt.value(otherwise))
 
 
-def _arrows(points: Points, kind: type[alt.X | alt.Y]) -> Iterator[tuple[alt.Chart, Any]]:
+def arrows_of(points: Points, kind: type[alt.X | alt.Y]) -> Iterator[tuple[alt.Chart, Any]]:
     """The marks at ends of intervals that go on, each with its place on the axis of figures."""
     shapes = (
         ("triangle-down", "triangle-up") if kind is alt.Y else ("triangle-left", "triangle-right")
@@ -301,24 +193,24 @@ def _arrows(points: Points, kind: type[alt.X | alt.Y]) -> Iterator[tuple[alt.Cha
             drawn = visible(alt.Chart(named("points"))).transform_filter(f"datum.open_{end}")
             yield (
                 drawn.mark_point(shape=form, filled=True, size=80, opacity=1),
-                _channel(kind, points.axis, end),
+                channel(kind, points.axis, end),
             )
 
 
-def _channel(kind: type[alt.X | alt.Y], axis: Axis, field: str) -> Any:
+def channel(kind: type[alt.X | alt.Y], axis: Axis, field: str) -> Any:
     return kind(f"{field}:Q", scale=axis.scale, axis=axis.axis)
 
 
-def _levels(points: Points, figure: type[alt.X | alt.Y], has_text: bool) -> Iterator[alt.Chart]:
+def levels_of(points: Points, figure: type[alt.X | alt.Y], has_text: bool) -> Iterator[alt.Chart]:
     """The lines at figures, which are on this axis."""
     across = "y" if figure is alt.Y else "x"
     for level in points.levels:
         if level.has_text != has_text or not points.data[level.data]:
             continue
         base = alt.Chart(named(level.data))
-        at = {across: _channel(figure, points.axis, "y")}
+        at = {across: channel(figure, points.axis, "y")}
         if level.is_shaded:
-            low = {across: _channel(figure, points.axis, "low"), f"{across}2": "high:Q"}
+            low = {across: channel(figure, points.axis, "low"), f"{across}2": "high:Q"}
             yield base.mark_rect(opacity=0.5).encode(**low)
         if not has_text:
             yield base.mark_rule().encode(**at)
@@ -341,58 +233,3 @@ def _moments(points: Points, x: alt.X, of_series: bool) -> Iterator[alt.Chart]:
             yield rule.encode(x=x, color=colour(points.names), tooltip=tip)
         else:
             yield base.mark_rule(strokeDash=[3, 3]).encode(x=x, tooltip=tip)
-
-
-# Bars.
-
-
-def _bars(points: Points) -> View:
-    """A bar for each figure, with its interval across its end and its text behind both."""
-    axis, look, label = points.axis, points.look, points.label
-    names = [each[label] for each in points.records]
-    drawn = visible(alt.Chart(named("points")))
-    y = alt.Y(
-        f"{label}:N", sort=names, axis=alt.Axis(title=None, labelLimit=_LONGEST_NAME, ticks=False)
-    )
-    x, low, high = (_channel(alt.X, axis, name) for name in ("y", "low", "high"))
-    foot = alt.datum(axis.foot)
-    hues = colour(points.names, has_legend=False)
-    filled: dict[str, Any] = {"color": hues}
-    if look.hollow is not None:
-        filled = {"stroke": hues, "fill": fill(points.names, look.hollow, has_legend=False)}
-    bar = drawn.mark_bar(height=alt.RelativeBandSize(0.6), fillOpacity=0.7, strokeWidth=1.5)
-    layers = [
-        *_levels(points, alt.X, False),
-        bar.encode(x=x, x2=foot, y=y, tooltip=[*points.tip], **filled),
-    ]
-    interval = drawn.transform_filter("datum.low !== null && datum.high !== null")
-    layers += [
-        interval.mark_rule(strokeWidth=2).encode(x=low, x2="high:Q", y=y),
-        *(
-            interval.mark_tick(thickness=2, size=12, opacity=1).encode(x=end, y=y)
-            for end in (low, high)
-        ),
-    ]
-    layers += [arrow.encode(x=end, y=y, color=hues) for arrow, end in _arrows(points, alt.X)]
-    text = drawn.transform_calculate(end=f"max({axis.foot}, datum.y, datum.high)")
-    layers.append(
-        text.mark_text(align="left", baseline="middle", dx=6).encode(
-            x=_channel(alt.X, axis, "end"), y=y, text="figure:N"
-        )
-    )
-    return layered(*layers, *_levels(points, alt.X, True))
-
-
-def _terminal_bars(points: Points) -> Bars:
-    found = [
-        Bar(
-            each[points.label],
-            each["y"],
-            each["low"],
-            each["high"],
-            each["figure"],
-            ("open_low" in each, "open_high" in each),
-        )
-        for each in points.records
-    ]
-    return Bars(points.axis.foot, found)

@@ -131,28 +131,36 @@ def _short(value: float) -> str:
 
 
 def _bars(drawing: Bars, width: int) -> str:
-    """A line for each bar, with the ends of its interval, and its figure behind."""
-    values = [drawing.foot, *(each.value for each in drawing.bars)]
+    """A line for each bar, or point, with the ends of its interval, and its figure behind."""
+    foot = drawing.foot
+    values = [each.value for each in drawing.bars] + ([] if foot is None else [foot])
     values += [end for each in drawing.bars for end in (each.low, each.high) if end is not None]
+    if foot is None:
+        values = [math.log(value) for value in values if value > 0]
     low, high = min(values), max(values)
     longest = min(max(len(each.name) for each in drawing.bars), width // 2)
     room = max(width - longest - max(len(each.text) for each in drawing.bars) - 4, 1)
 
     def column(value: float) -> int:
+        if foot is None:
+            value = math.log(value) if value > 0 else low
         return round((value - low) / (high - low) * (room - 1)) if high > low else 0
 
     def line(each: Bar) -> str:
         cells = [" "] * room
-        first, last = sorted((column(drawing.foot), column(each.value)))
-        cells[first : last + 1] = "#" * (last + 1 - first)
+        if foot is not None:
+            first, last = sorted((column(foot), column(each.value)))
+            cells[first : last + 1] = "#" * (last + 1 - first)
         if each.low is not None and each.high is not None:
             first, last = column(each.low), column(each.high)
             cells[first : last + 1] = "-" * (last + 1 - first)
             cells[first] = "<" if each.is_open[0] else "|"
             cells[last] = ">" if each.is_open[1] else "|"
+        if foot is None:
+            cells[column(each.value)] = "o"
         return f"{each.name[:longest]:{longest}}  {''.join(cells)}  {each.text}"
 
-    legend = f"#: from {drawing.foot:g}"
+    legend = "o: the figure, on a logarithmic axis" if foot is None else f"#: from {foot:g}"
     if any(each.low is not None for each in drawing.bars):
         legend += "; |: the ends of the 95 % interval, where there is one"
     if any(any(each.is_open) for each in drawing.bars):

@@ -9,6 +9,8 @@ import altair as alt
 
 from halftrip.analysis.rows import Row
 from halftrip.errors import UsageError
+from halftrip.plots.bars import from_zero, only_size
+from halftrip.plots.by_size import by_size
 from halftrip.plots.chart import Chart, Record, Subject, known, place_of_size
 from halftrip.plots.curves import bandwidths
 from halftrip.plots.parts import by_few_sizes, said_once
@@ -16,9 +18,6 @@ from halftrip.plots.points import (
     Axis,
     Look,
     Points,
-    by_size,
-    from_zero,
-    only_size,
     record,
 )
 from halftrip.plots.series import LONG, DrawnRow, in_common, lines_by_pattern

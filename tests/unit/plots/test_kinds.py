@@ -1,6 +1,7 @@
 """Every kind of picture of every kind of run: charts that can be drawn, or one line that says what
 the run lacks."""
 
+import math
 import re
 from itertools import pairwise
 from pathlib import Path
@@ -226,14 +227,14 @@ def test_a_single_size_is_drawn_as_bars(kind):
         assert ("|" in line) == (bar.low is not None)
 
 
-def wide(*sizes):
-    """Two launches that agree, and two of which one took 80 times as long."""
+def wide(*sizes, longer=80.0):
+    """Two launches that agree, and two of which one took that much longer."""
     return runs.run(
         *(
             runs.measurement(
                 transport, size, half_ns=factor**launch * (900.0 + size), launch=launch, seed=size
             )
-            for transport, factor in (("shm", 1.0001), ("tcp", 80.0))
+            for transport, factor in (("shm", 1.0001), ("tcp", longer))
             for size in sizes
             for launch in range(2)
         )
@@ -259,13 +260,39 @@ def test_an_interval_that_says_nothing_does_not_set_the_scale(kind):
 
 @pytest.mark.parametrize("kind", ["latency", "bandwidth"])
 def test_beside_a_bar_that_nothing_is_known_of_the_others_are_seen(kind):
-    (chart,) = charts_of(kind, [subject(wide(64))])
+    (chart,) = charts_of(kind, [subject(wide(64, longer=30.0))])
     check([chart])
     _, tcp = chart.data["points"]
     assert tcp["high"] == pytest.approx(4 * tcp["y"])
     assert chart.marks[-1] == "An arrow: the interval goes on."
     line = next(line for line in render([chart], 100).splitlines() if line.startswith("tcp "))
     assert ("<" in line, ">" in line, "|" in line) == (True, True, False)
+    assert writing.picture([chart], "svg", "light")
+
+
+@pytest.mark.parametrize(("longer", "foot"), [(19.0, 0.0), (21.0, None)])
+def test_figures_whose_bars_could_not_be_seen_are_points_on_a_logarithmic_axis(longer, foot):
+    factors = {"shm": 1.0, "pipe": longer / 2, "tcp": longer}
+    run = runs.run(
+        *(
+            runs.measurement(transport, 64, half_ns=500 * factor, launch=launch, seed=launch)
+            for transport, factor in factors.items()
+            for launch in range(3)
+        )
+    )
+    (chart,) = charts_of("latency", [subject(run)])
+    check([chart])
+    assert (chart.drawing.foot, "Bars" in "".join(chart.marks)) == (foot, foot is not None)
+    shown = render([chart], 100)
+    places = [
+        line.rindex("#" if foot == 0.0 else "o", 0, 90)
+        for line in shown.splitlines()
+        if line.split(" ")[0] in factors
+    ]
+    assert len(places) == len(set(places)) == 3
+    near, far = places[1] - places[0], places[2] - places[1]
+    # Half of the longest bar, or the greater part of its logarithm.
+    assert abs(near / far - (0.9 if foot == 0.0 else math.log(longer / 2) / math.log(2))) < 0.3
     assert writing.picture([chart], "svg", "light")
 
 
