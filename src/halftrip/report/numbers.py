@@ -128,6 +128,12 @@ def factor_texts(factor: Estimate) -> tuple[str, str, str]:
         return number(factor.value), NOTHING, NOTHING
     fewest, most = (_places(factor.value, digits) for digits in _DIGITS_OF_FACTORS)
     decimals = min(max(_decimals(factor, 1.0), fewest), most)
+    if decimals == 0 < factor.half_width:
+        # Of a large factor, the digits that its interval leaves open are zeros.
+        opened, fewest = (
+            math.floor(math.log10(each)) for each in (factor.half_width, factor.value)
+        )
+        decimals = min(0, max(-opened, _DIGITS_OF_FACTORS[0] - 1 - fewest))
     if factor.is_apart_from(1.0) and 1.0 in (round(each, decimals) for each in factor[1:]):
         decimals += 1
     value, low, high = (
@@ -203,4 +209,4 @@ def _places(value: float, digits: int) -> int:
 def _rounded(value: float, decimals: int, sign: str = "") -> str:
     # Adding 0 makes a 0 of -0.
     rounded = round(value, decimals) + 0.0
-    return f"{rounded:{sign if rounded else ''},.{decimals}f}"
+    return f"{rounded:{sign if rounded else ''},.{max(0, decimals)}f}"
