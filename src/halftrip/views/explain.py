@@ -20,7 +20,7 @@ from halftrip.results.configuration import Configuration
 from halftrip.results.names import Names
 from halftrip.results.run import Run
 from halftrip.results.threshold import Threshold
-from halftrip.stats.estimate import Estimate
+from halftrip.stats.estimate import Estimate, inverse
 from halftrip.units import significant, size_in_words
 from halftrip.views import single_copies
 from halftrip.views.fit import sizes_in_words
@@ -239,9 +239,7 @@ def _change(bend: Bend) -> str:
         return "the curve bends"
     known = math.isfinite(step.low) and math.isfinite(step.high)
     if bend.kind == "slope":
-        if not known or step.low <= 0:
-            return "the time per byte changes, by how much cannot be told"
-        return f"the time per byte becomes {in_words(step, 2)} times what it was"
+        return _change_of_slope(step if known and step.low > 0 else None)
     word = "falls" if step.value < 1 else "jumps"
     if not known:
         return f"the time {word}, by how much cannot be told"
@@ -251,6 +249,14 @@ def _change(bend: Bend) -> str:
     if word == "falls":
         share = Estimate(-share.value, -share.high, -share.low)
     return f"the time {word} by {in_words(share, 2, 0.01, ' %')}"
+
+
+def _change_of_slope(step: Estimate | None) -> str:
+    if step is None:
+        return "the time per byte changes, by how much cannot be told"
+    if step.value < 1:
+        return f"the time per byte was {in_words(inverse(1.0, step), 2)} times as long before"
+    return f"the time per byte becomes {in_words(step, 2)} times what it was"
 
 
 def _cause(candidate: Candidate) -> str:

@@ -152,14 +152,17 @@ PIPE = Threshold(
 )
 
 
-def rows(jump=1.5, at=4000, sizes=SIZES, slices=10, transport="mpi"):
-    """A ping-pong, over MPI, that takes longer by the factor `jump` above a size."""
+def rows(jump=1.5, at=4000, sizes=SIZES, slices=10, transport="mpi", then=0.3):
+    """A ping-pong, over MPI, that takes longer by the factor `jump` above a size, from which on a
+    byte takes `then`, ns, in place of 0.3."""
     random = np.random.default_rng(7)
     return [
         measurement(
             transport,
             size,
-            half_ns=(1000 + 0.3 * size) * (jump if size > at else 1) * random.normal(1, 0.003),
+            half_ns=(1000 + 0.3 * min(size, at) + then * max(0, size - at))
+            * (jump if size > at else 1)
+            * random.normal(1, 0.003),
             slice=number,
             seed=int(random.integers(1 << 30)),
         )
@@ -199,6 +202,10 @@ def test_a_bend_is_said_in_two_sentences_with_the_setting_to_try(saved):
     causes = [(each["name"], each["setting"]) for each in bend["causes"]]
     assert causes == [("the eager limit", "OMPI_MCA_eager"), ("the fast box", None)]
     assert "the time falls by 50 % (95 %: 50 to 50)" in saved(found=rows(jump=0.5)).out
+    flatter = saved(found=rows(jump=1.0, then=0.06)).out
+    assert re.search(
+        r"the time per byte was (4\.\d|5\.\d|6\.\d) \(95 %: .*\) times as long before", flatter
+    )
 
 
 def test_at_a_size_there_is_the_nearest_bend_or_a_straight_piece(saved):
