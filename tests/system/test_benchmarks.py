@@ -54,6 +54,7 @@ def peers(monkeypatch):
     monkeypatch.setattr(families.two_hosts, "LATENCY_SIZES", (64,))
     monkeypatch.setattr(families.two_hosts, "SECOND", ("--time", "20ms"))
     monkeypatch.setattr(families, "LATENCY_SIZES", (8,))
+    monkeypatch.setattr(families.ucx, "SIZES", (8,))
     for sizes in ("LOADED_SIZES", "RECIPE_SIZES"):
         monkeypatch.setattr(families, sizes, (8,))
     monkeypatch.setattr(families, "WINDOW_SIZES", (65536,))

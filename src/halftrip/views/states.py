@@ -97,11 +97,15 @@ def over(rows: Sequence[Row]) -> str:
     several = [row.launches > 1 for row in rows]
     in_state = " in that state" if any(row.state is not None for row in rows) else ""
     alone = "which says nothing about another launch"
+    # One that was cut short, or found the machine busy, does not count beside the others.
+    few = any(row.measured.times.cut_short for row in rows)
+    launches = f"launches{in_state}{' that have enough slices' if few else ''}"
     if all(several):
-        return f"over launches{in_state}"
+        return f"over {launches}"
     if not any(several):
-        return f"over slices of the only launch{in_state}, {alone}"
-    return f"over launches{in_state}; of a row with one, over its slices, {alone}"
+        one = f"launch{in_state}{' that has enough of them' if few else ''}"
+        return f"over slices of the only {one}, {alone}"
+    return f"over {launches}; of a row with one, over its slices, {alone}"
 
 
 def in_state(state: State) -> str:

@@ -73,6 +73,14 @@ def test_rows_that_go_with_the_state_are_marked_and_have_a_line_for_each():
     # Of a single launch it says that another may differ.
     alone = screen(moving(launches=1, slices=20, sizes=SIZES))
     assert "only launch in that state, which says nothing about another launch" in alone
+    # Beside one with few slices, it is not the only one.
+    beside = runs.run(
+        *runs.slices("shm", 8, levels=[100.0] * 9),
+        *runs.slices("shm", 8, levels=[100.0] * 3, launch=1),
+    )
+    assert "slices of the only launch that has enough of them, which says" in " ".join(
+        screen(beside).split()
+    )
     # A table of few rows says it in its legend.
     few = screen(moving(launches=1, slices=20))
     assert "which says nothing about another launch" in few
