@@ -58,6 +58,15 @@ COMMANDS = cache(lambda: command_line())
 EVERY_COMMAND = dict.fromkeys(line for name in WITH_COMMANDS for line in commands(name))
 
 
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_no_command_is_cut_on_the_site(path):
+    """So many characters it shows in a window of 1,280 pixels."""
+    lines = re.findall(
+        r"^    ((?:halftrip|mpiexec|python|smpirun) .*)", path.read_text(), re.MULTILINE
+    )
+    assert [line for line in lines if len(line) > 112] == []
+
+
 @pytest.mark.parametrize("line", EVERY_COMMAND)
 def test_every_command_of_the_documents_is_possible(line, tmp_path, monkeypatch):
     """Options are read as the command reads them."""
