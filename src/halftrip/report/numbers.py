@@ -128,16 +128,16 @@ def factor_texts(factor: Estimate) -> tuple[str, str, str]:
         return number(factor.value), NOTHING, NOTHING
     fewest, most = (_places(factor.value, digits) for digits in _DIGITS_OF_FACTORS)
     decimals = min(max(_decimals(factor, 1.0), fewest), most)
-    if decimals == 0 < factor.half_width:
+    if decimals == 0 < min(factor.half_width, factor.value):
         # Of a large factor, the digits that its interval leaves open are zeros.
-        opened, fewest = (
-            math.floor(math.log10(each)) for each in (factor.half_width, factor.value)
-        )
-        decimals = min(0, max(-opened, _DIGITS_OF_FACTORS[0] - 1 - fewest))
+        opened = math.floor(math.log10(factor.half_width))
+        decimals = min(0, max(-opened, _two_digits(factor.value)))
     if factor.is_apart_from(1.0) and 1.0 in (round(each, decimals) for each in factor[1:]):
         decimals += 1
     value, low, high = (
-        signed(each, 1) if each in (0, math.inf) else _rounded(each, decimals)
+        signed(each, 1)
+        if each in (0, math.inf)
+        else _rounded(each, max(decimals, _two_digits(each)) if decimals < 0 < each else decimals)
         for each in within_reach(factor)
     )
     return value, low, high
@@ -199,6 +199,11 @@ def _decimals(estimate: Estimate, two_digits_up_to: float = _TWO_DIGITS_UP_TO) -
         # There is no interval.
         decimals = _places(estimate.value, USUAL_DIGITS)
     return min(max(0, decimals), _MOST_DECIMALS)
+
+
+def _two_digits(value: float) -> int:
+    """The decimals of a value that has two significant digits: below 0 from 100 on."""
+    return 1 - math.floor(math.log10(value))
 
 
 def _places(value: float, digits: int) -> int:

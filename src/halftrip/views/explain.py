@@ -15,7 +15,7 @@ from halftrip.analysis.states import State
 from halftrip.registry import TRANSPORTS
 from halftrip.render.blocks import SPACE, Block, Items, Paragraph, View
 from halftrip.report.fields import FIELDS, Field, curve_name, varying_within_patterns
-from halftrip.report.numbers import in_words
+from halftrip.report.numbers import factor_texts, in_words
 from halftrip.results.configuration import Configuration
 from halftrip.results.names import Names
 from halftrip.results.run import Run
@@ -255,8 +255,10 @@ def _change_of_slope(step: Estimate | None) -> str:
     if step is None:
         return "the time per byte changes, by how much cannot be told"
     if step.value < 1:
-        return f"the time per byte was {in_words(inverse(1.0, step), 2)} times as long before"
-    return f"the time per byte becomes {in_words(step, 2)} times what it was"
+        times, low, high = factor_texts(inverse(1.0, step))
+        return f"the time per byte was {times} (95 %: {low} to {high}) times as long before"
+    times, low, high = factor_texts(step)
+    return f"the time per byte becomes {times} (95 %: {low} to {high}) times what it was"
 
 
 def _cause(candidate: Candidate) -> str:

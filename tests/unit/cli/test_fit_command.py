@@ -203,9 +203,7 @@ def test_a_bend_is_said_in_two_sentences_with_the_setting_to_try(saved):
     assert causes == [("the eager limit", "OMPI_MCA_eager"), ("the fast box", None)]
     assert "the time falls by 50 % (95 %: 50 to 50)" in saved(found=rows(jump=0.5)).out
     flatter = saved(found=rows(jump=1.0, then=0.06)).out
-    assert re.search(
-        r"the time per byte was (4\.\d|5\.\d|6\.\d) \(95 %: .*\) times as long before", flatter
-    )
+    assert re.search(r"the time per byte was [45]\.\d+ \(95 %: .*\) times as long before", flatter)
 
 
 def test_at_a_size_there_is_the_nearest_bend_or_a_straight_piece(saved):
