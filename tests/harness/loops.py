@@ -5,10 +5,6 @@ import json
 # More than an instrument may add. It counts if the whole interval is above: beside other work it is
 # wide.
 LIMIT = 1.25
-# Larger messages take as long as others outside of this machine leave of its cache and its memory:
-# 4 MiB through shared memory then took 2.4 times as long as by the bare loop, which touches
-# less of it. What a loop adds to a message is seen in small ones; `doctor --loops` has all.
-_LARGEST = 32768
 
 
 def _ratios(shell, paths, options, prefix):
@@ -27,11 +23,7 @@ def check_ratios(shell, paths, *options, prefix=()):
 
     def suspects(of):
         found = _ratios(shell, of, options, prefix)
-        return {
-            row: each
-            for row, each in found.items()
-            if each["size"] <= _LARGEST and each["ratio_low"] > LIMIT
-        }
+        return {row: each for row, each in found.items() if each["ratio_low"] > LIMIT}
 
     first = suspects(paths)
     if first:
