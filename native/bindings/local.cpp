@@ -104,6 +104,7 @@ void define_local_endpoints(nb::module_& module) {
   module.attr("shm_segment_size") = kSegmentStride;
   module.attr("shm_line") = ShmSlot::kBesideNumber;
   module.attr("shm_short") = ShmSlot::kMostBesideNumber;
+  module.attr("shm_nontemporal") = kShortestNontemporal;
   module.attr("shm_smallest_chunk") = kSmallestChunk;
   module.attr("shm_largest_chunk") = kLargestChunk;
   module.attr("shm_slots") = kSlots;

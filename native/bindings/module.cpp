@@ -215,7 +215,8 @@ NB_MODULE(_native, module) {
       "share any number of segments of `shm_segment_size` bytes, of which they use one at a time. "
       "From "
       "these sizes on, bytes, Shm sends a message in another way: `shm_line`, longer than what "
-      "shares the cache line of its number, `shm_short`, than what is copied line by line, and "
+      "shares the cache line of its number, `shm_short`, than what is copied line by line, "
+      "`shm_nontemporal`, by non-temporal stores unless it is a reply, and "
       "`shm_smallest_chunk` to `shm_largest_chunk`, of which `shm_slots` slots take one each.";
   // A process leaves without collecting garbage: what is left then is no leak.
   nanobind::set_leak_warnings(false);

@@ -9,6 +9,10 @@
 // takes up to twice as long. A rank that sends again without waiting for a reply no longer owns the
 // reply ring and uses its one-way ring.
 //
+// What a core is to write again that the other has read since goes by non-temporal stores: messages
+// in a one-way ring, but for short ones, and those that come round to a slot again. What fits the
+// reply ring stays in the caches.
+//
 // So replies and streams go two ways. Without replies_apart nobody owns the reply ring, and every
 // message goes through the one-way ring of its direction: one way for all patterns.
 //
@@ -28,6 +32,7 @@
 #include <vector>
 
 #include "../buffers.hpp"
+#include "../copies.hpp"
 #include "../endpoint.hpp"
 #include "../shared_word.hpp"
 #include "../wait.hpp"
@@ -36,6 +41,8 @@ namespace halftrip {
 
 inline constexpr std::size_t kSlots = 16;
 inline constexpr std::size_t kSmallestChunk = 4096, kLargestChunk = 16384;
+// One way, from so many bytes on: the fence of a shorter message costs more than is saved.
+inline constexpr std::size_t kShortestNontemporal = 2048;
 
 // One chunk on its way. The number is written last and says which chunk of which side this is.
 struct alignas(kCacheLineSize) ShmSlot {
@@ -100,9 +107,9 @@ class Shm {
     if (size > kSmallestChunk)
       send_chunks(is_reply ? begin(reply_) : outgoing_, out, size);
     else if (is_reply)
-      fill(first_slot(reply_), out, size);
+      fill(first_slot(reply_), out, size, false);
     else
-      write_chunk(outgoing_, out, size);
+      write_chunk(outgoing_, out, size, size >= kShortestNontemporal);
   }
 
   [[gnu::always_inline]] void recv(std::byte* in, std::size_t size) {
@@ -200,7 +207,8 @@ class Shm {
     }
     if (!has_room(*sending.cursor)) return false;
     const std::size_t size = next_chunk(sending);
-    write_chunk(*sending.cursor, sending.here(), size);
+    const bool nontemporal = is_nontemporal(sending.ring.size(), sending.cursor == &reply_);
+    write_chunk(*sending.cursor, sending.here(), size, nontemporal);
     sending.advance(size);
     return true;
   }
@@ -213,7 +221,7 @@ class Shm {
       const bool is_reply = has_arrived(reply_.ring->slots[0]);
       if (!is_reply && !has_arrived(incoming_.peek())) return false;
       receiving.cursor = is_reply ? &begin(reply_) : &incoming_;
-      receiving.publishes = !is_reply || size > chunk_size(size, is_reply) * kSlots;
+      receiving.publishes = !is_reply || comes_round(size);
       receiving.begin();
     } else if (!has_arrived(receiving.cursor->peek())) {
       return false;
@@ -241,6 +249,13 @@ class Shm {
                       kLargestChunk);
   }
 
+  // Whether a reply is longer than its ring, so that it comes round to a slot again.
+  static bool comes_round(std::size_t size) { return size > chunk_size(size, true) * kSlots; }
+
+  static bool is_nontemporal(std::size_t size, bool is_reply) {
+    return is_reply ? comes_round(size) : size >= kShortestNontemporal;
+  }
+
   static std::uint64_t number(std::uint64_t chunk, unsigned side) { return chunk << 1 | side; }
 
   // Every message in the reply ring starts in its first slot, so that the same cache lines go back
@@ -262,32 +277,36 @@ class Shm {
   }
 
   [[gnu::noinline]] void send_chunks(Cursor& cursor, const std::byte* out, std::size_t size) {
-    const std::size_t chunk = chunk_size(size, &cursor == &reply_);
+    const bool is_reply = &cursor == &reply_, nontemporal = is_nontemporal(size, is_reply);
+    const std::size_t chunk = chunk_size(size, is_reply);
     for (std::size_t done = 0; done < size; done += chunk)
-      write_chunk(cursor, out + done, std::min(chunk, size - done));
+      write_chunk(cursor, out + done, std::min(chunk, size - done), nontemporal);
   }
 
   [[gnu::noinline]] void recv_chunks(Cursor& cursor, std::byte* in, std::size_t size) {
     const bool is_reply = &cursor == &reply_;
     const std::size_t chunk = chunk_size(size, is_reply);
-    // A sender in the reply ring only has to know what was read where the message is longer than
-    // the ring, so that it comes round to a slot again.
-    const bool publishes = !is_reply || size > chunk * kSlots;
+    // A sender in the reply ring only has to know what was read where it comes round.
+    const bool publishes = !is_reply || comes_round(size);
     for (std::size_t done = 0; done < size; done += chunk) {
       read_chunk(cursor, in + done, std::min(chunk, size - done));
       if (publishes) publish(cursor);
     }
   }
 
-  [[gnu::always_inline]] void write_chunk(Cursor& cursor, const std::byte* out, std::size_t size) {
+  [[gnu::always_inline]] void write_chunk(Cursor& cursor, const std::byte* out, std::size_t size,
+                                          bool nontemporal) {
     if (cursor.used == cursor.limit) [[unlikely]]
       wait_for_room(cursor);
-    fill(cursor.next(), out, size);
+    fill(cursor.next(), out, size, nontemporal);
   }
 
-  [[gnu::always_inline]] void fill(ShmSlot& slot, const std::byte* out, std::size_t size) {
+  [[gnu::always_inline]] void fill(ShmSlot& slot, const std::byte* out, std::size_t size,
+                                   bool nontemporal) {
     if (!ShmSlot::starts_beside_number(size)) {
-      std::memcpy(slot.bytes + ShmSlot::kBesideNumber, out, size);
+      std::byte* there = slot.bytes + ShmSlot::kBesideNumber;
+      nontemporal ? copy_nontemporal(there, out, size)
+                  : static_cast<void>(std::memcpy(there, out, size));
     } else if (size > ShmSlot::kBesideNumber) {
       // The polled cache line comes last: the receiver would take it back while the others are
       // fetched.
@@ -357,34 +376,6 @@ class Shm {
       return is_reply || load_acquire(one_way.number) == expected;
     });
     return is_reply;
-  }
-
-  // At most kBesideNumber bytes. memcpy's call and dispatch take a tenth of such a message's
-  // latency.
-  [[gnu::always_inline]] static void copy_small(std::byte* to, const std::byte* from,
-                                                std::size_t size) {
-    if (size >= 32)
-      copy_ends<32>(to, from, size);
-    else if (size >= 16)
-      copy_ends<16>(to, from, size);
-    else if (size >= 8)
-      copy_ends<8>(to, from, size);
-    else if (size >= 4)
-      copy_ends<4>(to, from, size);
-    else if (size >= 2)
-      copy_ends<2>(to, from, size);
-    else if (size == 1)
-      *to = *from;
-  }
-
-  // The first and the last `width` bytes, which overlap where size < 2 * width.
-  template <std::size_t width>
-  static void copy_ends(std::byte* to, const std::byte* from, std::size_t size) {
-    std::byte head[width], tail[width];
-    std::memcpy(head, from, width);
-    std::memcpy(tail, from + size - width, width);
-    std::memcpy(to, head, width);
-    std::memcpy(to + size - width, tail, width);
   }
 
   Cursor reply_, outgoing_, incoming_;

@@ -16,7 +16,7 @@ using namespace halftrip;
 namespace {
 
 constexpr std::size_t kSegments = 3;
-constexpr std::size_t kSizes[] = {0, 1, 8, 56, 57, 504, 505, 4096, 4097, 40'000, 700'000};
+constexpr std::size_t kSizes[] = {0, 1, 8, 56, 57, 504, 505, 2048, 4097, 40'000, 700'000};
 
 std::byte expected(std::size_t message, std::size_t offset) {
   return static_cast<std::byte>(message * 31 + offset * 7);

@@ -35,6 +35,11 @@ _SMALL_CHUNKS = _native.shm_slots * _native.shm_smallest_chunk
 _THRESHOLDS: tuple[tuple[str, int, Acts], ...] = (
     ("the first cache line of the shm transport's slots", _native.shm_line, "protocol"),
     ("the lines that the shm transport copies with the first one", _native.shm_short, "protocol"),
+    (
+        "what the shm transport sends by non-temporal stores, unless it is a reply",
+        _native.shm_nontemporal,
+        "copy",
+    ),
     ("the smallest chunk of the shm transport", _native.shm_smallest_chunk, "protocol"),
     (
         "the slots of the shm transport in its smallest chunks, which then grow",
@@ -42,9 +47,9 @@ _THRESHOLDS: tuple[tuple[str, int, Acts], ...] = (
         "protocol",
     ),
     (
-        "all slots of the shm transport with its largest chunks",
+        "all slots of the shm transport, beyond which replies go by non-temporal stores",
         _native.shm_slots * _native.shm_largest_chunk,
-        "capacity",
+        "copy",
     ),
 )
 
