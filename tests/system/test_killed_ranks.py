@@ -123,3 +123,27 @@ def test_nothing_is_left_of_a_job_whose_mpiexec_is_stopped(shell, name, number):
     victim = Victim(shell, *WITH_MPI, prefix=job(name), **quick_start(name))
     victim.await_measurements(2)
     victim.kill(victim.process.pid, number)
+
+
+# Rank 0 is slow to print.
+_SLOWLY = """
+import os, time
+from halftrip.cli import run
+
+def slowly(*rest, shown=run._print_run):
+    time.sleep(1)
+    shown(*rest)
+
+if os.environ.get("OMPI_COMM_WORLD_RANK") == "0":
+    run._print_run = slowly
+"""
+
+
+def test_other_ranks_of_a_job_stay_until_rank_0_has_printed_what_there_is(shell):
+    """An mpiexec ends all ranks as soon as the first has ended."""
+    environment = ONE_HOST | shell.patched(_SLOWLY)
+    victim = Victim(shell, *WITH_MPI, prefix=job("wheel"), **environment)
+    victim.await_measurements(2)
+    ended = victim.kill(victim.rank(0), signal.SIGTERM)
+    assert ended.err.count("halftrip: stopped by SIGTERM\n") == 1
+    assert "interrupted: stopped by SIGTERM" in ended.out

@@ -140,8 +140,9 @@ class Watchdog:
             return None
         return self._failure[0]
 
-    def close(self, abort: Abort | None = None) -> None:
-        """Ends the watchdog, and tells the others that this rank is done, or sends them `abort`."""
+    def close(self, abort: Abort | None = None, keeps_channels: bool = False) -> None:
+        """Ends the watchdog, and tells the others that this rank is done, or sends them `abort`,
+        and closes the channels unless it is to keep them."""
         self._closed.set()
         Watchdog.current = None
         with contextlib.suppress(OSError):
@@ -153,7 +154,7 @@ class Watchdog:
         self._tell(abort or Bye())
         for end in (self._wake, self._sleeper):
             end.close()
-        for channel in self._channels:
+        for channel in self._channels if not keeps_channels else ():
             channel.close()
         for descriptor in self._processes:
             os.close(descriptor)

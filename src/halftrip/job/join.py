@@ -222,10 +222,25 @@ def _measure(
     early_end.clean_up(abort.reason)
     if abort.usage and run_file is not None:
         run_file.discard()
-    watchdog.close(abort)
+    watchdog.close(abort, keeps_channels=True)
+    if group.rank != 0:
+        _await_end(*rank_channels)
     if early_end.told:
         raise Interrupted(abort.reason, told=True)
     raise failure
+
+
+# How long the other ranks wait for rank 0 to print what there is.
+_PRINT_SECONDS = 4.0
+
+
+def _await_end(rank_0: Channel) -> None:
+    """Waits until rank 0 has ended, whose end of the channel is open as long as its error is being
+    handled: an mpiexec ends all ranks as soon as the first has ended."""
+    until = time.monotonic() + _PRINT_SECONDS
+    with contextlib.suppress(Closed):
+        while True:
+            rank_0.receive(deadline=until)
 
 
 _CONNECT_SECONDS = 30.0
