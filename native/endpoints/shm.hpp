@@ -16,8 +16,9 @@
 // So replies and streams go two ways. Without replies_apart nobody owns the reply ring, and every
 // message goes through the one-way ring of its direction: one way for all patterns.
 //
-// Order. x86 keeps stores in order and loads in order; aarch64 keeps neither, and there all rests
-// on two pairs of words, each with a writer at a time, whose values only grow:
+// Order. x86 keeps loads in order, and stores, but for non-temporal ones, which copies.hpp fences;
+// aarch64 keeps neither, and there all rests on two pairs of words, each with a writer at a time,
+// whose values only grow:
 // - `number`, written last: what a receiver that has seen it reads is what was copied before;
 // - `consumed`, written after reading: what a sender that has seen it overwrites has been read.
 // Beside each store-release and load-acquire stands what would happen without it. Nothing here

@@ -29,8 +29,6 @@ def by_size(
     if size is None:
         points, left_out = thinned(points)
         lines = [*lines, *left_out]
-    marks = [*marks, *open_says(points.records)]
-    if size is None:
         title = f"{title}: {pattern}"
         x = size_axis(sizes or [each["x"] for each in points.records])
         view = view_of(points, x)
@@ -49,7 +47,7 @@ def by_size(
         name=slug(kind, pattern, size or ""),
         title=title,
         lines=lines,
-        marks=marks,
+        marks=[*marks, *open_says(points.records)],
         view=view,
         data={"points": points.records, **points.data},
         text=f"{title}. {text}",
