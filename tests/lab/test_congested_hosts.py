@@ -17,7 +17,7 @@ def test_who_sends_to_the_first_host_with_all_others_waits(three, shell):
     """Each link has 100 Mbit/s: of incast, two share one, and each has half of it."""
     for host in three.hosts:
         three.queue(host, RATE, 200_000)
-    short = ("--time", "100ms", "--slices", "4", "--launches", "1", "--ci", "none", "--retest", "0")
+    short = ("--time", "150ms", "--slices", "6", "--launches", "1", "--ci", "none", "--retest", "0")
     prefix = (*FIRST, *three.hosts[0].prefix())
     result = shell.measure("congestion", "--pairs-seed", "3", *short, *three.by_ssh, prefix=prefix)
     assert result.run.failures == result.run.skips == ()

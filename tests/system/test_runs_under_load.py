@@ -30,7 +30,7 @@ def test_messages_are_timed_beside_traffic(shell):
 
 
 def test_messages_are_timed_beside_puts_where_there_is_memory_to_reach_into(shell):
-    # Where other programs want all cores, too, these puts stand still in three quarters of the slices.
+    # Where others want all cores, too, these puts stand still in three quarters of the slices.
     slices = ("--time", "48ms", "--slices", "48")
     result = shell.measure("-t", "unix,shm", *QUICK, *slices, "--background", "put")
     (skip,) = result.run.skips
