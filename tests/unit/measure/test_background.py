@@ -1,5 +1,6 @@
 """Traffic beside what is timed: which cores it has, and that it goes on all the time."""
 
+import threading
 import time
 from types import SimpleNamespace
 
@@ -8,7 +9,7 @@ import pytest
 
 from halftrip import _native
 from halftrip.clock import raw_now
-from halftrip.control.watchdog import Watchdog
+from halftrip.control.watchdog import _ENDS, GRACE_SECONDS, Watchdog
 from halftrip.errors import HalftripError, Interrupted, Unavailable
 from halftrip.measure.background import BackgroundEnd, stood_still
 from halftrip.measure.batch_runner import BatchReport, BatchRunner
@@ -117,7 +118,7 @@ def test_what_is_not_possible_is_refused_at_both_ends(text, why):
 def test_what_a_thread_raises_is_raised_at_both_ends(monkeypatch, transport):
     """And neither waits for the other: a rank that ends closes what leads to the other, and its
     watchdog ends it, as nobody is told who waits in memory."""
-    run, noted = BatchRunner.run, []
+    run, noted, known = BatchRunner.run, [], threading.Event()
 
     def fails(runner, batch):
         if runner._context.initiates:
@@ -125,7 +126,11 @@ def test_what_a_thread_raises_is_raised_at_both_ends(monkeypatch, transport):
         raise RuntimeError("planted")
 
     def end(error, rank):
+        # As a watchdog does: who has only seen a closed connection lets the reason come first.
+        if isinstance(error, _ENDS):
+            known.wait(GRACE_SECONDS)
         noted.append((str(error), rank))
+        known.set()
         _native.request_stop()
 
     monkeypatch.setattr(BatchRunner, "run", fails)
