@@ -23,6 +23,9 @@ FORMATTED := $(SOURCES) $(HEADERS) $(BARE) $(wildcard benchmarks/*.c) $(wildcard
 TESTED ?= $(BIN)/python
 WARNINGS := -Wall -Wextra -Wconversion -Wno-sign-conversion -Werror
 
+# What Python compiles is kept, whatever the caller wants: hundreds of processes import the same.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: run check test test-all fuzz soak format bench golden docs man wheel clean
 
 run: $(VENV)/installed
@@ -42,7 +45,7 @@ define run_tests
 	exit $$status
 endef
 
-test: $(VENV)/developed
+test: $(VENV)/tested
 	$(call run_tests,"not extended")
 
 test-all: $(VENV)/developed
@@ -93,18 +96,39 @@ $(VENV)/bin/pip:
 	@sh scripts/needs.sh $(PYTHON)
 	@$(PYTHON) -m venv $(VENV)
 
-# An editable install: Python files are used in place, the native part is rebuilt when it changes.
-# Pictures need 84 MB more, which `halftrip plot` asks for.
+# An editable install: Python files are used in place, the native part is compiled again when it
+# changes. What halftrip needs is fetched meanwhile. Pictures need 84 MB more, which `halftrip plot`
+# asks for.
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check
+together = @$(MAKE) --silent --jobs=2 $(addprefix $(VENV)/,$(1))
+
 $(VENV)/installed: $(VENV)/bin/pip $(NATIVE)
 	@echo 'Installing halftrip in $(VENV): fetches numpy, Open MPI and others, and compiles; a minute or two'
-	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[mpi]'
-	touch $@
+	$(call together,compiled needed)
+	@touch $@
 
-# Of what is installed, most is never imported: Python compiles a module when it is.
-$(VENV)/developed: $(VENV)/bin/pip $(NATIVE)
+$(VENV)/tested: $(VENV)/bin/pip $(NATIVE)
 	@echo 'Installing halftrip in $(VENV) with all that tests need; a minute or two'
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile --editable '.[dev]'
-	touch $(VENV)/installed $@
+	$(call together,compiled test)
+	@touch $(VENV)/needed $(VENV)/installed $@
+
+$(VENV)/developed: $(VENV)/bin/pip $(NATIVE)
+	@echo 'Installing halftrip in $(VENV) with all that its developers need; a minute or two'
+	$(call together,compiled dev)
+	@touch $(VENV)/needed $(VENV)/installed $(VENV)/test $(VENV)/tested $@
+
+$(VENV)/compiled: $(VENV)/bin/pip $(NATIVE)
+	@$(PIP) --no-deps --editable .
+	@touch $@
+
+$(VENV)/needed: $(VENV)/bin/pip pyproject.toml
+	@$(PIP) $$($(BIN)/python scripts/requirements.py mpi)
+	@touch $@
+
+# Most of this is never imported: Python compiles a module when it is.
+$(VENV)/test $(VENV)/dev: $(VENV)/bin/pip pyproject.toml
+	@$(PIP) --no-compile $$($(BIN)/python scripts/requirements.py $(@F))
+	@touch $@
 
 man: $(VENV)/installed
 	mkdir -p build

@@ -14,10 +14,12 @@ import shutil
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
-
-from sphinx.application import Sphinx
+from typing import TYPE_CHECKING
 
 from halftrip import __version__
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 ROOT = Path(__file__).parents[1]
 VERSION = ".".join(__version__.split(".")[:2])
@@ -101,9 +103,12 @@ def write_versions(site: Path) -> None:
 def main(site: Path) -> int:
     """Returns the exit status: not 0 after a warning, as of a link that leads nowhere."""
     made = site / VERSION
+    # Here, since tests read the pages' names where Sphinx is not installed.
+    from sphinx import application
+
     shutil.rmtree(made, ignore_errors=True)
     with TemporaryDirectory() as doctrees:
-        app = Sphinx(
+        app = application.Sphinx(
             ROOT, None, made, doctrees, "html", CONFIGURATION, status=None, warningiserror=True
         )
         app.connect("source-read", add_navigation)
