@@ -97,13 +97,13 @@ def bars_view(points: Points) -> View:
         mark = drawn.mark_point(size=90, opacity=1, filled=look.hollow is None).encode(**at)
     else:
         bar = drawn.mark_bar(height=alt.RelativeBandSize(0.6), fillOpacity=0.7, strokeWidth=1.5)
-        mark = bar.encode(x2=alt.datum(axis.foot), **at)
+        mark = bar.encode(x2=alt.X2Datum(axis.foot), **at)
     layers = [*levels_of(points, alt.X, False)]
     if axis.foot is not None:
         layers.append(mark)
     interval = drawn.transform_filter("datum.low !== null && datum.high !== null")
     layers += [
-        interval.mark_rule(strokeWidth=2).encode(x=low, x2="high:Q", y=y),
+        interval.mark_rule(strokeWidth=2).encode(x=low, x2=alt.X2("high:Q"), y=y),
         *(
             interval.mark_tick(thickness=2, size=12, opacity=1).encode(x=end, y=y)
             for end in (low, high)
@@ -117,7 +117,7 @@ def bars_view(points: Points) -> View:
     layers.append(
         text.mark_text(
             align="left", baseline="middle", dx=6 if axis.foot is not None else 9
-        ).encode(x=channel(alt.X, axis, "end"), y=y, text="figure:N")
+        ).encode(x=channel(alt.X, axis, "end"), y=y, text=alt.Text("figure:N"))
     )
     return layered(*layers, *levels_of(points, alt.X, True))
 

@@ -120,7 +120,7 @@ def _share_chart(pattern: str, size: int, lines: Sequence[DrawnRow]) -> Chart | 
             y=alt.Y("y:Q", axis=alt.Axis(title="share of samples up to that time", format="%")),
             color=colour(names, is_long=True),
             strokeDash=dash(names, is_long=True),
-            detail="key:N",
+            detail=alt.Detail("key:N"),
             tooltip=[
                 alt.Tooltip("series:N", title="what"),
                 alt.Tooltip("x:Q", format=".4s", title="s"),
@@ -292,7 +292,9 @@ def _violin_view(name: str, sizes: Sequence[float], values: Sequence[float]) -> 
     return layered(
         visible(alt.Chart(named("outlines")))
         .mark_area(orient="horizontal", opacity=0.55)
-        .encode(x=at("left"), x2="right:Q", y=y("y"), detail="size:N", color=hues),
+        .encode(
+            x=at("left"), x2=alt.X2("right:Q"), y=y("y"), detail=alt.Detail("size:N"), color=hues
+        ),
         marks.mark_tick(thickness=2, size=22, orient="horizontal").encode(
             x=at("x"),
             y=y("y"),

@@ -278,13 +278,15 @@ def _view(matrix: Matrix, has_missing: bool) -> View:
         marks.append(
             alt.Chart(named("missing"))
             .mark_point(shape=_HATCHED, size=side * side, strokeWidth=1, filled=False)
-            .encode(x=x, y=y, color=alt.value("#888888"))
+            .encode(x=x, y=y, color=alt.ColorValue("#888888"))
         )
     if matrix.groups:
         marks += _sides(lines)
     if max(len(lines), len(columns)) <= _MOST_WITH_FIGURES:
         ink = alt.condition("datum.is_dark", alt.value("#FFFFFF"), alt.value("#1B1F24"))
-        marks.append(base.mark_text(fontSize=10).encode(x=x, y=y, text="short:N", color=ink))
+        marks.append(
+            base.mark_text(fontSize=10).encode(x=x, y=y, text=alt.Text("short:N"), color=ink)
+        )
     return layered(*marks)
 
 
@@ -360,7 +362,7 @@ def _image(matrix: Matrix, ends: Sequence[float]) -> alt.Chart:
             x2=alt.X2("right", bandPosition=1),
             y=alt.Y("top:N", scale=_band(lines), sort=lines, bandPosition=0),
             y2=alt.Y2("bottom", bandPosition=1),
-            url=alt.value(url),
+            url=alt.UrlValue(url),
         )
     )
     return made

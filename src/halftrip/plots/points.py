@@ -156,16 +156,22 @@ def view_of(points: Points, x: alt.X) -> View:
     layers = [*levels_of(points, alt.Y, False), *_moments(points, x, False)]
     if look.has_band:
         band = drawn.mark_area(opacity=0.22, interpolate="linear")
-        layers.append(band.encode(x=x, y=low, y2="high:Q", color=hues, detail=f"{look.joined}:N"))
+        layers.append(
+            band.encode(
+                x=x, y=low, y2=alt.Y2("high:Q"), color=hues, detail=alt.Detail(f"{look.joined}:N")
+            )
+        )
     if look.joined is not None:
         line = drawn.mark_line(strokeWidth=look.width, opacity=look.opacity)
         if look.faint is not None:
             line = line.encode(opacity=_opacity(look.faint, look.opacity))
         dashes = {} if look.dashes is None else {"strokeDash": look.dashes(points.names)}
-        layers.append(line.encode(x=x, y=y, color=hues, detail=f"{look.joined}:N", **dashes))
+        layers.append(
+            line.encode(x=x, y=y, color=hues, detail=alt.Detail(f"{look.joined}:N"), **dashes)
+        )
     if any(each["low"] is not None for each in points.records):
         interval = drawn.mark_rule(strokeWidth=look.interval_width)
-        layers.append(interval.encode(x=x, y=low, y2="high:Q", color=hues))
+        layers.append(interval.encode(x=x, y=low, y2=alt.Y2("high:Q"), color=hues))
         for arrow, end in arrows_of(points, alt.Y):
             layers.append(arrow.encode(x=x, y=end, color=hues))
     filled = look.hollow is None
@@ -203,23 +209,23 @@ def channel(kind: type[alt.X | alt.Y], axis: Axis, field: str) -> Any:
 
 def levels_of(points: Points, figure: type[alt.X | alt.Y], has_text: bool) -> Iterator[alt.Chart]:
     """The lines at figures, which are on this axis."""
-    across = "y" if figure is alt.Y else "x"
+    across, end = ("y", alt.Y2) if figure is alt.Y else ("x", alt.X2)
     for level in points.levels:
         if level.has_text != has_text or not points.data[level.data]:
             continue
         base = alt.Chart(named(level.data))
         at = {across: channel(figure, points.axis, "y")}
         if level.is_shaded:
-            low = {across: channel(figure, points.axis, "low"), f"{across}2": "high:Q"}
+            low = {across: channel(figure, points.axis, "low"), f"{across}2": end("high:Q")}
             yield base.mark_rect(opacity=0.5).encode(**low)
         if not has_text:
             yield base.mark_rule().encode(**at)
             continue
-        yield base.mark_rule(strokeDash=[8, 4]).encode(**at, tooltip="what:N")
+        yield base.mark_rule(strokeDash=[8, 4]).encode(**at, tooltip=alt.Tooltip("what:N"))
         # A text beside an upright line would stand on bars: there, it is below the title.
         if across == "y":
             text = base.mark_text(align="right", baseline="bottom", dy=-3, dx=-4)
-            yield text.encode(x=alt.value("width"), **at, text="what:N")
+            yield text.encode(x=alt.value("width"), **at, text=alt.Text("what:N"))
 
 
 def _moments(points: Points, x: alt.X, of_series: bool) -> Iterator[alt.Chart]:

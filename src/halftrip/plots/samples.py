@@ -169,7 +169,7 @@ def _view(names: Sequence[str], values: Sequence[float]) -> View:
     slices = visible(alt.Chart(named("slices")))
     stripes = slices.transform_filter("datum.shade == 1").mark_rect(opacity=0.25)
     return layered(
-        stripes.encode(x=alt.X("low:Q"), x2="high:Q"),
+        stripes.encode(x=alt.X("low:Q"), x2=alt.X2("high:Q")),
         visible(alt.Chart(named("points")))
         .mark_circle(size=9, opacity=0.6)
         .encode(
@@ -182,8 +182,8 @@ def _view(names: Sequence[str], values: Sequence[float]) -> View:
             ],
         ),
         slices.mark_rule(strokeWidth=3).encode(
-            x="low:Q",
-            x2="high:Q",
+            x=alt.X("low:Q"),
+            x2=alt.X2("high:Q"),
             y=y,
             tooltip=[alt.Tooltip("slice:N"), alt.Tooltip("y:Q", format=".3s", title="median, s")],
         ),

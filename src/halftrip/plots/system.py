@@ -224,7 +224,7 @@ def _view(names: Sequence[str], stacked: bool, unit: str) -> View:
                   scale=alt.Scale(domain=[0, 1]))  # fmt: skip
         return layered(
             spans.mark_rect(stroke=None).encode(
-                x=x, x2="last:Q", y=y, y2="high:Q", color=hues, tooltip=tip
+                x=x, x2=alt.X2("last:Q"), y=y, y2=alt.Y2("high:Q"), color=hues, tooltip=tip
             )
         )
     return layered(
@@ -232,7 +232,7 @@ def _view(names: Sequence[str], stacked: bool, unit: str) -> View:
         spans.mark_rule().encode(
             strokeWidth=alt.condition("datum.is_wide", alt.value(5), alt.value(2)),
             x=x,
-            x2="last:Q",
+            x2=alt.X2("last:Q"),
             y=alt.Y("y:Q", axis=si_axis("per second", unit, [], is_log=False)),
             color=hues,
             tooltip=tip,
