@@ -6,8 +6,11 @@ import pytest
 
 from fuzz import greetings, imports, plans, run_files, trials
 from fuzz.trials import Failure, Input
+from harness.choice import extended
 
 INPUTS = 1000
+# Of these, the quick tests try so many: a thousand of all kinds.
+QUICK = 250
 HARNESSES = [module.HARNESS for module in (greetings, imports, plans, run_files)]
 EACH = pytest.mark.parametrize("harness", HARNESSES, ids=lambda harness: harness.name)
 
@@ -28,15 +31,16 @@ def kinds(harness, folder, inputs=INPUTS):
 
 
 @EACH
-def test_drawn_inputs(harness, tmp_path):
+@pytest.mark.parametrize("numbers", [range(QUICK), *extended(range(QUICK, INPUTS))], ids=str)
+def test_drawn_inputs(harness, numbers, tmp_path):
     """The same in every session."""
     accepted = 0
-    for number in range(INPUTS):
+    for number in numbers:
         (outcome,) = harness.outcomes(0, number, number + 1, tmp_path)
         if isinstance(outcome, Failure):
             pytest.fail(f"{harness.keep(outcome.input)}:\n{outcome.why}")
         accepted += outcome
-    assert 0 < accepted < INPUTS
+    assert 0 < accepted < len(numbers)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from halftrip.results.reported import Source
 from halftrip.results.run_file import assemble
 from halftrip.tools import mail
 from halftrip.tools import wrapped as wrap
+from harness.choice import drawn
 from harness.imports import (
     NOISE,
     SAMPLES,
@@ -65,6 +66,18 @@ ALL = [
 each_sample = pytest.mark.parametrize("text", ALL)
 
 
+def some(name, changes, count):
+    """Each sample with so many of these, which differ from one to the next."""
+    return pytest.mark.parametrize(
+        ("text", name),
+        [
+            pytest.param(*sample.values, *change.values, id=f"{change.id}-{sample.id}")
+            for number, sample in enumerate(ALL)
+            for change in drawn(changes, count, seed=number)
+        ],
+    )
+
+
 def figures(content):
     """What a text has, wherever its lines are."""
     return [
@@ -74,8 +87,7 @@ def figures(content):
     ]  # fmt: skip
 
 
-@each_sample
-@pytest.mark.parametrize("prefix", PREFIXES)
+@some("prefix", [pytest.param(prefix, id=repr(prefix)) for prefix in PREFIXES], 5)
 def test_behind_a_prefix(text, prefix):
     lines = text.split("\n")[:-1] if text.endswith("\n") else text.split("\n")
     changed = "".join(f"{prefix}{line}".rstrip(" ") + "\n" for line in lines)
@@ -86,28 +98,32 @@ def test_behind_a_prefix(text, prefix):
     assert said_of(changed) == ""
 
 
-@each_sample
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda text: b"\xef\xbb\xbf" + text.encode(),
-        lambda text: text.encode("utf-16"),
-        lambda text: b"\xfe\xff" + text.encode("utf-16-be"),
-        lambda text: "Größe\n".encode("latin-1") + text.encode(),
-        lambda text: text.replace("\n", "\r\n").encode(),
-        lambda text: text.replace("\n", "\r").encode(),
-        lambda text: "".join(f"\x1b[0;32m{line}\x1b[0m\n" for line in text.split("\n")).encode(),
-        lambda text: f"```\n{text}```\n".encode(),
-        lambda text: ("<pre>" + text.replace("<", "&lt;").replace("&", "&amp;", 0) + "</pre>\n")
-        .encode(),
-        lambda text: quopri.encodestring(text.encode()),
-        lambda text: b"Content-transfer-encoding: Quoted-Printable\r\n\r\nGr=C3=B6=C3=9Fe=\r\n\r\n"
-        + quopri.encodestring(text.encode()).replace(b"\n", b"\r\n"),
-        lambda text: text.translate({n: n + 0xFEE0 for n in range(ord("0"), ord(":"))}).encode(),
-    ],
-    ids=["mark", "utf-16", "big-endian", "latin-1", "crlf", "cr", "colours", "markdown", "html",
-         "quoted-printable", "mail", "wide"],
-)  # fmt: skip
+CHANGES = {
+    "mark": lambda text: b"\xef\xbb\xbf" + text.encode(),
+    "utf-16": lambda text: text.encode("utf-16"),
+    "big-endian": lambda text: b"\xfe\xff" + text.encode("utf-16-be"),
+    "latin-1": lambda text: "Größe\n".encode("latin-1") + text.encode(),
+    "crlf": lambda text: text.replace("\n", "\r\n").encode(),
+    "cr": lambda text: text.replace("\n", "\r").encode(),
+    "colours": lambda text: "".join(
+        f"\x1b[0;32m{line}\x1b[0m\n" for line in text.split("\n")
+    ).encode(),
+    "markdown": lambda text: f"```\n{text}```\n".encode(),
+    "html": lambda text: (
+        "<pre>" + text.replace("<", "&lt;").replace("&", "&amp;", 0) + "</pre>\n"
+    ).encode(),
+    "quoted-printable": lambda text: quopri.encodestring(text.encode()),
+    "mail": lambda text: (
+        b"Content-transfer-encoding: Quoted-Printable\r\n\r\nGr=C3=B6=C3=9Fe=\r\n\r\n"
+        + quopri.encodestring(text.encode()).replace(b"\n", b"\r\n")
+    ),
+    "wide": lambda text: text.translate(
+        {n: n + 0xFEE0 for n in range(ord("0"), ord(":"))}
+    ).encode(),
+}
+
+
+@some("change", [pytest.param(each, id=name) for name, each in CHANGES.items()], 4)
 def test_in_any_encoding_and_dress(text, change):
     text = text if text.endswith("\n") else f"{text}\n"
     assert figures(change(text)) == figures(text)
