@@ -26,7 +26,7 @@ WARNINGS := -Wall -Wextra -Wconversion -Wno-sign-conversion -Werror
 # What Python compiles is kept, whatever the caller wants: hundreds of processes import the same.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run check test test-all fuzz soak format bench golden docs man wheel clean
+.PHONY: run check test test-all system waiting fuzz soak format bench golden docs man wheel clean
 
 run: $(VENV)/installed
 	@echo 'halftrip run: measures every path on this machine, a minute; Ctrl-C keeps what there is'
@@ -34,16 +34,24 @@ run: $(VENV)/installed
 
 # Unit tests run in three workers, since some of them sleep. Of tests that start ranks two files run
 # at a time: they have to hold beside other work anyway, and so those of the lab that mostly wait, for
-# time-outs, a cable or a scheduler. In the others figures are compared with known ones. All parts
-# always run.
+# time-outs, a cable or a scheduler, which run meanwhile. In the others figures are compared with
+# known ones. All parts always run.
 WAITING := $(addprefix tests/lab/test_,cable.py firewall.py slurm.py)
 define run_tests
 @status=0; \
 	$(TESTED) -m pytest -m $(1) -n 3 tests/native tests/unit tests/fuzz || status=1; \
-	$(BIN)/pytest -m $(1) -n 2 --dist loadfile tests/system $(WAITING) || status=1; \
+	$(MAKE) --silent --keep-going --jobs=2 TIER=$(1) system waiting || status=1; \
 	$(BIN)/pytest -m $(1) tests/lab $(addprefix --ignore=,$(WAITING)) || status=1; \
 	exit $$status
 endef
+
+system:
+	@$(BIN)/pytest -m "$(TIER)" -n 2 --dist loadfile tests/system
+
+# What it prints is printed at once.
+waiting:
+	@mkdir -p build
+	@$(BIN)/pytest -m "$(TIER)" $(WAITING) >build/waiting 2>&1; status=$$?; cat build/waiting; exit $$status
 
 test: $(VENV)/tested
 	$(call run_tests,"not extended")
