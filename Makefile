@@ -23,7 +23,8 @@ FORMATTED := $(SOURCES) $(HEADERS) $(BARE) $(wildcard benchmarks/*.c) $(wildcard
 TESTED ?= $(BIN)/python
 WARNINGS := -Wall -Wextra -Wconversion -Wno-sign-conversion -Werror
 
-# What Python compiles is kept, whatever the caller wants: hundreds of processes import the same.
+# Python keeps what it compiles even where the caller's environment forbids it: hundreds of processes
+# import the same modules.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: run check test test-all system waiting fuzz soak format bench golden docs man wheel clean
@@ -33,9 +34,9 @@ run: $(VENV)/installed
 	@$(BIN)/halftrip run
 
 # Unit tests run in three workers, since some of them sleep. Of tests that start ranks two files run
-# at a time: they have to hold beside other work anyway, and so those of the lab that mostly wait, for
-# time-outs, a cable or a scheduler, which run meanwhile. In the others figures are compared with
-# known ones. All parts always run.
+# at a time: they have to hold beside other work anyway. Meanwhile those of the lab run that mostly
+# wait, for time-outs, a cable or a scheduler. The others of the lab compare figures with known ones,
+# and run alone. All parts always run.
 WAITING := $(addprefix tests/lab/test_,cable.py firewall.py slurm.py)
 define run_tests
 @status=0; \
@@ -48,7 +49,7 @@ endef
 system:
 	@$(BIN)/pytest -m "$(TIER)" -n 2 --dist loadfile tests/system
 
-# What it prints is printed at once.
+# Its output comes when it has ended, and not between the lines of the other tests.
 waiting:
 	@mkdir -p build
 	@$(BIN)/pytest -m "$(TIER)" $(WAITING) >build/waiting 2>&1; status=$$?; cat build/waiting; exit $$status
@@ -116,7 +117,7 @@ $(VENV)/installed: $(VENV)/bin/pip $(NATIVE)
 	@touch $@
 
 $(VENV)/tested: $(VENV)/bin/pip $(NATIVE)
-	@echo 'Installing halftrip in $(VENV) with all that tests need; a minute or two'
+	@echo 'Installing halftrip in $(VENV) with all that its tests need; a minute or two'
 	$(call together,compiled test)
 	@touch $(VENV)/needed $(VENV)/installed $@
 

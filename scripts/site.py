@@ -102,10 +102,10 @@ def write_versions(site: Path) -> None:
 
 def main(site: Path) -> int:
     """Returns the exit status: not 0 after a warning, as of a link that leads nowhere."""
-    made = site / VERSION
-    # Here, since tests read the pages' names where Sphinx is not installed.
+    # Not above: tests read the names of the pages where Sphinx is not installed.
     from sphinx import application
 
+    made = site / VERSION
     shutil.rmtree(made, ignore_errors=True)
     with TemporaryDirectory() as doctrees:
         app = application.Sphinx(

@@ -9,7 +9,7 @@ from fuzz.trials import Failure, Input
 from harness.choice import extended
 
 INPUTS = 1000
-# Of these, the quick tests try so many: a thousand of all kinds.
+# Of these, so many are tried by the quick tests: a thousand of the four kinds together.
 QUICK = 250
 HARNESSES = [module.HARNESS for module in (greetings, imports, plans, run_files)]
 EACH = pytest.mark.parametrize("harness", HARNESSES, ids=lambda harness: harness.name)
