@@ -1,7 +1,9 @@
 """Processes that are killed while they measure: the command ends within five seconds, names them,
 and leaves nothing behind but a file that holds all that was measured."""
 
+import os
 import signal
+import threading
 from pathlib import Path
 
 import pytest
@@ -103,6 +105,20 @@ def test_a_killed_rank_of_a_joined_job_is_named(shell, name, rank):
     assert f"halftrip: {named}\n" in ended.err
     # Rank 0 writes the file; if it is the one that died, the file just stops.
     assert ended.run.interrupted == (UNSAID if rank == 0 else named)
+
+
+@pytest.mark.extended
+def test_an_mpiexec_that_looks_late_prints_who_died(shell):
+    """Open MPI's may lose what ranks wrote that have ended by themselves before it looks."""
+    victim = Victim(shell, *LOCAL, prefix=job("wheel"), **quick_start("wheel"))
+    victim.await_measurements(2)
+    pid, mpiexec_pid = victim.rank(0), victim.process.pid
+    os.kill(mpiexec_pid, signal.SIGSTOP)
+    threading.Timer(0.2, os.kill, (mpiexec_pid, signal.SIGCONT)).start()
+    ended = victim.kill(pid)
+    # It has seen one rank end, and has killed the other.
+    assert ended.status == 128 + signal.SIGKILL
+    assert "halftrip: rank 0 died\n" in ended.err
 
 
 @pytest.mark.parametrize(

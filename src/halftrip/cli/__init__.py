@@ -149,7 +149,7 @@ def main() -> NoReturn:
     # A large run is a million objects, which hold no cycles: to look for these at the usual pace
     # would take a third of the time.
     gc.set_threshold(_NEW_OBJECTS, 100, 100)
-    status = 0
+    status, ended_by = 0, ""
     try:
         status = _call()
     except UsageError as error:
@@ -157,7 +157,7 @@ def main() -> NoReturn:
 
         status = _report(str(shared(error)), _USAGE_STATUS)
     except Interrupted as error:
-        status = _status_of(str(error))
+        status, ended_by = _status_of(str(error)), str(error)
         if not error.told:
             _report(str(error), status)
     except HalftripError as error:
@@ -169,10 +169,11 @@ def main() -> NoReturn:
         status = _report(short, 1)
     flush()
     if status and "mpi4py.MPI" in sys.modules:
-        from halftrip.job import shm_cleanup
+        from halftrip.job import existing, shm_cleanup
 
         # MPI_Finalize would wait for ranks that have ended.
         shm_cleanup.remove_own()
+        existing.await_kill(ended_by)
         os._exit(status)
     # The process is over: to look for garbage, and free it, would take 30 ms.
     gc.freeze()

@@ -11,6 +11,7 @@ import contextlib
 import os
 import shutil
 import signal
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -70,6 +71,18 @@ def speaks(rank: int, reason: str) -> bool:
     """Whether this rank is the one to tell the user the reason: rank 0, or rank 1 where rank 0
     died."""
     return rank == (1 if reason.startswith("rank 0 ") else 0)
+
+
+# An mpiexec takes half a second from a death to the end of all other ranks.
+_KILL_SECONDS = 2.0
+
+
+def await_kill(reason: str) -> None:
+    """Where a rank has died, waits until the launcher ends this one, too, but no longer than 2 s:
+    if this one ended by itself before an mpiexec has seen either end, that of Open MPI would now
+    and then not print what was said here."""
+    if reason.startswith("rank ") and reason.endswith(" died"):
+        time.sleep(_KILL_SECONDS)
 
 
 def library_of(job: ExistingJob) -> Path | None:
