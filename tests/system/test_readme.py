@@ -28,10 +28,10 @@ LARGE = {"gpu-paths", "like-osu", "like-imb"}
 # minute.
 BRIEF = {"halftrip doctor --loops": ("-t", "pipe"), "halftrip run under-load": ("-t", "shm,unix")}
 # What has to be long enough for its question: a simulator is given no curve that gets faster with
-# the size, as two slices of a moment may say; and beside other work traffic may stand still in some
+# the size, as slices of a moment may say; and beside other work traffic may stand still in some
 # slices, in which nothing is measured beside it.
 LONGER = {
-    "network.jsonl": ("--time", "20ms", "--slices", "5"),
+    "network.jsonl": ("--time", "80ms", "--slices", "5"),
     "under-load": ("--time", "3ms", "--slices", "8"),
 }
 # What stands for the two hosts of the README where an mpiexec starts ranks; halftrip's own ranks
