@@ -112,7 +112,7 @@ def under(shell, setting, *arguments):
 def test_without_shared_memory_mpi_goes_another_way_or_says_why_not(shell, name):
     """Open MPI has other ways. MPICH has not: an mpiexec that is named has to work, so the run ends
     with its words."""
-    work = ("run", "-t", "mpi,shm,tcp", "-s", "8", "--time", "5ms", "-o", "run.jsonl")
+    work = ("run", "-t", "mpi,shm,tcp", "-s", "8", "--time", "0.2s", "-o", "run.jsonl")
     result = under(shell, "mount -t tmpfs -o size=4k none /dev/shm", *work, *chosen(name))
     assert "Traceback" not in result.err
     run = load(shell.path)
@@ -121,13 +121,8 @@ def test_without_shared_memory_mpi_goes_another_way_or_says_why_not(shell, name)
         assert result.status == 0
         assert {m.configuration.transport for m in run.measurements} == {"mpi", "shm", "tcp"}
         by_transport = {each.transport: found for each, found in flags_of(run).items()}
-        assert "mpi-warned" in {flag.name for flag in by_transport["mpi"]}
-        # The least disturbed samples: beside other work rows may be too noisy to be called slower.
-        fastest = {
-            each.transport: min(found.samples.min() / found.iterations for found in measured)
-            for each, measured in run.by_configuration.items()
-        }
-        assert fastest["mpi"] > 8 * fastest["shm"]
+        flags = {flag.name for flag in by_transport["mpi"]}
+        assert {"mpi-warned", "slower-than-shm"} <= flags
     else:
         assert result.status == 1
         (line,) = result.err.splitlines()
