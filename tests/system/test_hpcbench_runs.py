@@ -1,7 +1,5 @@
 """Experiments of Hpcbench's mpitest, measured and printed as it prints them."""
 
-import re
-
 import pytest
 
 from halftrip.results.records import Measurement
@@ -47,11 +45,10 @@ def test_shared_memory_is_no_mpi_and_it_says_so(shell):
     work = ("-t", "shm", "-s", "1K", "--time", "60ms")
     result = shell.run("hpcbench-fixed-pingpong", *work, *STYLE)
     (_,), rows = read_again(result)
-    # Beside other work, a configuration may be late, and have fewer slices than six, one without a
-    # sample, or one that was held up for so long that it is doubted when it is read again.
+    # Beside other work, a configuration may be late, and have fewer slices than six, or one without
+    # a sample.
     sampled = [each for each in result.run.measurements if each.samples.size]
-    printed = re.findall(r"^\d+ +[\d.]+ ", result.out, re.MULTILINE)
-    assert 0 < len(rows) <= len(printed) == len(sampled) <= 6
+    assert 0 < len(rows) == len(sampled) <= 6
     assert result.out.startswith("# MPI communication test -- ")
     assert "# Blocking communication (shm)\n" in result.out
     assert {row.configuration.transport for row in rows} == {"shm"}

@@ -12,7 +12,7 @@ from halftrip.plan.plan import Plan, plan_record
 from halftrip.report.document import document
 from halftrip.tools.hpcbench import files, render
 from harness import runs
-from harness.imports import imported, imported_run, in_style, reference
+from harness.imports import imported, imported_run, in_style, measured, reference
 from harness.runs import measurement, run
 
 
@@ -243,6 +243,17 @@ def test_a_test_of_one_size():
         "",
     ]
     assert re.fullmatch(r"\w{3} \w{3} \d\d \d\d:\d\d:\d\d \d{4}", found[0].split(" -- ")[1])
+
+
+def test_a_repetition_of_more_iterations_that_was_held_up_is_read_again():
+    """The heading says how many iterations each has: their mean, of which the times are."""
+    short = [pingpong(1024, 8000, 0.004, slice=k) for k in range(5)]
+    found = text(*short, pingpong(1024, 38_000, 0.25, slice=5))
+    assert "# Iteration : 13000" in found
+    rows = [line.split() for line in found.split("\n")[-7:-1]]
+    assert {row[2] for row in rows[:5]} == {"0.01"}
+    assert rows[5][:3] == ["6", "2490.3680", "0.09"]
+    assert len(measured(found)) == 6
 
 
 def test_sizes_that_grow():

@@ -191,7 +191,7 @@ def _row(
         wrong(line, f"{size} bytes, of which no time can be told")
     # A heading that has lost digits of the size does not fit the time of all iterations.
     seconds = number(line, figures[_OF_NODES[0]])
-    told = iterations * ns / 1e9
+    told = (2 if configuration.pattern == "pingpong" else 1) * iterations * ns / 1e9
     if seconds > _LEAST_SECONDS and not told / 3 < seconds < 3 * told:
         wrong(line, f"{iterations} messages of {size} bytes do not take {seconds:g} s at this rate")
     return by_rate(
@@ -243,6 +243,11 @@ class _Figures(NamedTuple):
     seconds: float
     times: list[float]
 
+    def of(self, iterations: int) -> _Figures:
+        """The same at the same rate, of so many iterations."""
+        factor = iterations / self.iterations
+        return _Figures(iterations, factor * self.seconds, [factor * each for each in self.times])
+
 
 def _figures(found: Sequence[Measurement]) -> _Figures:
     """Raises UsageError where the CPU time of both ends is not known."""
@@ -282,7 +287,9 @@ def _fixed(curve: PrintedCurve) -> list[str]:
     configuration = curve.configuration
     found = [_figures(each) for each in repetitions(curve, configuration)]
     iterations = round(sum(each.iterations for each in found) / len(found))
-    rows = [[str(n), *_cells(configuration, figures)] for n, figures in enumerate(found, 1)]
+    # Of the tool's, all repetitions have as many iterations: a slice's times are for so many.
+    alike = [each.of(iterations) for each in found]
+    rows = [[str(n), *_cells(configuration, figures)] for n, figures in enumerate(alike, 1)]
     return [
         *_head(curve, "Fixed-size"),
         f"# Total data size of each test (Bytes): {configuration.size * iterations}",
