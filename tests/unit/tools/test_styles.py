@@ -12,7 +12,7 @@ from halftrip.plan.plan import Plan, plan_record
 from halftrip.report.document import document
 from halftrip.tools.hpcbench import files, render
 from harness import runs
-from harness.imports import imported, imported_run, in_style, measured, reference
+from harness.imports import imported, imported_run, in_style, reference
 from harness.runs import measurement, run
 
 
@@ -253,7 +253,7 @@ def test_a_repetition_of_more_iterations_that_was_held_up_is_read_again():
     rows = [line.split() for line in found.split("\n")[-7:-1]]
     assert {row[2] for row in rows[:5]} == {"0.01"}
     assert rows[5][:3] == ["6", "2490.3680", "0.09"]
-    assert len(measured(found)) == 6
+    assert len(imported_run(found).measurements) == 6
 
 
 def test_sizes_that_grow():
