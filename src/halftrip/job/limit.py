@@ -15,6 +15,10 @@ from halftrip.plan.plan import Plan
 # share of it.
 _AROUND_SECONDS = 0.7
 _AROUND_SHARE = 0.25
+# What comes last may be late on a busy machine, and later slices cannot make up for it: the run
+# is to end this share of its time earlier, but by no more than so long, s.
+_LATE_SHARE = 0.05
+_MOST_LATE_SECONDS = 0.7
 # Ranks that do not end by themselves are stopped so long before the end, s.
 _STOP_SECONDS = 0.3
 
@@ -61,7 +65,10 @@ class TimeLimit(NamedTuple):
         time.monotonic."""
         now = time.monotonic()
         around = _AROUND_SECONDS + _AROUND_SHARE * (now - began)
-        return Allowed(self.launch_ends - now - around, self.ends - now - around)
+        late = min(_LATE_SHARE * self.seconds, _MOST_LATE_SECONDS)
+        most = self.ends - now - around - late
+        # What a launch is late is taken from those that follow.
+        return Allowed(min(self.launch_ends - now - around, most), most)
 
     def error(self) -> Stopped:
         """Why a run ends that has not done so by itself."""

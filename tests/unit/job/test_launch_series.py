@@ -218,6 +218,16 @@ def test_launches_have_equal_parts_of_what_is_left_and_ranks_are_stopped_before_
     )
 
 
+@pytest.mark.parametrize(
+    ("seconds", "late"), [(1, 0.4), (20, 1.0), (3600, 1.0)], ids=["1s", "20s", "1h"]
+)
+def test_the_longer_a_run_is_the_later_its_end_may_be_before_it_is_stopped(seconds, late):
+    limit = TimeLimit.from_plan(Plan(max_duration=float(seconds)))
+    share, most = limit.allowed(time.monotonic())
+    assert limit.left - most > late
+    assert share == most > 0.9 * seconds - 1
+
+
 @pytest.fixture
 def limited(tmp_path):
     """Launches of this plan, which take so long each, or end with this reason: the run, and the
