@@ -2,7 +2,7 @@
 # make test      installs halftrip and runs the tests that every change should pass: four minutes
 # make test-all  runs the rest of them: a quarter of an hour
 # make fuzz      tries a million plans, run files, greetings and imports that nobody would write
-# make soak      before a release: every case of what the others draw samples from, for hours
+# make soak      before a release: every case of what the others draw samples from, for an hour and a half
 # make check     format, lint, types, import contracts, compiler warnings
 # make format    formats all files
 # make bench     halftrip beside its peers
@@ -70,9 +70,13 @@ fuzz: $(VENV)/developed
 
 # All settings with all others, every MPI with every pattern, 200 processes killed or stopped at drawn
 # moments, a cable pulled for a minute, and 20 of each of what is drawn: slow hosts, links and builds.
+soak: export FULL = 1
+soak: export KILLS = 200
+soak: export CABLE_SECONDS = 60
+soak: export TRIALS = 20
+soak: export PYTEST_ADDOPTS = --timeout 1800
 soak: $(VENV)/developed
-	FULL=1 $(BIN)/pytest -n 2 --timeout 1800 tests/native tests/unit
-	FULL=1 KILLS=200 CABLE_SECONDS=60 TRIALS=20 $(BIN)/pytest --timeout 1800 tests/system tests/lab
+	$(call run_tests,"")
 
 check: $(VENV)/developed
 	$(BIN)/ruff format --check
