@@ -38,7 +38,7 @@ run: $(VENV)/installed
 # wait, for time-outs, a cable, a scheduler or a slow link. The others of the lab compare figures with
 # known ones, and run alone. All parts always run.
 WAITING := $(addprefix tests/lab/test_,\
-    cable.py congested_hosts.py firewall.py queue.py relayed_path.py slurm.py)
+    cable.py congested_hosts.py firewall.py relayed_path.py slurm.py)
 define run_tests
 @status=0; \
 	$(TESTED) -m pytest -m $(1) -n 3 tests/native tests/unit tests/fuzz || status=1; \
