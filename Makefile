@@ -35,10 +35,9 @@ run: $(VENV)/installed
 
 # Unit tests run in three workers, since some of them sleep. Of tests that start ranks two files run
 # at a time: they have to hold beside other work anyway. Meanwhile those of the lab run that mostly
-# wait, for time-outs, a cable, a scheduler or a slow link. The others of the lab compare figures with
-# known ones, and run alone. All parts always run.
-WAITING := $(addprefix tests/lab/test_,\
-    cable.py congested_hosts.py firewall.py relayed_path.py slurm.py)
+# wait, for time-outs, a cable or a scheduler. The others of the lab compare figures with known ones,
+# and run alone. All parts always run.
+WAITING := $(addprefix tests/lab/test_,cable.py firewall.py slurm.py)
 define run_tests
 @status=0; \
 	$(TESTED) -m pytest -m $(1) -n 3 tests/native tests/unit tests/fuzz || status=1; \
