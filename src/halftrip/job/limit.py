@@ -67,7 +67,7 @@ class TimeLimit(NamedTuple):
         around = _AROUND_SECONDS + _AROUND_SHARE * (now - began)
         late = min(_LATE_SHARE * self.seconds, _MOST_LATE_SECONDS)
         most = self.ends - now - around - late
-        # What a launch is late is taken from those that follow.
+        # A launch that is late takes time from those that follow; the last one has none to take.
         return Allowed(min(self.launch_ends - now - around, most), most)
 
     def error(self) -> Stopped:
