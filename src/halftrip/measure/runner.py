@@ -283,12 +283,14 @@ class Runner:
         if self._counts and not counts:
             part *= _TIMED_SHARE
         number = counting_slices if counts else planned_slices
-        slices = max((number(self._setup.plans.of(setting)) for _, setting in items), default=1)
+        plans = [self._setup.plans.of(setting) for _, setting in items]
+        slices = max(map(number, plans), default=1)
         allowed = Allowed(part, self._allowed.most - gone)
         seconds = slice_seconds(self._plan, counts)
         # Where slices are dealt, no other launch has to follow.
         dealt = self._plan.dealt and not others_follow
-        return Budget(allowed, len(items), slices, seconds, may_be_last=dealt)
+        fixed = any(plan.iterations is not None for plan in plans)
+        return Budget(allowed, len(items), slices, seconds, may_be_last=dealt, all_needed=fixed)
 
     def _follow(self) -> None:
         while True:

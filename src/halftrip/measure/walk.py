@@ -44,7 +44,9 @@ class Budget:
     the latest turns tell, one of each item. So slices get shorter than the `planned` seconds, down
     to LEAST_SLICE_SECONDS, and then there are fewer passes than `passes`. Every row gets one slice
     first, if that takes no longer than is `allowed.most`. With `may_be_last`, a launch whose first
-    pass leaves no time for another launch has all of it.
+    pass leaves no time for another launch has all of it. On a busy machine a few turns take far
+    longer than the mean: a later one begins only where one as long as the longest yet would end
+    within `allowed.most`, unless `all_needed` says that a run is complete with all its slices only.
     """
 
     def __init__(
@@ -55,10 +57,12 @@ class Budget:
         planned: float,
         now: Callable[[], float] = time.monotonic,
         may_be_last: bool = False,
+        all_needed: bool = False,
     ) -> None:
         self._now = now
         self._began = began = now()
         self._may_be_last = may_be_last
+        self._all_needed = all_needed
         self._ends = began + allowed.share
         self._ends_at_last = began + allowed.most
         self._passes = passes
@@ -70,6 +74,8 @@ class Budget:
         self._first_sum = 0.0
         self._later: deque[float] = deque(maxlen=max(1, items))
         self._later_sum = 0.0
+        # Of all later ones.
+        self._longest = 0.0
         self._turn: tuple[int, float, float] | None = None
         self._turns_left = items * passes
 
@@ -91,10 +97,13 @@ class Budget:
         # Paths are open by then, and warm.
         later = self._mean_later
         beyond = later if number else first
-        if (self._ends if number else self._ends_at_last) - now < beyond + self._least:
+        ends = self._ends
+        if number and not self._all_needed:
+            ends = min(ends, self._ends_at_last - max(0.0, self._longest - later))
+        if (ends if number else self._ends_at_last) - now < beyond + self._least:
             return None
         # As many passes as leave each turn the least time.
-        whole = self._ends - now
+        whole = ends - now
         spare = whole - left * (beyond + self._least)
         fit = int(spare / (items * (later + self._least)))
         further = max(0, min(self._passes - number - 1, fit))
@@ -130,6 +139,7 @@ class Budget:
             guess = self._mean_later
             self._later.extend([guess] * (self._later.maxlen or 1))
             self._later_sum = guess * len(self._later)
+        self._longest = max(self._longest, beyond)
         self._later_sum += beyond - self._later[0]
         self._later.append(beyond)
 

@@ -26,7 +26,13 @@ class Walked:
         planned = plan.time / plan.slices
         allowed = Allowed(seconds, most or seconds)
         budget = Budget(
-            allowed, items, plan.slices, planned, lambda: self.now, may_be_last="last" in options
+            allowed,
+            items,
+            plan.slices,
+            planned,
+            lambda: self.now,
+            may_be_last="last" in options,
+            all_needed=plan.iterations is not None,
         )
         self.walk = Walk(
             PartPlans(plan, {}), settings, random.Random(1), budget, head=settings[:of_head]
@@ -114,6 +120,25 @@ def test_a_walk_ends_in_time(seconds, items, beyond, seed):
     assert walked.took <= seconds + beyond + PLANNED
     assert max(walked.counts) - min(walked.counts) <= 1
     assert all(LEAST_SLICE_SECONDS <= each <= PLANNED for each in walked.seconds)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_turn_begins_where_one_as_long_as_the_longest_yet_fits(seed):
+    """On a busy machine a few turns take far longer than the mean, and the last one may."""
+    turns = random.Random(seed)
+    plan = Plan(time=3.0, slices=100)
+    walked = Walked(12.0, 4, lambda _: 0.9 if turns.random() < 0.1 else 0.1, plan)
+    assert walked.took <= 12.0
+    assert walked.took > 10.0
+
+
+def test_with_a_fixed_count_turns_begin_where_one_of_the_mean_fits():
+    """All of them are needed: the tenth of 31 is long, and after it only mean ones fit."""
+    numbers = iter(range(40))
+    plan = Plan(iterations=1000, slices=31)
+    walked = Walked(5.5, 1, lambda _: 2.0 if next(numbers) == 10 else 0.1, plan)
+    assert walked.counts == [31]
+    assert walked.walk.missing == 0
 
 
 @given(st.floats(0.05, 20.0), st.integers(1, 30))
