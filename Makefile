@@ -21,28 +21,27 @@ NATIVE := CMakeLists.txt pyproject.toml native/bindings/stubs.pat $(SOURCES) $(H
 FORMATTED := $(SOURCES) $(HEADERS) $(BARE) $(wildcard benchmarks/*.c) $(wildcard tests/native/*.cpp)
 # The Python that has the halftrip under test; in CI that of an environment with the wheel.
 TESTED ?= $(BIN)/python
+# Whose warnings `make check` asks for; in CI for another processor.
+CHECK_CXX ?= $(CXX)
 WARNINGS := -Wall -Wextra -Wconversion -Wno-sign-conversion -Werror
 
 # Python keeps what it compiles even where the caller's environment forbids it: hundreds of processes
 # import the same modules.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run check test test-all system waiting fuzz soak format bench golden docs man wheel clean
+.PHONY: run check test test-all system lab fuzz soak format bench golden docs man wheel clean
 
 run: $(VENV)/installed
 	@echo 'halftrip run: measures every path on this machine, a minute; Ctrl-C keeps what there is'
 	@$(BIN)/halftrip run
 
 # Unit tests run in three workers, since some of them sleep. Of tests that start ranks two files run
-# at a time: they have to hold beside other work anyway. Meanwhile those of the lab run that mostly
-# wait, for time-outs, a cable or a scheduler. The others of the lab compare figures with known ones,
-# and run alone. All parts always run.
-WAITING := $(addprefix tests/lab/test_,cable.py firewall.py slurm.py)
+# at a time, and those of the lab meanwhile: they have to hold beside other work anyway. All parts
+# always run.
 define run_tests
 @status=0; \
 	$(TESTED) -m pytest -m $(1) -n 3 tests/native tests/unit tests/fuzz || status=1; \
-	$(MAKE) --silent --keep-going --jobs=2 TIER=$(1) system waiting || status=1; \
-	$(BIN)/pytest -m $(1) tests/lab $(addprefix --ignore=,$(WAITING)) || status=1; \
+	$(MAKE) --silent --keep-going --jobs=2 TIER=$(1) system lab || status=1; \
 	exit $$status
 endef
 
@@ -50,9 +49,9 @@ system:
 	@$(BIN)/pytest -m "$(TIER)" -n 2 --dist loadfile tests/system
 
 # Its output comes when it has ended, and not between the lines of the other tests.
-waiting:
+lab:
 	@mkdir -p build
-	@$(BIN)/pytest -m "$(TIER)" $(WAITING) >build/waiting 2>&1; status=$$?; cat build/waiting; exit $$status
+	@$(BIN)/pytest -m "$(TIER)" tests/lab >build/lab 2>&1; status=$$?; cat build/lab; exit $$status
 
 test: $(VENV)/tested
 	$(call run_tests,"not extended")
@@ -84,7 +83,7 @@ check: $(VENV)/developed
 	@# Debian's pyconfig.h asks for that of the processor that is compiled for; they hardly differ.
 	mkdir -p build/include
 	ln -sfn /usr/include/$$(uname -m)-linux-gnu build/include/aarch64-linux-gnu
-	printf '%s\n' $(SOURCES) | xargs -P 2 -n 1 $(CXX) -std=c++20 -fsyntax-only $(WARNINGS) \
+	printf '%s\n' $(SOURCES) | xargs -P 2 -n 1 $(CHECK_CXX) -std=c++20 -fsyntax-only $(WARNINGS) \
 	    -isystem "$$($(BIN)/python -m nanobind --include_dir)" -isystem build/include \
 	    -isystem "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include"))')"
 	$(BIN)/mypy

@@ -77,7 +77,7 @@ def test_a_short_queue_that_drops_is_told_from_a_long_one(three, shell, trial):
         for size, flows in zip(sizes, ("stream*8:tcp:16K", "stream*48:tcp:16K"), strict=True)
     )
     for size, found in zip(sizes, (short, long), strict=True):
-        assert found.full_by == "p90"
+        assert found.full_by == "p90", (found.row.summary, found.idle.summary, found.row.traffic)
         assert found.full.ns.value == pytest.approx(size * 8e9 / RATE, rel=0.1)
     assert long.standing.ns.value == pytest.approx(80e6, rel=0.1)
     assert 2.6e6 < short.standing.ns.value < 5.3e6
