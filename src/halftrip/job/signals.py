@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 
@@ -24,6 +25,12 @@ def catching(stop: Callable[[str], None]) -> Iterator[None]:
     def on_signal(number: int, _: object) -> None:
         stop(f"stopped by {signal.Signals(number).name}")
 
+    hook = sys.unraisablehook
+    if stop is interrupt:
+        # An exception that Python ignores it prints: not this one, see `_raised`.
+        sys.unraisablehook = lambda ignored: (
+            None if isinstance(ignored.exc_value, Stopped) else hook(ignored)
+        )
     old = {
         number: signal.signal(number, on_signal)
         for number in STOPPING
@@ -33,9 +40,14 @@ def catching(stop: Callable[[str], None]) -> Iterator[None]:
         if _raised:
             stop(_raised[-1])
         yield
+    except Exception as error:
+        if stop is interrupt and _raised and not isinstance(error, Stopped):
+            raise Stopped(_raised[-1]) from None
+        raise
     finally:
         for number, handler in old.items():
             signal.signal(number, handler)
+        sys.unraisablehook = hook
         if stop is interrupt:
             _raised.clear()
 
@@ -52,7 +64,8 @@ def interrupts_held() -> Iterator[None]:
 
 
 # Why `interrupt` has raised Stopped. Python ignores an exception that is raised in a destructor or
-# in a callback of the import system: whoever catches signals next is told.
+# in a callback of the import system: whoever catches signals next is told. Others make another
+# exception of it: Python 3.11 where a class is made, and an import of a plug-in.
 _raised: list[str] = []
 
 
