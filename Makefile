@@ -2,7 +2,7 @@
 # make test      installs halftrip and runs the tests that every change should pass: four minutes
 # make test-all  runs the rest of them: a quarter of an hour
 # make fuzz      tries a million plans, run files, greetings and imports that nobody would write
-# make soak      before a release: every case of what the others draw samples from, for an hour and a half
+# make soak      before a release: every case of what the others draw samples from, for an hour
 # make check     format, lint, types, import contracts, compiler warnings
 # make format    formats all files
 # make bench     halftrip beside its peers

@@ -27,7 +27,7 @@ def catching(stop: Callable[[str], None]) -> Iterator[None]:
 
     hook = sys.unraisablehook
     if stop is interrupt:
-        # An exception that Python ignores it prints: not this one, see `_raised`.
+        # Python prints an exception that it ignores. This one is kept in `_raised`.
         sys.unraisablehook = lambda ignored: (
             None if isinstance(ignored.exc_value, Stopped) else hook(ignored)
         )
@@ -64,8 +64,8 @@ def interrupts_held() -> Iterator[None]:
 
 
 # Why `interrupt` has raised Stopped. Python ignores an exception that is raised in a destructor or
-# in a callback of the import system: whoever catches signals next is told. Others make another
-# exception of it: Python 3.11 where a class is made, and an import of a plug-in.
+# in a callback of the import system: whoever catches signals next is told. Another
+# exception takes its place where Python 3.11 makes a class, and where a plug-in is imported.
 _raised: list[str] = []
 
 

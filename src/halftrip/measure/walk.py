@@ -74,7 +74,7 @@ class Budget:
         self._first_sum = 0.0
         self._later: deque[float] = deque(maxlen=max(1, items))
         self._later_sum = 0.0
-        # Of all later ones.
+        # The longest of all later ones, s.
         self._longest = 0.0
         self._turn: tuple[int, float, float] | None = None
         self._turns_left = items * passes

@@ -133,7 +133,7 @@ def test_a_turn_begins_where_one_as_long_as_the_longest_yet_fits(seed):
 
 
 def test_with_a_fixed_count_turns_begin_where_one_of_the_mean_fits():
-    """All of them are needed: the tenth of 31 is long, and after it only mean ones fit."""
+    """All of them are needed: the eleventh of 31 is long, and after it only mean ones fit."""
     numbers = iter(range(40))
     plan = Plan(iterations=1000, slices=31)
     walked = Walked(5.5, 1, lambda _: 2.0 if next(numbers) == 10 else 0.1, plan)
